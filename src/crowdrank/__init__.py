@@ -1,0 +1,83 @@
+"""Trustworthy rankings from the noisy judgments of a crowd.
+
+The flat public names; nothing is loaded before its first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, read, to_pairs
+    from crowdrank.engine import LocalEngine
+    from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
+    from crowdrank.models.counting.borda import Borda
+    from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.paired.bradley_terry import BradleyTerry
+    from crowdrank.models.paired.crowd_bt import CrowdBT
+    from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
+    from crowdrank.models.paired.thurstone import Thurstone
+    from crowdrank.results import Fit, Ranking, Workers
+
+_HOME = {
+    "Anchors": "data",
+    "Borda": "models.counting.borda",
+    "BradleyTerry": "models.paired.bradley_terry",
+    "CrowdBT": "models.paired.crowd_bt",
+    "CrowdThurstone": "models.paired.crowd_thurstone",
+    "CrowdrankError": "errors",
+    "Fit": "results",
+    "FitError": "errors",
+    "InputError": "errors",
+    "LocalEngine": "engine",
+    "Note": "errors",
+    "Pairs": "data",
+    "Ranking": "results",
+    "Rankings": "data",
+    "Ratings": "data",
+    "Thurstone": "models.paired.thurstone",
+    "UsageError": "errors",
+    "WinRate": "models.counting.win_rate",
+    "Workers": "results",
+    "read": "data",
+    "to_pairs": "data",
+}
+
+__all__ = [
+    "Anchors",
+    "Borda",
+    "BradleyTerry",
+    "CrowdBT",
+    "CrowdThurstone",
+    "CrowdrankError",
+    "Fit",
+    "FitError",
+    "InputError",
+    "LocalEngine",
+    "Note",
+    "Pairs",
+    "Ranking",
+    "Rankings",
+    "Ratings",
+    "Thurstone",
+    "UsageError",
+    "WinRate",
+    "Workers",
+    "read",
+    "to_pairs",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'crowdrank' has no attribute {name!r}")
+    value = getattr(import_module(f"crowdrank.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,36 @@
+"""crowdrank evaluate: a ranking against gold."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated
+
+import typer
+
+NAME = "evaluate"
+DEFAULT = "nDCG@10 RBP(p=0.95) AP tau acc"
+
+
+def command(
+    ranking: Annotated[
+        str, typer.Argument(help="A ranking: [query,] item and score or rank; or a TREC run.")
+    ],
+    gold: Annotated[
+        str, typer.Argument(help="Gold: [query,] item and grade, gold, label or true_rank; or qrels.")
+    ],
+    measures: Annotated[str, typer.Option(help="Measures, separated by spaces.")] = DEFAULT,
+    json: Annotated[bool, typer.Option("--json", help="As JSON: {measure: value}.")] = False,
+) -> None:
+    """Score a ranking by a gold standard: the mean of each measure over the gold's queries."""
+    from crowdrank.data import read_gold, read_ranking
+    from crowdrank.measures import evaluate, parse
+
+    chosen = parse(measures)
+    values = evaluate(read_ranking(ranking), read_gold(gold), chosen)
+    if json:
+        clean = {name: None if value != value else value for name, value in values.items()}
+        print(json_module.dumps(clean, indent=2))
+        return
+    width = max(map(len, values))
+    for name, value in values.items():
+        print(f"{name:<{width}}  {'undefined' if value != value else f'{value:.4f}'}")

@@ -1,0 +1,31 @@
+"""crowdrank models: the names."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from typing import Annotated
+
+import typer
+
+NAME = "models"
+
+
+def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """List the models: names, kinds of input, whether they need workers, paper."""
+    from crowdrank.models.registry import entries
+
+    columns = ("model", "kinds", "workers", "what", "paper")
+    rows = [
+        (entry.name, " ".join(entry.kinds), entry.workers, entry.summary, entry.paper)
+        for entry in entries().values()
+    ]
+    if json:
+        print(json_module.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))
+    elif sys.stdout.isatty():
+        from crowdrank.cli.terminal import table
+
+        table("", columns, rows, left=columns)
+    else:
+        for row in (columns, *rows):
+            print("\t".join(row))

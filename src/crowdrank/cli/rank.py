@@ -1,0 +1,134 @@
+"""crowdrank rank: judgments in, a ranking out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crowdrank.cli.options import parse_settings
+from crowdrank.cli.output import Folder, check_format, write_frame
+
+if TYPE_CHECKING:
+    from crowdrank.data import AnyJudgments
+    from crowdrank.models.base import Model
+
+NAME = "rank"
+GOLD_MEASURES = "acc tau nDCG@10"
+
+
+def command(
+    judgments: Annotated[list[str], typer.Argument(help="Files of judgments; - is standard input.")],
+    model: Annotated[str | None, typer.Option(help="A name from `crowdrank models`.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the model, name=value.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")
+    ] = "",
+    anchors: Annotated[str | None, typer.Option(help="Gold pairs, or workers of known quality.")] = None,
+    gold: Annotated[str | None, typer.Option(help="Gold grades to score the ranking by.")] = None,
+    engine: Annotated[str, typer.Option(help="Where to compute: local.")] = "local",
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.html.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
+) -> None:
+    """Rank items by the judgments of a crowd.
+
+    With --out DIR the folder gets ranking.csv, workers.csv, fit.json and report.html. Without it the
+    ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
+    """
+    check_format(form)
+    parameters = parse_settings(settings or [])
+    if out is None:
+        _rank(judgments, model, parameters, columns, anchors, gold, engine, seed, form, None)
+        return
+    with Folder(out) as folder:
+        _rank(judgments, model, parameters, columns, anchors, gold, engine, seed, form, folder)
+
+
+def _rank(
+    judgments: list[str],
+    model: str | None,
+    parameters: dict[str, Any],
+    columns: str,
+    anchors: str | None,
+    gold: str | None,
+    engine: str,
+    seed: int,
+    form: str,
+    folder: Folder | None,
+) -> None:
+    from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
+    from crowdrank.data import Anchors, parse_mapping, read, read_gold
+    from crowdrank.engine.base import find_engine
+    from crowdrank.models.registry import find
+
+    if model is not None:
+        find(model).load()().set_params(**parameters)  # a wrong name is said before any file is read
+    find_engine(engine)
+    began = time.perf_counter()
+    with progress("reading"):
+        table = read(judgments, columns=parse_mapping(columns))
+        known = None if anchors is None else Anchors.read(anchors)
+        grades = None if gold is None else read_gold(gold)
+    reading = time.perf_counter() - began
+    estimator = _estimator(model, table, {"seed": seed, **parameters})
+    with progress(estimator.name) as shown:
+        estimator.fit(table, anchors=known, engine=engine, progress=shown)
+    estimator.fit_.seconds["read"] = reading
+    warn(estimator.fit_.warnings)
+    measured = _measured(estimator, grades)
+    if folder is not None:
+        _write(folder, estimator, measured, form)
+    elif sys.stdout.isatty() and form == "csv":
+        print_ranking(estimator.ranking_.polars())
+    else:
+        print_frame(estimator.ranking_.polars(), form)
+    for name, value in measured.items():
+        print(f"{name} by gold: {value:.4f}", file=sys.stderr)
+
+
+def _estimator(name: str | None, table: AnyJudgments, parameters: dict[str, Any]) -> Model:
+    """The model asked for; without a name Crowd-BT, or Bradley-Terry where nobody says who judged."""
+    from crowdrank.models.registry import make
+
+    return make(name or ("bt" if table.worker is None else "crowd-bt"), parameters)
+
+
+def _measured(estimator: Model, grades: Any) -> dict[str, float]:
+    if grades is None:
+        return {}
+    from crowdrank.data import read_ranking
+    from crowdrank.measures import evaluate
+
+    return evaluate(read_ranking(estimator.ranking_.polars()), grades, GOLD_MEASURES)
+
+
+def _write(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:
+    """All files of a result; fit.json last, as it says how long the others took."""
+    import json
+
+    from crowdrank.report import build, to_html
+
+    began = time.perf_counter()
+    ranking, workers, fit = estimator.ranking_, estimator.workers_, estimator.fit_
+
+    def save_fit(path: Path) -> None:
+        fit.seconds["write"] = time.perf_counter() - began
+        content = fit.as_dict() | ({"gold": measured} if measured else {})
+        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    files: dict[str, Any] = {f"ranking.{form}": lambda path: write_frame(ranking.polars(), path, form)}
+    if workers is not None:
+        files[f"workers.{form}"] = lambda path: write_frame(workers.polars(), path, form)
+    page = to_html(build(ranking, workers, fit, measured))
+    files["report.html"] = lambda path: path.write_text(page, encoding="utf-8")
+    files["fit.json"] = save_fit
+    folder.write(files)
+    print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)

@@ -1,0 +1,39 @@
+"""crowdrank reproduce: a paper's table, ours beside theirs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+NAME = "reproduce"
+
+
+def command(
+    target: Annotated[str | None, typer.Argument(help="A table; without it the targets are listed.")] = None,
+    seeds: Annotated[int, typer.Option(help="Number of simulated draws.", min=1)] = 20,
+    data: Annotated[
+        Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder of the papers' real data.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Reproduce a table of a paper: our figures beside the printed ones."""
+    from crowdrank.reproduce import TARGETS, reproduce
+
+    if target is None:
+        width = max(map(len, TARGETS))
+        for name, own in TARGETS.items():
+            print(f"{name:<{width}}  {own.summary}")
+        return
+    found = reproduce(target, seeds=seeds, data=data)
+    if json:
+        print(found.to_json())
+        return
+    from crowdrank.cli.terminal import table
+
+    table(found.title, found.columns, found.text_rows(), left=found.columns[: found.labels])
+    for remark in found.remarks:
+        print(remark)
+    sys.stdout.flush()

@@ -1,0 +1,38 @@
+"""crowdrank simulate: a crowd with known truth."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crowdrank.cli.options import parse_settings
+from crowdrank.cli.output import Folder, write_frame
+
+NAME = "simulate"
+
+
+def command(
+    preset: Annotated[str, typer.Argument(help="A preset; a wrong name lists them.")],
+    out: Annotated[Path, typer.Option(help="Folder for judgments.csv, gold.csv, workers.csv.")],
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the preset, name=value.")
+    ] = None,
+) -> None:
+    """Simulate a crowd: judgments, gold and workers with known truth.
+
+    Presets: bt-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization.
+    """
+    from crowdrank.simulate import simulate
+
+    crowd = simulate(preset, seed=seed, **parse_settings(settings or []))
+    with Folder(out) as folder:
+
+        def writer(frame: Any) -> Any:
+            return lambda path: write_frame(frame, path, "csv")
+
+        folder.write({f"{name}.csv": writer(frame) for name, frame in crowd.tables().items()})
+    print(f"{len(crowd.judgments)} judgments are in {out}", file=sys.stderr)

@@ -1,0 +1,89 @@
+"""What a person sees: tables and progress on a terminal, warnings on stderr; plain CSV in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from crowdrank.errors import Note
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def warn(notes: Sequence[Note]) -> None:
+    """Each note on a line of its own on stderr."""
+    for note in notes:
+        print(f"warning: {note.message}", file=sys.stderr)
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()
+) -> None:
+    """A table on stdout; columns named in ``left`` are text."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(title=title or None, title_justify="left", header_style="bold")
+    for name in columns:
+        if name in left:
+            shown.add_column(name, justify="left", overflow="fold")
+        else:
+            shown.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        shown.add_row(*(Text(str(cell)) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
+    console.print(shown)
+
+
+def print_frame(frame: pl.DataFrame, form: str) -> None:
+    """The whole frame on stdout as CSV, JSON or Parquet."""
+    sys.stdout.flush()
+    if form == "parquet":
+        frame.write_parquet(sys.stdout.buffer)
+    elif form == "json":
+        print(frame.write_json())
+    else:
+        sys.stdout.write(frame.write_csv())
+
+
+def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
+    """The top of each query's ranking as a table."""
+    for key, part in frame.group_by(["query"], maintain_order=True):
+        rows = [
+            (
+                row["rank"],
+                f"{row['rank_low']}-{row['rank_high']}",
+                row["tier"],
+                row["item"],
+                f"{row['score']:.3f}",
+                f"{row['low']:.3f} to {row['high']:.3f}",
+            )
+            for row in part.head(most).to_dicts()
+        ]
+        title = "" if key[0] is None else f"Query {key[0]}"
+        table(title, ("rank", "between", "tier", "item", "score", "90 % interval"), rows, left=("item",))
+        if len(part) > most:
+            print(f"... and {len(part) - most} more items; --out DIR writes all of them.")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
+    """A progress callback that writes to stderr, and only where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status(f"{what} ...") as status:
+
+        def show(iteration: int, objective: float, slope: float) -> None:
+            status.update(f"{what}: step {iteration}, objective {objective:.6g}, slope {slope:.1e}")
+
+        yield show

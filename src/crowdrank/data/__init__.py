@@ -1,0 +1,42 @@
+"""The only room that knows files, columns and ids."""
+
+from crowdrank.data.arrays import Floats, Ints, summed
+from crowdrank.data.columns import parse_mapping
+from crowdrank.data.comparisons import Comparisons, Nodes, ShardRef, node_codes, nodes_of, plan, tally
+from crowdrank.data.convert import to_pairs
+from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
+from crowdrank.data.graph import Graph, graph
+from crowdrank.data.read import AnyJudgments, read
+from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings
+
+__all__ = [
+    "LEFT",
+    "RIGHT",
+    "TIE",
+    "Anchors",
+    "AnyJudgments",
+    "Comparisons",
+    "Floats",
+    "Graph",
+    "Index",
+    "Ints",
+    "Judgments",
+    "Nodes",
+    "Pairs",
+    "Rankings",
+    "Ratings",
+    "Scored",
+    "ShardRef",
+    "agreed_pairs",
+    "graph",
+    "node_codes",
+    "nodes_of",
+    "parse_mapping",
+    "plan",
+    "read",
+    "read_gold",
+    "read_ranking",
+    "summed",
+    "tally",
+    "to_pairs",
+]

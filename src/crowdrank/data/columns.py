@@ -1,0 +1,144 @@
+"""Which columns mean what: the layouts that are recognised, and the user's own names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crowdrank.errors import InputError, UsageError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way to write a kind of judgments: the columns that it must have."""
+
+    kind: str
+    needs: tuple[str, ...]
+
+
+LAYOUTS = (
+    Layout("pairs", ("left", "right", "label")),
+    Layout("pairs", ("left", "right", "winner")),
+    Layout("pairs", ("model_a", "model_b", "winner")),
+    Layout("pairs", ("winner", "loser")),
+    Layout("pairs", ("top_item", "bottom_item")),
+    Layout("rankings", ("item", "rank")),
+    Layout("ratings", ("item", "label")),
+)
+
+OPTIONAL = {
+    "worker": ("worker", "judge", "assessor", "annotator"),
+    "query": ("query", "qid"),
+    "weight": ("weight",),
+    "timestamp": ("timestamp",),
+    "list": ("list",),
+}
+"""Optional roles and the names under which they are found, the first that is there."""
+
+ROLES = tuple(dict.fromkeys([name for layout in LAYOUTS for name in layout.needs] + list(OPTIONAL)))
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A layout found in a file: the role of each column that is used."""
+
+    kind: str
+    columns: dict[str, str]  # role -> the file's own column name
+
+
+def parse_mapping(text: str) -> dict[str, str]:
+    """``worker=judge,left=a`` as a dict; an empty name (``query=``) says that the role is absent."""
+    mapping: dict[str, str] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        role, sign, name = part.partition("=")
+        if not sign:
+            raise UsageError(
+                f"--columns takes role=name pairs. Got {part!r}.",
+                hint="For example --columns worker=judge,left=a,right=b,label=choice",
+            )
+        mapping[role.strip()] = name.strip()
+    return mapping
+
+
+def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Recognised:
+    """Find the kind of judgments that these columns hold.
+
+    ``mapping`` (role -> name) goes before the names in the file; case does not matter.
+    """
+    mapping = dict(mapping or {})
+    unknown = [role for role in mapping if role not in ROLES]
+    if unknown:
+        raise UsageError(
+            f"--columns: there is no role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}."
+        )
+    by_role = _by_role(names, mapping, source)
+    found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
+    core = {role for role, name in mapping.items() if name and role not in OPTIONAL}
+    found = [layout for layout in found if core <= set(layout.needs)]
+    if not found:
+        raise _missing(names, by_role, core, source)
+    kinds = dict.fromkeys(layout.kind for layout in found)
+    if len(kinds) > 1:
+        ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
+        raise InputError(
+            f"the columns are those of more than one kind of judgments: {ways}.",
+            source=source,
+            hint="Name the columns that count with --columns, for example --columns item=item,label=label",
+        )
+    columns = {need: by_role[need] for need in found[0].needs}
+    for role in OPTIONAL:
+        if role in by_role:
+            columns[role] = by_role[role]
+    return Recognised(found[0].kind, columns)
+
+
+def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:
+    """Role -> column, by the mapping first, then by the file's own names."""
+    lowered: dict[str, str] = {}
+    for name in names:
+        lowered.setdefault(name.strip().lower(), name)
+    by_role: dict[str, str] = {}
+    for role, name in mapping.items():
+        if not name:
+            continue
+        if name not in names and name.strip().lower() not in lowered:
+            raise InputError(
+                f"there is no column {name!r}, named as {role!r} by --columns.",
+                source=source,
+                hint=f"The columns are {', '.join(map(repr, names))}.",
+            )
+        by_role[role] = name if name in names else lowered[name.strip().lower()]
+    taken = set(by_role.values())
+    for role in ROLES:
+        if role in mapping:
+            continue
+        for alias in OPTIONAL.get(role, (role,)):
+            if alias in lowered and lowered[alias] not in taken:
+                by_role[role] = lowered[alias]
+                break
+    return by_role
+
+
+def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
+    """Name the nearest layout and what it lacks."""
+
+    def lacking(layout: Layout) -> list[str]:
+        return [need for need in layout.needs if need not in by_role]
+
+    candidates = [layout for layout in LAYOUTS if core <= set(layout.needs)] or list(LAYOUTS)
+    nearest = min(candidates, key=lambda layout: len(lacking(layout)) / len(layout.needs))
+    shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+    if len(lacking(nearest)) == len(nearest.needs):
+        problem = f"these columns are not judgments: {shown}."
+        hint = (
+            "Pairs have left,right,label or winner,loser; ratings item,label; rankings item,rank. "
+            "Name other columns with --columns, as in --columns worker=judge,left=a,right=b,label=choice"
+        )
+        return InputError(problem, source=source, hint=hint)
+    column = lacking(nearest)[0]
+    return InputError(
+        f"missing: {nearest.kind} with {', '.join(nearest.needs)} need it. The columns are {shown}.",
+        source=source,
+        column=column,
+        hint=f"If it has another name, say --columns {column}=NAME",
+    )

@@ -1,0 +1,93 @@
+"""Ratings and rankings as pairs: explicit, and said in the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
+from crowdrank.errors import InputError, Note, UsageError
+
+MOST_PAIRS = 200_000_000
+
+
+def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs:
+    """Every pair of items that one worker judged within one query (or list), as a comparison.
+
+    The better label, or the smaller rank, wins; equal ones are a tie, kept (``ties="keep"``) or left
+    out (``"drop"``). A pair carries the weight of its two rows' geometric mean. Pairs come back as
+    they are.
+    """
+    if ties not in ("keep", "drop"):
+        raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
+    if isinstance(judgments, Pairs):
+        return judgments
+    if isinstance(judgments, Ratings):
+        group: NDArray[Any] = _worker_groups(judgments)
+        value = judgments.label
+    elif isinstance(judgments, Rankings):
+        group, value = judgments.list, -judgments.rank
+    else:
+        raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
+    first, second = _within(group)
+    left, right = judgments.item[first], judgments.item[second]
+    difference = np.sign(value[first] - value[second])
+    keep = left != right
+    if ties == "drop":
+        keep &= difference != 0
+    first, second, left, right = first[keep], second[keep], left[keep], right[keep]
+    difference = difference[keep]
+    if not len(first):
+        raise InputError(
+            f"These {judgments.kind} give no pair: no worker judged two items differently.",
+            hint="Comparisons need a worker (or list) with at least two items.",
+        )
+    outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
+    weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
+    message = f"{judgments.rows} {judgments.kind} were read as {len(first)} pairs (ties: {ties})."
+    return Pairs(
+        index=judgments.index,
+        left=left,
+        right=right,
+        outcome=outcome,
+        sided=False,
+        weight=weight,
+        worker=_at(judgments.worker, first),
+        query=_at(judgments.query, first),
+        timestamp=None if judgments.timestamp is None else judgments.timestamp[second],
+        notes=(*judgments.notes, Note("conversion", message)),
+        backend=judgments.backend,
+    )
+
+
+def _at(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+    return None if column is None else column[rows]
+
+
+def _worker_groups(ratings: Ratings) -> NDArray[np.int64]:
+    """One number for each (query, worker)."""
+    group = np.zeros(ratings.rows, np.int64)
+    if ratings.query is not None:
+        group += ratings.query
+    if ratings.worker is not None and ratings.index.workers is not None:
+        group = group * len(ratings.index.workers) + ratings.worker
+    return group
+
+
+def _within(group: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers of every pair of rows of one group, groups in order."""
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.unique(group, return_counts=True)[1])
+    end_of = np.repeat(ends, np.diff(ends, prepend=0))
+    partners = end_of - np.arange(len(group)) - 1
+    total = int(partners.sum())
+    if total > MOST_PAIRS:
+        raise InputError(
+            f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
+            hint="Use a model that takes ratings or rankings as they are, or split the queries.",
+        )
+    first = np.repeat(np.arange(len(group)), partners)
+    second = first + 1 + np.arange(total) - np.repeat(np.cumsum(partners) - partners, partners)
+    return order[first], order[second]

@@ -1,0 +1,160 @@
+"""Files, folders of bytes and standard input as lazy frames of text columns."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from crowdrank.errors import InputError
+
+_SNIFF = 1 << 16
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table somewhere: how errors call it, and a lazy frame of it."""
+
+    name: str
+    lazy: pl.LazyFrame
+    data: Path | bytes | None = None
+    separator: str = ","
+
+    def columns(self) -> list[str]:
+        """Its column names; reads no more than the beginning."""
+        with_reason = _Reasons(self)
+        with with_reason:
+            return self.lazy.collect_schema().names()
+
+    def read(self, columns: list[str]) -> pl.DataFrame:
+        """These columns as text, whatever they were."""
+        with _Reasons(self):
+            frame = self.lazy.select(columns).collect(engine="streaming")
+        nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+        if nested:
+            raise InputError("holds lists or objects, not plain values.", source=self.name, column=nested[0])
+        return frame.with_columns(pl.all().cast(pl.String))
+
+
+class _Reasons:
+    """Turns what Polars raises while reading into an InputError that names the place."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, pl.exceptions.PolarsError | OSError):
+            raise _reason(self.source, error) from error
+
+
+def open_source(given: str | Path) -> Source:
+    """A path, or ``-`` for standard input. The format is told by the content, not by the name."""
+    if str(given) == "-":
+        return _from_bytes("standard input", sys.stdin.buffer.read())
+    path = Path(given)
+    if path.is_dir():
+        raise InputError("is a folder, not a file.", source=str(path))
+    try:
+        with path.open("rb") as file:
+            head = file.read(_SNIFF)
+    except FileNotFoundError:
+        raise InputError("there is no such file.", source=str(path)) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path)) from error
+    if head[:2] == b"\x1f\x8b":
+        return _from_bytes(str(path), path.read_bytes())
+    return _from_head(str(path), head, path)
+
+
+def _from_bytes(name: str, data: bytes) -> Source:
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"the gzip data is damaged or cut off ({error}).",
+                source=name,
+                hint="Copy or download the file again; nothing was read from it.",
+            ) from error
+    return _from_head(name, data[:_SNIFF], data)
+
+
+def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
+    """Choose the reader by the first bytes."""
+    if not head.strip():
+        raise InputError("the file is empty.", source=name, hint="A header line and at least one row.")
+    where = data if isinstance(data, Path) else io.BytesIO(data)
+    if head[:4] == b"PAR1":
+        return Source(name, pl.scan_parquet(where), data)
+    if head.lstrip()[:1] == b"{":
+        return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data)
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
+    trec = _trec_columns(first)
+    if trec:
+        return _trec(name, data, trec)
+    separator = max(",\t;", key=first.count)
+    lazy = pl.scan_csv(where, separator=separator, infer_schema=False)
+    return Source(name, lazy, data, separator)
+
+
+def _trec_columns(line: str) -> tuple[str, ...]:
+    """The columns of a TREC run or qrels file, recognised by its first line; else nothing."""
+    words = line.split()
+    if len(words) == 6 and words[1].upper() == "Q0":
+        return ("query", "iteration", "item", "rank", "score", "worker")
+    if len(words) == 4 and words[1].upper() in {"0", "Q0"} and words[3].lstrip("-").isdigit():
+        return ("query", "iteration", "item", "label")
+    return ()
+
+
+def _trec(name: str, data: Path | bytes, columns: tuple[str, ...]) -> Source:
+    raw = data.read_bytes() if isinstance(data, Path) else data
+    cells: list[list[str]] = []
+    for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
+        words = line.split()
+        if words and len(words) != len(columns):
+            raise InputError(
+                f"has {len(words)} fields where the first line has {len(columns)}.",
+                source=name,
+                row=number,
+                value=line[:80],
+            )
+        if words:
+            cells.append(words)
+    frame = pl.DataFrame(cells, schema=dict.fromkeys(columns, pl.String), orient="row")
+    return Source(name, frame.drop("iteration").lazy(), data)
+
+
+def _reason(source: Source, error: BaseException) -> InputError:
+    """Look for the line that could not be read; Polars does not always name it."""
+    raw = source.data.read_bytes() if isinstance(source.data, Path) else source.data or b""
+    try:
+        content = raw.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        line = raw[: bad.start].count(b"\n") + 1
+        return InputError(
+            "is not UTF-8 text.", source=source.name, row=line, value=raw[bad.start : bad.start + 8],
+            hint="Save the file as UTF-8.",
+        )  # fmt: skip
+    lines = csv.reader(io.StringIO(content), delimiter=source.separator)
+    width = len(next(lines, []))
+    for number, cells in enumerate(lines, 1):
+        if len(cells) > width:
+            return InputError(
+                f"has {len(cells)} fields where the header has {width}.",
+                source=source.name,
+                row=number,
+                value=source.separator.join(cells)[:80],
+                hint="Put quotes around a value that holds the separator.",
+            )
+    first = str(error).strip().splitlines()[0]
+    return InputError(f"cannot be read: {first}", source=source.name)

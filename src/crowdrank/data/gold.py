@@ -1,0 +1,183 @@
+"""Gold, which only scores; and anchors, which enter a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats, Ints
+from crowdrank.data.columns import recognise
+from crowdrank.data.comparisons import Comparisons, Nodes, node_codes
+from crowdrank.data.files import open_source
+from crowdrank.data.read import _Cells, _first, _from_native, read
+from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
+from crowdrank.errors import InputError
+
+GRADES = ("grade", "gold", "label", "true_rank")
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Items with a number each: a gold standard's grades or a ranking's scores, by query.
+
+    ``frame`` has query (null where there is one query only), item, value; larger = better.
+    """
+
+    frame: pl.DataFrame
+
+
+def read_gold(given: Any) -> Scored:
+    """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; or TREC qrels.
+
+    A true rank (1 = best) becomes the grade ``largest rank - rank``.
+    """
+    frame, name, columns = _open(given)
+    found = next((grade for grade in GRADES if grade in columns), None)
+    if found is None or "item" not in columns:
+        raise InputError(
+            f"is not a gold file; its columns are {', '.join(columns.values())}.",
+            source=name,
+            hint=f"Gold has item and one of {', '.join(GRADES)}; query is optional.",
+        )
+    scored = _scored(frame, name, columns, found)
+    if found == "true_rank":
+        scored = scored.with_columns(pl.col("value").max().over("query") - pl.col("value"))
+    return Scored(scored)
+
+
+def read_ranking(given: Any) -> Scored:
+    """A ranking to be scored: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run)."""
+    frame, name, columns = _open(given)
+    found = next((value for value in ("score", "rank") if value in columns), None)
+    if found is None or "item" not in columns:
+        raise InputError(
+            f"is not a ranking; its columns are {', '.join(columns.values())}.",
+            source=name,
+            hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
+        )
+    scored = _scored(frame, name, columns, found)
+    return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored)
+
+
+def _open(given: Any) -> tuple[pl.DataFrame, str, dict[str, str]]:
+    """The frame as text, a name for errors, and its columns by their lower-case names."""
+    if isinstance(given, str | Path):
+        source = open_source(given)
+        frame, name = source.read(source.columns()), source.name
+    else:
+        frame, _ = _from_native(given)
+        frame, name = frame.with_columns(pl.all().cast(pl.String)), "frame"
+    if frame.is_empty():
+        raise InputError("there are no rows.", source=name)
+    columns = {column.strip().lower(): column for column in reversed(frame.columns)}
+    if "qid" in columns:
+        columns.setdefault("query", columns["qid"])
+    return frame, name, columns
+
+
+def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
+    named = frame.rename(
+        {column: role for role, column in columns.items() if role in ("query", "item", value)}
+    )
+    cells = _Cells(named, columns, name)
+    query = (
+        named["query"]
+        if "query" in named.columns
+        else pl.repeat(None, len(named), dtype=pl.String, eager=True)
+    )
+    scored = pl.DataFrame({"query": query, "item": cells.required("item"), "value": cells.number(value)})
+    twice = scored.select(pl.struct("query", "item").is_duplicated()).to_series()
+    if twice.any():
+        repeat = scored.select(~pl.struct("query", "item").is_first_distinct()).to_series()
+        raise cells.error("item", _first(repeat), "the item stands twice in one query.")
+    return scored
+
+
+@dataclass(frozen=True, eq=False)
+class Anchors:
+    """What is known for certain before the fit: gold pairs, and workers of known quality."""
+
+    pairs: Pairs | None = None
+    workers: Mapping[str, float] | None = None
+
+    @classmethod
+    def read(cls, given: Any) -> Anchors:
+        """Gold pairs (any layout of pairs; the label is the truth), or ``worker, quality`` rows."""
+        if isinstance(given, Anchors):
+            return given
+        frame, name, columns = _open(given)
+        if "quality" in columns and "worker" in columns:
+            named = frame.rename({columns[role]: role for role in ("worker", "quality")})
+            cells = _Cells(named, columns, name)
+            quality = cells.number("quality")
+            outside = (quality < 0) | (quality > 1)
+            if outside.any():
+                raise cells.error("quality", _first(outside), "a quality lies between 0 and 1.")
+            ids = cells.required("worker").to_list()
+            return cls(workers=dict(zip(ids, quality.to_list(), strict=True)))
+        recognise(frame.columns, None, name)
+        pairs = read(frame)
+        if not isinstance(pairs, Pairs):
+            raise InputError(
+                f"holds {pairs.kind}; anchors are gold pairs, or workers with a known quality.", source=name
+            )
+        return cls(pairs=pairs)
+
+    def gold(self, nodes: Nodes, index: Index) -> NDArray[np.int64]:
+        """Gold pairs as (better, worse) nodes; pairs of things that nobody judged are left out."""
+        if self.pairs is None:
+            return np.empty((0, 2), np.int64)
+        own = self.pairs
+        item = _translate(own.index.items, index.items)
+        query = None
+        if own.query is not None and own.index.queries is not None and index.queries is not None:
+            query = _translate(own.index.queries, index.queries)[own.query]
+        left, right = item[own.left], item[own.right]
+        known = (left >= 0) & (right >= 0) & (own.outcome != TIE)
+        if query is not None:
+            known &= query >= 0
+        left, right, swap = left[known], right[known], (own.outcome == RIGHT)[known]
+        chosen = None if query is None else query[known]
+        ends = [node_codes(nodes, index, chosen, side) for side in (left, right)]
+        better, worse = np.where(swap, ends[1], ends[0]), np.where(swap, ends[0], ends[1])
+        found = (better >= 0) & (worse >= 0)
+        return np.stack([better[found], worse[found]], axis=1)
+
+    def known(self, index: Index) -> tuple[NDArray[np.int64], Floats]:
+        """Codes and qualities of the workers whose quality is known."""
+        if not self.workers or index.workers is None:
+            return np.empty(0, np.int64), np.empty(0)
+        codes = _translate(pl.Series(list(self.workers)), index.workers).astype(np.int64)
+        quality = np.array(list(self.workers.values()), float)
+        return codes[codes >= 0], quality[codes >= 0]
+
+
+def _translate(ids: pl.Series, target: pl.Series) -> Ints:
+    """The code of each id in another index; -1 where it is not there."""
+    place = target.search_sorted(ids).to_numpy().astype(np.int32)
+    place = np.minimum(place, len(target) - 1)
+    found = target.gather(place.tolist()).to_numpy() == ids.to_numpy()
+    return np.where(found, place, -1).astype(np.int32)
+
+
+def agreed_pairs(comparisons: Comparisons, *, workers: int = 10, share: float = 0.9) -> NDArray[np.int64]:
+    """Gold pairs made from the votes themselves (Crowd-BT, footnote 4), as (better, worse) nodes.
+
+    A pair counts when more than ``workers`` workers judged it and at least ``share`` of them agree.
+    """
+    pair = comparisons.i.astype(np.int64) * comparisons.nodes + comparisons.j
+    keys, place = np.unique(pair, return_inverse=True)
+    says = np.sign(comparisons.wins - comparisons.losses)
+    voters = np.bincount(place, minlength=len(keys))
+    ahead = np.bincount(place, says > 0, len(keys))
+    behind = np.bincount(place, says < 0, len(keys))
+    enough = (voters > workers) & (np.maximum(ahead, behind) >= share * voters)
+    low, high = keys[enough] // comparisons.nodes, keys[enough] % comparisons.nodes
+    first = ahead[enough] > behind[enough]
+    return np.stack([np.where(first, low, high), np.where(first, high, low)], axis=1)

@@ -1,0 +1,361 @@
+"""Read and check judgments: files or frames in, coded tables out. Bad input is named to the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.columns import LAYOUTS, Recognised, recognise
+from crowdrank.data.files import open_source
+from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER, Index, Pairs, Rankings, Ratings
+from crowdrank.errors import InputError, Note
+
+AnyJudgments = Pairs | Ratings | Rankings
+Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
+
+LEFT_WORDS = ("left", "model_a", "a")
+RIGHT_WORDS = ("right", "model_b", "b")
+TIE_WORDS = ("tie", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
+ID_ROLES = {role for layout in LAYOUTS for role in layout.needs if role not in ("label", "rank")}
+ID_ROLES |= {"worker", "query"}
+MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
+
+
+def read(given: Given, *, columns: Mapping[str, str] | None = None) -> AnyJudgments:
+    """Judgments from files or frames; the kind is told by the columns.
+
+    ``given`` is a path (CSV, TSV, JSONL, Parquet, TREC text, each also gzipped), ``"-"`` for standard
+    input, a frame of pandas, Polars or PyArrow, or a sequence of these that are read as one table.
+    ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left": "a", ...}``.
+
+    Raises InputError naming the file, row (the first data row is 1), column and value.
+    """
+    if isinstance(given, Pairs | Ratings | Rankings):
+        return given
+    many = isinstance(given, Sequence) and not isinstance(given, str)
+    parts = [_load(one, columns) for one in (given if many else [given])]
+    if not parts:
+        raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
+    _same(parts)
+    table = parts[0] if len(parts) == 1 else _joined(parts)
+    build: Callable[[_Checked], AnyJudgments] = {"pairs": _pairs, "ratings": _ratings, "rankings": _rankings}[
+        table.kind
+    ]
+    return build(table)
+
+
+@dataclass
+class _Checked:
+    """One source after its cells were checked, under the canonical column names."""
+
+    kind: str
+    name: str
+    frame: pl.DataFrame
+    ids: dict[str, pl.Series]  # every item, worker and query that is named, rows left out included
+    backend: str
+    sided: bool = True
+    notes: tuple[Note, ...] = ()
+
+
+def _load(given: Given, mapping: Mapping[str, str] | None) -> _Checked:
+    if isinstance(given, str | Path):
+        source = open_source(given)
+        found = recognise(source.columns(), mapping, source.name)
+        wanted = list(dict.fromkeys(found.columns.values()))
+        frame, name, backend = source.read(wanted), source.name, "polars"
+    else:
+        frame, backend = _from_native(given)
+        name = "frame"
+        found = recognise(frame.columns, mapping, name)
+        frame = frame.select(pl.col(list(dict.fromkeys(found.columns.values()))).cast(pl.String))
+    if frame.is_empty():
+        raise InputError("there are no rows.", source=name, hint="A header line and at least one row.")
+    renamed = frame.select(pl.col(column).alias(role) for role, column in found.columns.items())
+    return _check(found, renamed, name, backend)
+
+
+def _from_native(frame: Any) -> tuple[pl.DataFrame, str]:
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            "Judgments are read from a path or a frame of pandas, Polars or PyArrow.",
+            value=type(frame).__name__,
+        ) from None
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    backend = str(native.implementation.value)
+    polars = native.to_polars()
+    return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
+
+
+def _same(parts: list[_Checked]) -> None:
+    """Several sources must be of one kind and agree about the optional columns."""
+    first = parts[0]
+    for other in parts[1:]:
+        if other.kind != first.kind:
+            raise InputError(
+                f"holds {other.kind}, but {first.name} holds {first.kind}.", source=other.name,
+                hint="Rank one kind at a time, or convert them first.",
+            )  # fmt: skip
+        differ = sorted(set(first.frame.columns) ^ set(other.frame.columns) - {"weight", "timestamp"})
+        if differ:
+            column = differ[0]
+            lacks, has = (other, first) if column in first.frame.columns else (first, other)
+            raise InputError(f"is missing, but {has.name} has it.", source=lacks.name, column=column)
+
+
+def _joined(parts: list[_Checked]) -> _Checked:
+    frame = pl.concat([part.frame for part in parts], how="diagonal")
+    if "weight" in frame.columns:
+        frame = frame.with_columns(pl.col("weight").fill_null(1.0))
+    notes = tuple(note for part in parts for note in part.notes)
+    sided = all(part.sided for part in parts)
+    ids = {role: pl.concat([part.ids[role] for part in parts]) for role in parts[0].ids}
+    return _Checked(parts[0].kind, parts[0].name, frame, ids, parts[0].backend, sided, notes)
+
+
+# ---------------------------------------------------------------- checks: text in, typed columns out
+
+
+def _check(found: Recognised, frame: pl.DataFrame, name: str, backend: str) -> _Checked:
+    cells = _Cells(frame, found.columns, name)
+    checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](
+        cells
+    )
+    columns, keep, notes = dict(checked.columns), checked.keep, list(checked.notes)
+    unknown = 0
+    for role in ("query", "list"):
+        if role in frame.columns:
+            columns[role] = cells.required(role)
+    if "worker" in frame.columns:
+        columns["worker"], unknown = cells.worker()
+        if unknown:
+            notes.append(Note("unknown-workers", _unknown_message(unknown, name)))
+    if "weight" in frame.columns:
+        columns["weight"] = cells.weight()
+        keep = keep & (columns["weight"].to_numpy() > 0)
+    if "timestamp" in frame.columns:
+        columns["timestamp"] = cells.timestamp()
+    table = pl.DataFrame(columns)
+    if not keep.all():
+        table = table.filter(pl.Series(keep))
+    if table.is_empty():
+        raise InputError("no row is left that can be used.", source=name)
+    ids = {"item": pl.concat([cells.distinct(role) for role in checked.items])}
+    if "query" in columns:
+        ids["query"] = cells.distinct("query")
+    if "worker" in columns:
+        ids["worker"] = columns["worker"].unique() if unknown else cells.distinct("worker")
+    return _Checked(found.kind, name, table, ids, backend, checked.sided, tuple(notes))
+
+
+def _unknown_message(count: int, name: str) -> str:
+    return f"{count} rows of {name} name no worker; they are kept as one worker, {UNKNOWN_WORKER}."
+
+
+@dataclass
+class _Kept:
+    columns: dict[str, pl.Series]
+    items: tuple[str, ...]  # the roles whose cells are items
+    keep: NDArray[np.bool_]
+    notes: tuple[Note, ...] = ()
+    sided: bool = True
+
+
+class _Cells:
+    """The text cells of one source; each method checks a column and returns it typed."""
+
+    def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
+        self.frame, self.columns, self.name = frame, columns, name
+        self._distinct: dict[str, pl.Series] = {}
+
+    def error(self, role: str, row: int, problem: str, hint: str | None = None) -> InputError:
+        value = self.frame[role][row]
+        shown = "nothing" if value is None else value
+        return InputError(
+            problem, source=self.name, row=row + 1, column=self.columns[role], value=shown, hint=hint
+        )
+
+    def required(self, role: str) -> pl.Series:
+        """A column of ids without gaps."""
+        column = self.frame[role]
+        if column.null_count() or "" in self.distinct(role):
+            gaps = column.is_null() | (column == "")
+            raise self.error(role, _first(gaps), "the value is missing.")
+        return column
+
+    def distinct(self, role: str) -> pl.Series:
+        """The distinct values of a column: cheaper to look through than the column."""
+        if not self._distinct:  # all at once, so that they are found in parallel
+            roles = [name for name in self.frame.columns if name in ID_ROLES]
+            found = self.frame.select(pl.col(name).unique().implode() for name in roles)
+            self._distinct = {name: found[name].explode(empty_as_null=False) for name in roles}
+        return self._distinct[role]
+
+    def worker(self) -> tuple[pl.Series, int]:
+        """Worker ids; rows without one are given to the unknown worker and counted."""
+        column = self.frame["worker"]
+        if not self.distinct("worker").is_in([*MISSING_WORDS, None], nulls_equal=True).any():
+            return column, 0
+        gaps = column.is_null() | column.is_in(MISSING_WORDS)
+        return column.set(gaps, UNKNOWN_WORKER), int(gaps.sum())
+
+    def number(self, role: str, *, gaps: bool = False) -> pl.Series:
+        """A column of finite numbers; with ``gaps`` a missing cell is null."""
+        column = self.frame[role]
+        missing = column.is_null() | column.is_in(MISSING_WORDS)
+        values = column.str.strip_chars().cast(pl.Float64, strict=False)
+        bad = (values.is_null() | ~values.is_finite()) & (~missing if gaps else True)
+        if bad.any():
+            raise self.error(role, _first(bad), "a number is needed here.")
+        return values.set(missing, None) if gaps else values
+
+    def weight(self) -> pl.Series:
+        """Weights: finite and not negative; a weight of 0 leaves its row out."""
+        column = self.frame["weight"].str.strip_chars()
+        values = column.cast(pl.Float64, strict=False)
+        bad = values.is_null() | ~values.is_finite() | (values < 0)
+        if bad.any():
+            raise self.error("weight", _first(bad), "a weight must be a number of at least 0.")
+        return values
+
+    def timestamp(self) -> pl.Series:
+        """Seconds since 1970, from numbers or from ISO dates."""
+        column = self.frame["timestamp"]
+        values = column.str.strip_chars().cast(pl.Float64, strict=False)
+        if values.null_count():
+            dates = (
+                column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
+            )
+            values = values.fill_null(dates)
+        if values.null_count():
+            raise self.error(
+                "timestamp", _first(values.is_null()), "a number of seconds or an ISO date is needed."
+            )
+        return values
+
+
+def _first(mask: pl.Series) -> int:
+    return cast(int, mask.arg_max())
+
+
+def _check_pairs(cells: _Cells) -> _Kept:
+    frame = cells.frame
+    if "left" in frame.columns or "model_a" in frame.columns:
+        sides = ("left", "right") if "left" in frame.columns else ("model_a", "model_b")
+        left, right = cells.required(sides[0]), cells.required(sides[1])
+        outcome = _outcome(cells, left, right)
+        sided = True
+    else:
+        sides = ("winner", "loser") if "loser" in frame.columns else ("top_item", "bottom_item")
+        left, right = cells.required(sides[0]), cells.required(sides[1])
+        outcome = pl.repeat(LEFT, frame.height, dtype=pl.Int8, eager=True)
+        sided = False
+    for role, column in zip(sides, (left, right), strict=True):
+        if "tie" in cells.distinct(role):
+            raise cells.error(
+                role, _first(column == "tie"), "'tie' is an outcome and cannot be an item's id."
+            )
+    keep = (left != right).to_numpy()
+    selfs = int((~keep).sum())
+    notes: tuple[Note, ...] = ()
+    if selfs:
+        message = f"{selfs} rows of {cells.name} compare an item with itself; they are left out."
+        notes = (Note("self-pairs", message),)
+    columns = {"left": left, "right": right, "outcome": outcome}
+    return _Kept(columns, sides, keep, notes, sided)
+
+
+def _outcome(cells: _Cells, left: pl.Series, right: pl.Series) -> pl.Series:
+    """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``)."""
+    role = "label" if "label" in cells.frame.columns else "winner"
+    said = cells.frame[role]
+    word = said.str.strip_chars().str.to_lowercase()
+    by_id = [(said == left, LEFT), (said == right, RIGHT)]
+    words = [(word.is_in(LEFT_WORDS), LEFT), (word.is_in(RIGHT_WORDS), RIGHT), (word.is_in(TIE_WORDS), TIE)]
+    rules = [*by_id, (word == "tie", TIE)] if role == "label" else words + by_id
+    outcome = pl.repeat(None, len(said), dtype=pl.Int8, eager=True)
+    for matches, code in reversed(rules):
+        outcome = outcome.set(matches.fill_null(False), code)
+    if outcome.null_count():
+        row = _first(outcome.is_null())
+        offered = f"{left[row]!r}, {right[row]!r}"
+        problem = f"the outcome is none of {offered} or 'tie'."
+        if role == "winner":
+            problem = f"the outcome is not understood: it is none of left, right, tie, {offered}."
+        hint = "Write the winning item's id, or tie." if role == "label" else None
+        raise cells.error(role, row, problem, hint)
+    return outcome
+
+
+def _check_ratings(cells: _Cells) -> _Kept:
+    columns = {"item": cells.required("item"), "label": cells.number("label")}
+    return _Kept(columns, ("item",), np.ones(cells.frame.height, bool))
+
+
+def _check_rankings(cells: _Cells) -> _Kept:
+    item, rank = cells.required("item"), cells.number("rank", gaps=True)
+    ranked = rank.is_not_null()
+    keys = [key for key in ("query", "worker", "list") if key in cells.frame.columns]
+    rows = cells.frame.select(*keys, "item").with_row_index("row").filter(ranked)
+    twice = rows.filter(pl.struct(*keys, "item").is_duplicated())
+    if not twice.is_empty():
+        twice = twice.filter(~pl.struct(*keys, "item").is_first_distinct())
+        raise cells.error(
+            "item", int(twice["row"][0]), "the item is ranked twice in one list.",
+            "A list is one (query, worker); if a worker gave several, name a column that tells them apart: "
+            "--columns list=NAME",
+        )  # fmt: skip
+    return _Kept({"item": item, "rank": rank}, ("item",), ranked.to_numpy())
+
+
+# ------------------------------------------------------------------ coding: typed columns in, tables out
+
+
+def _shared(table: _Checked, *items: str) -> tuple[dict[str, NDArray[np.int32]], dict[str, Any]]:
+    """The codes of the item columns; the optional columns, coded, with the index."""
+    frame = table.frame
+    ids = {role: own.unique().sort().rename("id") for role, own in table.ids.items()}
+    roles = {**dict.fromkeys(items, "item"), **{role: role for role in ids if role != "item"}}
+    coded = frame.lazy().select(
+        pl.col(column).cast(pl.Enum(ids[role])).to_physical().cast(pl.Int32) for column, role in roles.items()
+    )
+    codes = {name: column.to_numpy() for name, column in coded.collect().to_dict().items()}
+    floats = {
+        role: frame[role].cast(pl.Float64).to_numpy() if role in frame.columns else None
+        for role in ("weight", "timestamp")
+    }
+    index = Index(ids["item"], ids.get("worker"), ids.get("query"))
+    optional = {role: codes.get(role) for role in ("worker", "query")}
+    return codes, {"index": index, **optional, **floats, "notes": table.notes, "backend": table.backend}
+
+
+def _pairs(table: _Checked) -> Pairs:
+    codes, shared = _shared(table, "left", "right")
+    outcome = table.frame["outcome"].to_numpy()
+    return Pairs(left=codes["left"], right=codes["right"], outcome=outcome, sided=table.sided, **shared)
+
+
+def _ratings(table: _Checked) -> Ratings:
+    codes, shared = _shared(table, "item")
+    return Ratings(item=codes["item"], label=table.frame["label"].to_numpy(), **shared)
+
+
+def _rankings(table: _Checked) -> Rankings:
+    codes, shared = _shared(table, "item")
+    keys = [key for key in ("query", "worker", "list") if key in table.frame.columns]
+    lists = np.zeros(table.frame.height, np.int32)
+    if keys:
+        dense = table.frame.select(pl.struct(keys).rank("dense").cast(pl.Int32) - 1).to_series()
+        lists = dense.to_numpy()
+    rank = table.frame["rank"].to_numpy()
+    return Rankings(item=codes["item"], rank=rank, list=lists, lists=int(lists.max()) + 1, **shared)

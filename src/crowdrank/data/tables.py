@@ -1,0 +1,172 @@
+"""The judgments of a crowd as frozen, integer-coded tables with an index back to the ids.
+
+Ids are text. A code is the position of its id in the sorted index, so the coding depends on
+nothing but the set of ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats, Ints
+from crowdrank.errors import InputError, Note
+
+LEFT, RIGHT, TIE = 0, 1, 2
+"""Codes of a pair's outcome."""
+
+UNKNOWN_WORKER = "(unknown)"
+"""The worker that stands for rows whose worker is missing."""
+
+
+def text(values: Sequence[Any] | pl.Series | NDArray[Any]) -> pl.Series:
+    """A column of ids as text; numbers are written out, text is kept to the letter."""
+    series = values if isinstance(values, pl.Series) else pl.Series(values)
+    return series if series.dtype == pl.String else series.cast(pl.String)
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The ids behind the codes. ``queries`` or ``workers`` is None where the data has none."""
+
+    items: pl.Series
+    workers: pl.Series | None = None
+    queries: pl.Series | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Judgments:
+    """What the three kinds share. ``None`` in an optional column: absent, or 1 for ``weight``."""
+
+    kind: ClassVar[str] = ""
+
+    index: Index
+    worker: Ints | None = None
+    query: Ints | None = None
+    weight: Floats | None = None
+    timestamp: Floats | None = None
+    notes: tuple[Note, ...] = ()
+    backend: str = "polars"
+
+    def __post_init__(self) -> None:
+        for column in fields(self):
+            value = getattr(self, column.name)
+            if isinstance(value, np.ndarray):
+                view = value.view()
+                view.flags.writeable = False
+                object.__setattr__(self, column.name, view)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights: the number of judgments where none is weighted."""
+        return float(self.rows if self.weight is None else self.weight.sum())
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """The same table with only these rows (a mask, or row numbers); the index stays."""
+        changes = {
+            column.name: value[rows]
+            for column in fields(self)
+            if isinstance(value := getattr(self, column.name), np.ndarray)
+        }
+        return replace(self, **changes)
+
+    def with_notes(self, *notes: Note) -> Self:
+        """The same table with further notes for the user."""
+        return replace(self, notes=self.notes + notes)
+
+    def summary(self) -> dict[str, Any]:
+        """Kind and sizes, as fit.json shows them."""
+        index = self.index
+        return {
+            "kind": self.kind,
+            "rows": self.rows,
+            "workers": 0 if index.workers is None else len(index.workers),
+            "items": len(index.items),
+            "queries": 1 if index.queries is None else len(index.queries),
+        }
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pairs(Judgments):
+    """Pairwise judgments: ``left``, ``right`` and an ``outcome`` (LEFT, RIGHT or TIE).
+
+    ``sided`` is False where the file says only who won, not who stood where.
+    """
+
+    kind = "pairs"
+
+    left: Ints
+    right: Ints
+    outcome: NDArray[np.int8]
+    sided: bool = True
+
+    @property
+    def rows(self) -> int:
+        """Number of comparisons."""
+        return len(self.left)
+
+    @classmethod
+    def from_votes(
+        cls,
+        *,
+        winner: Sequence[Any] | NDArray[Any],
+        loser: Sequence[Any] | NDArray[Any],
+        worker: Sequence[Any] | NDArray[Any] | None = None,
+        query: Sequence[Any] | NDArray[Any] | None = None,
+        weight: Sequence[float] | NDArray[Any] | None = None,
+    ) -> Pairs:
+        """Pairs from plain sequences, one entry a vote; anything that Polars takes as a column.
+
+        >>> Pairs.from_votes(winner=["a", "a"], loser=["b", "c"], worker=["w", "w"]).rows
+        2
+        """
+        from crowdrank.data.read import read
+
+        columns = {"winner": winner, "loser": loser, "worker": worker, "query": query, "weight": weight}
+        frame = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+        table = read(frame)
+        if not isinstance(table, Pairs):  # pragma: no cover - the columns above are those of pairs
+            raise InputError("These columns are not pairs.")
+        return table
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ratings(Judgments):
+    """Graded judgments: an ``item`` and its ``label``, larger = better."""
+
+    kind = "ratings"
+
+    item: Ints
+    label: Floats
+
+    @property
+    def rows(self) -> int:
+        """Number of labels."""
+        return len(self.item)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rankings(Judgments):
+    """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it stands in."""
+
+    kind = "rankings"
+
+    item: Ints
+    rank: Floats
+    list: Ints
+    lists: int = field(default=0)
+
+    @property
+    def rows(self) -> int:
+        """Number of ranked items over all lists."""
+        return len(self.item)

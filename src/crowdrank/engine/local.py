@@ -1,0 +1,63 @@
+"""Sums on this machine, in threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import Any
+
+from crowdrank.engine.base import Params, State, Stats, Sums
+
+
+class LocalEngine:
+    """Threads of this process; NumPy lets go of the interpreter lock inside its loops."""
+
+    name = "local"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or min(8, os.cpu_count() or 1)
+
+    def open(
+        self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10
+    ) -> LocalSession:
+        """A session; there is nothing to checkpoint within one process."""
+        return LocalSession(sums, shards, seed, self.threads)
+
+
+class LocalSession:
+    """Sums over shards in this process, added in the order of the shards."""
+
+    def __init__(self, sums: Sums, shards: Sequence[Any], seed: int, threads: int) -> None:
+        self._sums, self._shards, self._threads = sums, shards, threads
+        self._states: list[State | None] = [sums.start(shard.load(), seed) for shard in shards]
+
+    def evaluate(self, params: Params) -> Stats:
+        """The sums; states stay."""
+        return self._add(stats for stats, _ in self._map(self._sums.statistics, params))
+
+    def advance(self, params: Params) -> Stats:
+        """The sums; states move on."""
+        results = list(self._map(self._sums.statistics, params))
+        self._states = [state for _, state in results]
+        return self._add(stats for stats, _ in results)
+
+    def collect(self, params: Params) -> list[Mapping[str, Any]]:
+        """Each shard's own results."""
+        return list(self._map(self._sums.collect, params))
+
+    def _add(self, parts: Iterator[Stats]) -> Stats:
+        return reduce(Stats.joined, parts)
+
+    def _map(self, function: Callable[..., Any], params: Params) -> Iterator[Any]:
+        def run(shard: Any, state: State | None) -> Any:
+            return function(shard.load(), params, state)
+
+        if self._threads == 1 or len(self._shards) == 1:
+            return map(run, self._shards, self._states)
+        return self._threaded(run)
+
+    def _threaded(self, run: Callable[..., Any]) -> Iterator[Any]:
+        with ThreadPoolExecutor(self._threads) as pool:
+            yield from pool.map(run, self._shards, self._states)

@@ -1,0 +1,5 @@
+"""Mathematics that several models share."""
+
+from crowdrank.kernels.links import LOGISTIC, PROBIT, Link, LinkValues
+
+__all__ = ["LOGISTIC", "PROBIT", "Link", "LinkValues"]

@@ -1,0 +1,68 @@
+"""Links: the probability F(d) that an item wins when its score is larger by d.
+
+Every link is symmetric, F(-d) = 1 - F(d), and gives at once the four arrays that a likelihood,
+its gradient and its Hessian need:
+
+    win  = F(d),   lose = F(-d),   density = F'(d),   bend = F''(d) / F'(d)
+
+``win`` and ``lose`` are computed separately, so neither loses digits when it is small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats
+
+
+class LinkValues(NamedTuple):
+    """F(d), F(-d), F'(d) and F''(d) / F'(d)."""
+
+    win: Floats
+    lose: Floats
+    density: Floats
+    bend: Floats
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symmetric link by its name and the function that evaluates it."""
+
+    name: str
+    values: Callable[[Floats], LinkValues]
+
+    def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
+        return _by_name, (self.name,)  # functions travel to other processes by name
+
+
+def _logistic(d: Floats) -> LinkValues:
+    """F(d) = 1 / (1 + e^-d): Bradley-Terry, Crowd-BT eq. 1."""
+    small = np.exp(-np.abs(d))
+    large = 1.0 / (1.0 + small)
+    small *= large
+    ahead = d >= 0
+    win = np.where(ahead, large, small)
+    lose = np.where(ahead, small, large)
+    return LinkValues(win, lose, small * large, lose - win)
+
+
+def _probit(d: Floats) -> LinkValues:
+    """F(d) = Phi(d / sqrt 2): Thurstone case V, Crowd-BT eq. 7."""
+    from scipy.special import ndtr
+
+    z = d / math.sqrt(2.0)
+    density = np.exp(-0.5 * z * z) / (2.0 * math.sqrt(math.pi))
+    return LinkValues(ndtr(z), ndtr(-z), density, -0.5 * d)
+
+
+LOGISTIC = Link("logistic", _logistic)
+PROBIT = Link("probit", _probit)
+
+
+def _by_name(name: str) -> Link:
+    return {"logistic": LOGISTIC, "probit": PROBIT}[name]

@@ -1,0 +1,23 @@
+"""How good a ranking is, by gold; and how well bad workers were found. Knows no model."""
+
+from crowdrank.measures.evaluate import Measure, evaluate, parse
+from crowdrank.measures.listwise import ap, dcg, err, ndcg, precision, rbp, rr
+from crowdrank.measures.order import kendall_distance, kendall_tau, pairwise_accuracy, roc_auc, spearman
+
+__all__ = [
+    "Measure",
+    "ap",
+    "dcg",
+    "err",
+    "evaluate",
+    "kendall_distance",
+    "kendall_tau",
+    "ndcg",
+    "pairwise_accuracy",
+    "parse",
+    "precision",
+    "rbp",
+    "roc_auc",
+    "rr",
+    "spearman",
+]

@@ -1,0 +1,165 @@
+"""Measures of one ranked list: nDCG, DCG, RBP, AP, P, ERR, RR.
+
+Each takes ``scores`` and ``grades`` of the same items, and gives the expected value over the orders
+of items with equal scores (McSherry and Najork, ECIR 2008; ERR's closed form is our own). Grades may
+be fractional. Gains are 2^grade - 1, or the grade itself with ``gain="linear"``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.errors import UsageError
+
+
+def gains(grades: Floats, gain: str = "exp") -> Floats:
+    """2^grade - 1 (``exp``) or the grade (``linear``); grades below 0 gain nothing."""
+    positive = np.maximum(np.asarray(grades, float), 0.0)
+    if gain == "exp":
+        return np.exp2(positive) - 1.0
+    if gain == "linear":
+        return positive
+    raise UsageError(f"The gain must be exp or linear. Got {gain!r}.")
+
+
+def _groups(scores: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Items from the best score down, and where each group of equal scores ends."""
+    order = np.argsort(-scores, kind="stable")
+    ends = np.flatnonzero(np.diff(scores[order], append=np.nan) != 0) + 1
+    return order, ends
+
+
+def _expected(values: Floats, scores: Floats) -> Floats:
+    """The expected value at each position: within a group of ties, its mean."""
+    order, ends = _groups(scores)
+    sizes = np.diff(ends, prepend=0)
+    means = np.add.reduceat(values[order], ends - sizes) / sizes if len(order) else values
+    return np.repeat(means, sizes)
+
+
+def _discounted(values: Floats, discounts: Floats, cut: int | None) -> float:
+    top = len(values) if cut is None else min(cut, len(values))
+    return float(values[:top] @ discounts[:top])
+
+
+def dcg(scores: Floats, grades: Floats, *, cut: int | None = None, gain: str = "exp") -> float:
+    """DCG@cut = sum over positions r from 1 of gain_r / log2(1 + r) (Jaervelin and Kekaelaeinen 2002)."""
+    discounts = 1.0 / np.log2(np.arange(2, len(grades) + 2))
+    return _discounted(_expected(gains(grades, gain), scores), discounts, cut)
+
+
+def ndcg(
+    scores: Floats,
+    grades: Floats,
+    *,
+    cut: int | None = None,
+    gain: str = "exp",
+    ideal: Floats | None = None,
+) -> float:
+    """nDCG@cut = DCG@cut / the DCG@cut of the best order; 0 where nothing is relevant.
+
+    ``ideal``: all grades of the query, where some of its items are not in the list.
+    """
+    best = np.asarray(grades if ideal is None else ideal, float)
+    top = dcg(best, best, cut=cut, gain=gain)
+    return dcg(scores, grades, cut=cut, gain=gain) / top if top > 0 else 0.0
+
+
+def rbp(
+    scores: Floats,
+    grades: Floats,
+    *,
+    p: float = 0.8,
+    cut: int | None = None,
+    gain: str = "exp",
+    most: float = 1.0,
+) -> float:
+    """RBP = (1 - p) sum over positions r from 0 of p^r gain_r / gain(most) (Moffat and Zobel 2008).
+
+    ``most`` is the largest grade there can be: with 0/1 grades it is the plain RBP.
+    """
+    if not 0 < p < 1:
+        raise UsageError(f"The persistence p of RBP must lie between 0 and 1. Got {p!r}.")
+    scale = float(gains(np.array([most]), gain)[0]) or 1.0
+    discounts: Floats = (1 - p) * np.power(p, np.arange(len(grades), dtype=np.float64))
+    return _discounted(_expected(gains(grades, gain) / scale, scores), discounts, cut)
+
+
+def precision(scores: Floats, grades: Floats, *, cut: int | None = None, rel: float = 1.0) -> float:
+    """P@cut: the share of relevant items (grade >= rel) among the first ``cut``."""
+    wanted = len(grades) if cut is None else cut
+    relevant = _expected((np.asarray(grades) >= rel).astype(float), scores)
+    return _discounted(relevant, np.ones(len(relevant)), cut) / wanted if wanted else 0.0
+
+
+def ap(
+    scores: Floats, grades: Floats, *, cut: int | None = None, rel: float = 1.0, total: int | None = None
+) -> float:
+    """AP = mean over relevant items of the precision at their position.
+
+    Within a group of m ties with r relevant, after n items of which R are relevant, position t of the
+    group contributes r/m (R + 1 + (t-1)(r-1)/(m-1)) / (n + t). ``total``: relevant items of the query,
+    where some are not in the list.
+    """
+    relevant = (np.asarray(grades) >= rel).astype(float)
+    known = relevant.sum() if total is None else total
+    order, ends = _groups(scores)
+    value, before, start = 0.0, 0.0, 0
+    for end in ends:
+        m, r = int(end - start), float(relevant[order[start:end]].sum())
+        t = np.arange(1, m + 1)
+        inside = (t - 1) * (r - 1) / (m - 1) if m > 1 else np.zeros(1)
+        terms = r / m * (before + 1 + inside) / (start + t)
+        value += float(terms[: max(0, (cut or len(order)) - start)].sum())
+        before, start = before + r, int(end)
+    return value / known if known else 0.0
+
+
+def rr(scores: Floats, grades: Floats, *, cut: int | None = None, rel: float = 1.0) -> float:
+    """RR = 1 / the position of the first relevant item; 0 where there is none."""
+    relevant = np.asarray(grades) >= rel
+    order, ends = _groups(scores)
+    start = 0
+    for end in ends:
+        m, r = int(end - start), int(relevant[order[start:end]].sum())
+        if r:
+            # the first of r relevant among m stands at t with C(m-t, r-1) / C(m, r)
+            positions = range(1, m - r + 2)
+            within = [t for t in positions if cut is None or start + t <= cut]
+            return sum(math.comb(m - t, r - 1) / math.comb(m, r) / (start + t) for t in within)
+        start = int(end)
+    return 0.0
+
+
+def err(scores: Floats, grades: Floats, *, cut: int | None = None, most: float | None = None) -> float:
+    """ERR = sum over positions r of 1/r P(the user stops at r) (Chapelle et al. 2009).
+
+    An item stops the user with probability (2^grade - 1) / 2^most. Within a group of ties the chance
+    to pass t of its m items is the mean of all products of t of their passing probabilities, e_t /
+    C(m, t) with e_t the elementary symmetric polynomial; the chance to stop at t is a difference of two.
+    """
+    top = float(np.max(grades, initial=0.0)) if most is None else most
+    passing = 1.0 - gains(np.asarray(grades, float), "exp") / 2.0**top
+    order, ends = _groups(scores)
+    value, reach, start = 0.0, 1.0, 0
+    for end in ends:
+        means = _mean_products(passing[order[start:end]])
+        stops = reach * (means[:-1] - means[1:])
+        places = np.arange(start + 1, int(end) + 1)
+        value += float((stops / places)[: max(0, (cut or len(order)) - start)].sum())
+        reach, start = reach * means[-1], int(end)
+    return value
+
+
+def _mean_products(values: Floats) -> Floats:
+    """Mean product over all subsets of size t, t = 0 .. m, by adding one value at a time."""
+    means = np.array([1.0])
+    for m, value in enumerate(values, 1):
+        t = np.arange(m + 1) / m
+        # a subset of size t holds the new value with probability t / m
+        means = np.append(means, 0.0) * (1 - t) + np.insert(means, 0, 0.0) * value * t
+    return means

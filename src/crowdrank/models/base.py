@@ -1,0 +1,192 @@
+"""The estimator that every model is: it keeps the books, a subclass makes one decision."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from crowdrank.data import Anchors, Judgments, read, to_pairs
+from crowdrank.engine import Engine
+from crowdrank.engine.base import find_engine
+from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.models.votes import Votes
+from crowdrank.results import Fit, Ranking, Workers
+from crowdrank.solve import Spread
+
+Progress = Callable[[int, float, float], None]
+MANY_NODES = 1500
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where and how a fit runs."""
+
+    anchors: Anchors
+    engine: Engine
+    seed: int
+    progress: Progress | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a subclass returns from a fit; the base turns it into results."""
+
+    spread: Spread
+    workers: Workers | None
+    converged: bool = True
+    iterations: int = 1
+    log_likelihood: float | None = None
+    notes: tuple[Note, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Model:
+    """A model of pairwise votes; other judgments are converted to pairs, and that is said.
+
+    Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
+    the votes name no workers) and ``fit_``.
+    """
+
+    name: ClassVar[str]
+    needs_workers: ClassVar[bool] = False
+    seed: int = 0
+
+    ranking_: Ranking
+    workers_: Workers | None
+    fit_: Fit
+
+    def fit(
+        self,
+        judgments: Any,
+        *,
+        anchors: Any = None,
+        engine: Engine | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Fit to judgments: a table of ``crowdrank.read``, or anything that it reads.
+
+        ``anchors``: gold pairs or known workers (``Anchors``, or what it reads). ``engine``: where to
+        compute, local threads where none is given. ``progress(iteration, objective, slope)`` is
+        called after each step.
+        """
+        began = time.perf_counter()
+        table: Judgments = read(judgments)
+        self._check(table)
+        run = Run(
+            Anchors() if anchors is None else Anchors.read(anchors), find_engine(engine), self.seed, progress
+        )
+        votes = Votes(to_pairs(table))
+        with _calm_blas(len(votes.nodes)):
+            outcome = self._fit(votes, run)
+        notes = (*votes.pairs.notes, *outcome.notes)
+        self.ranking_ = _ranking(votes, outcome.spread)
+        self.workers_ = outcome.workers
+        self.fit_ = Fit(
+            model=self.name,
+            parameters=self.get_params(),
+            converged=outcome.converged,
+            iterations=outcome.iterations,
+            log_likelihood=outcome.log_likelihood,
+            warnings=notes,
+            seconds={"fit": time.perf_counter() - began},
+            seed=self.seed,
+            engine=run.engine.name,
+            versions=_versions(),
+            judgments=table.summary(),
+            details=outcome.details,
+        )
+        return self
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        raise NotImplementedError
+
+    def _check(self, table: Judgments) -> None:
+        if self.needs_workers and table.worker is None:
+            raise InputError(
+                f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
+                hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",
+            )
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """The names of the parameters with their defaults."""
+        signature = inspect.signature(cls.__init__)
+        return {name: own.default for name, own in signature.parameters.items() if name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters as given (``deep`` is there for scikit-learn's sake)."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; an unknown name is an error that lists the names."""
+        known = self.parameters()
+        for name, value in params.items():
+            if name not in known:
+                raise UsageError(
+                    f"{self.name} has no parameter {name!r}.", hint=f"Its parameters are {', '.join(known)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def clone(self) -> Self:
+        """An unfitted copy with the same parameters."""
+        return type(self)(**self.get_params())
+
+    def __repr__(self) -> str:
+        own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({own})"
+
+
+def _ranking(votes: Votes, spread: Spread) -> Ranking:
+    return Ranking(
+        query=votes.queries(),
+        item=votes.items(),
+        rank=spread.rank,
+        tier=spread.tier,
+        score=spread.score,
+        stderr=spread.stderr,
+        low=spread.low,
+        high=spread.high,
+        rank_low=spread.rank_low,
+        rank_high=spread.rank_high,
+        backend=votes.pairs.backend,
+    )
+
+
+def _calm_blas(size: int) -> AbstractContextManager[Any]:
+    """One BLAS thread for matrices so small that its threads would only wait for each other and for ours."""
+    if size >= MANY_NODES:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits
+
+
+def _versions() -> dict[str, str]:
+    import platform
+
+    import polars
+
+    from crowdrank import __version__
+
+    return {
+        "crowdrank": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": polars.__version__,
+    }
+
+
+def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf) -> float:
+    """A parameter that must be a number within [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        wanted = f"between {low:g} and {high:g}" if np.isfinite(high) else f"of at least {low:g}"
+        raise UsageError(f"The parameter {name!r} must be a number {wanted}. Got {value!r}.")
+    return float(value)

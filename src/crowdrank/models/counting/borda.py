@@ -1,0 +1,38 @@
+"""Borda: the mean share of wins against each opponent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.data import summed
+from crowdrank.models.base import Model, Outcome, Run
+from crowdrank.models.counting.shares import share_intervals
+from crowdrank.models.votes import Votes
+
+
+class Borda(Model):
+    """score_i = mean over opponents j of (wins of i over j + ties / 2) / comparisons of i and j.
+
+    On complete rankings this is Borda's count divided by the number of opponents (Borda 1781): how
+    often the item beats one drawn at random from those it met. The score is a share, from 0 to 1, not
+    centred; an opponent met often counts no more than one met once, which is what sets it apart from
+    win-rate.
+    """
+
+    name = "borda"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        rows, n = votes.comparisons, len(votes.nodes)
+        games = rows.wins + rows.losses
+        share = rows.wins / games
+        spread = (rows.wins + 0.5) * (rows.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
+        met = summed(rows.i, None, n) + summed(rows.j, None, n)
+        safe = np.maximum(met, 1)
+        score = (summed(rows.i, share, n) + summed(rows.j, 1 - share, n)) / safe
+        variance = (summed(rows.i, spread, n) + summed(rows.j, spread, n)) / safe**2
+        score, variance = np.where(met > 0, score, 0.5), np.where(met > 0, variance, 0.125)
+        effective = np.clip(score * (1 - score), 0.01, None) / variance
+        return share_intervals(votes, score, variance, effective=effective)

@@ -1,0 +1,29 @@
+"""Win rate: the share of its comparisons that an item won."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.models.base import Model, Outcome, Run
+from crowdrank.models.counting.shares import share_intervals
+from crowdrank.models.votes import Votes
+
+
+class WinRate(Model):
+    """score_i = (wins_i + ties_i / 2) / comparisons_i, with Wilson's interval (level 0.9).
+
+    Ignores who the opponents were: fair only where everything was compared with everything. The score
+    is the share itself, from 0 to 1, not centred.
+    """
+
+    name = "win-rate"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        wins, games = votes.graph.wins, votes.graph.wins + votes.graph.losses
+        safe = np.maximum(games, 1e-300)
+        share = np.where(games > 0, wins / safe, 0.5)
+        variance = (wins + 0.5) * (games - wins + 0.5) / ((games + 1) ** 2 * (games + 2))
+        return share_intervals(votes, share, variance, effective=games)

@@ -1,0 +1,178 @@
+"""What the pairwise likelihood models share: the penalty, the climb, the uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Comparisons, plan
+from crowdrank.data.arrays import Floats
+from crowdrank.engine import Session, open_session
+from crowdrank.errors import FitError, Note
+from crowdrank.kernels import Link
+from crowdrank.models.base import Model, Outcome, Run, number
+from crowdrank.models.paired.likelihood import TINY, PairedSums
+from crowdrank.models.votes import Votes
+from crowdrank.results import LEVEL
+from crowdrank.solve import Arrow, Bounds, Covariance, Maximum, Point, Spread, Terms, maximise, spread
+from crowdrank.solve.draws import draw
+
+
+@dataclass(frozen=True)
+class VirtualNode:
+    """lambda sum_i [ln F(s_i) + ln F(-s_i)]: a virtual item of score 0 that each item beat and lost to
+    lambda times (Crowd-BT section 3.2, eq. 8)."""
+
+    link: Link
+    strength: float
+
+    def __call__(self, point: Point) -> Terms:
+        """The penalty at a point."""
+        win, lose, density, bend = self.link.values(point.scores)
+        up, down = density / np.maximum(win, TINY), density / np.maximum(lose, TINY)
+        logs = np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY))
+        nothing = np.zeros_like(point.workers)
+        return Terms(
+            value=self.strength * float(logs.sum()),
+            scores=self.strength * (up - down),
+            scores_curvature=self.strength * (up * (up - bend) + down * (down + bend)),
+            workers=nothing,
+            workers_curvature=nothing,
+        )
+
+
+class PairedModel(Model):
+    """Scores by penalised maximum likelihood, workers not told apart."""
+
+    link: ClassVar[Link]
+    regularization: float
+    anchor_weight: float
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        strength = number("regularization", self.regularization, low=0)
+        if strength == 0:
+            require_finite(votes)
+        gold = run.anchors.gold(votes.nodes, votes.pairs.index)
+        rows = with_gold(votes.comparisons, gold, number("anchor_weight", self.anchor_weight, low=0))
+        session = open_session(run.engine, PairedSums(self.link), plan(rows))
+        none = np.zeros((0, 1))
+        top = maximise(
+            session,
+            Point(np.zeros(rows.nodes), none),
+            VirtualNode(self.link, strength),
+            Bounds(none, none, none.astype(bool)),
+            part=votes.graph.part,
+            total_weight=float(rows.wins.sum() + rows.losses.sum()),
+            gauge=strength == 0,
+            progress=run.progress,
+        )
+        covariance, notes, details = uncertainty(session, top, VirtualNode(self.link, strength), run.seed)
+        result = placed(votes, top.point.scores, covariance)
+        return Outcome(
+            spread=result,
+            workers=votes.agreement(result.score),
+            converged=top.converged,
+            iterations=top.iterations,
+            log_likelihood=top.log_likelihood,
+            notes=(*votes.notes(regularised=strength > 0), *convergence(top), *notes),
+            details=details,
+        )
+
+
+def with_gold(rows: Comparisons, gold: NDArray[np.int64], weight: float) -> Comparisons:
+    """Counts with gold pairs (better, worse) as further wins."""
+    if not len(gold) or weight == 0:
+        return rows
+    low, high = gold.min(axis=1), gold.max(axis=1)
+    first = gold[:, 0] < gold[:, 1]
+    return Comparisons(
+        i=np.append(rows.i, low).astype(np.int32),
+        j=np.append(rows.j, high).astype(np.int32),
+        wins=np.append(rows.wins, np.where(first, weight, 0.0)),
+        losses=np.append(rows.losses, np.where(first, 0.0, weight)),
+        worker=None,
+        nodes=rows.nodes,
+        workers=0,
+    )
+
+
+def require_finite(votes: Votes) -> None:
+    """Without regularisation the maximum is finite only within strongly connected parts (Ford 1957)."""
+    part, strong = votes.graph.part, votes.graph.strong
+    if int(strong.max(initial=-1)) == int(part.max(initial=-1)):
+        return
+    sizes = np.bincount(strong)
+    alone = np.flatnonzero(sizes[strong] < sizes.max())
+    raise FitError(
+        "Without regularisation the scores have no finite maximum: some items only won or only lost against "
+        f"the rest, among them {votes.item_names(alone)}.",
+        hint="Use regularization > 0, for example --set regularization=0.5",
+    )
+
+
+def convergence(top: Maximum) -> list[Note]:
+    """A note where the climb stopped short of a maximum."""
+    if top.converged:
+        return []
+    return [
+        Note(
+            "not-converged",
+            f"The fit did not converge in {top.iterations} iterations; the steepest slope left is "
+            f"{top.slope:.2g}. Scores and intervals are provisional.",
+        )
+    ]
+
+
+def uncertainty(
+    session: Session, top: Maximum, penalty: Any, seed: int
+) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
+    """The inverse information at the maximum, exact or by draws; None where there is no maximum."""
+    from crowdrank.solve import NotPositiveError
+
+    method = top.curvature.method
+    try:
+        if method != "iterative":
+            return top.curvature.fixed(_unmoved(top)).covariance(), [], {"intervals": "exact information"}
+        point = top.point
+        params = {"scores": point.scores, "workers": point.workers, "order": "expected", "seed": seed}
+        shared = session.evaluate(params).shared
+        terms = penalty(point)
+        own = shared["workers_curvature"] + terms.workers_curvature[:, :, None]
+        information = Arrow(shared["items"], shared["coupling"], own, top.curvature.part).damped(0.0)
+        information = _with_prior(information, terms)
+        prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
+        draws = draw(information, shared["noise"], prior, seed, _unmoved(top))
+        return draws, [], {"intervals": "posterior draws by conjugate gradients"}
+    except NotPositiveError:
+        note = Note("no-intervals", "The fit did not end at a proper maximum, so there are no intervals.")
+        return None, [note], {"intervals": "none"}
+
+
+def _with_prior(information: Arrow, terms: Terms) -> Arrow:
+    from crowdrank.solve.arrow import _add_diagonal
+
+    items = _add_diagonal(information.items, terms.scores_curvature)
+    return Arrow(items, information.coupling, information.workers, information.part, information.gauge)
+
+
+def _unmoved(top: Maximum) -> NDArray[np.bool_]:
+    """Worker parameters that carry no information: at a bound, or with no curvature at all."""
+    return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
+
+
+def placed(votes: Votes, scores: Floats, covariance: Covariance | None) -> Spread:
+    """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
+    parts = votes.graph.members()
+    if covariance is None:
+        covariance = _Unknown()
+    return spread(scores, covariance, votes.nodes.query, parts, level=LEVEL, tie_break=votes.graph.wins)
+
+
+class _Unknown(Covariance):
+    """Nothing is known of the uncertainty: every variance is infinite."""
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        return np.diag(np.full(len(nodes), np.inf))

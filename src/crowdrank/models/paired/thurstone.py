@@ -1,0 +1,22 @@
+"""Thurstone case V: P(i beats j) = Phi((s_i - s_j) / sqrt 2) (Crowd-BT eq. 7)."""
+
+from __future__ import annotations
+
+from crowdrank.kernels import PROBIT
+from crowdrank.models.paired.estimator import PairedModel
+
+
+class Thurstone(PairedModel):
+    """Thurstone case V with virtual-node regularisation: Bradley-Terry with F(d) = Phi(d / sqrt 2).
+
+    Each item is perceived with a normal error of variance 1, so a difference has variance 2.
+    Parameters as BradleyTerry's. Thurstone 1927; Chen et al. 2013, eq. 7.
+    """
+
+    name = "thurstone"
+    link = PROBIT
+
+    def __init__(self, *, regularization: float = 0.5, anchor_weight: float = 1.0, seed: int = 0) -> None:
+        self.regularization = regularization
+        self.anchor_weight = anchor_weight
+        self.seed = seed

@@ -1,0 +1,208 @@
+"""Pairs made ready for a model: nodes, connections, what the user should know, workers' agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data import LEFT, RIGHT, TIE, Comparisons, Floats, Graph, Pairs, graph, nodes_of, summed, tally
+from crowdrank.errors import Note
+from crowdrank.results import LEVEL, Workers, verdicts
+
+FEW = 3
+ONE_SIDED = 0.9
+
+
+class Votes:
+    """Pairs with everything that more than one model derives from them."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        self.pairs = pairs
+        self.nodes, self.left, self.right = nodes_of(pairs)
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers; 0 where they are unknown."""
+        return 0 if self.pairs.index.workers is None else len(self.pairs.index.workers)
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """Counts, workers not told apart."""
+        pairs = self.pairs
+        return tally(len(self.nodes), self.left, self.right, pairs.outcome, weight=pairs.weight)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """How the comparisons connect."""
+        return graph(self.comparisons)
+
+    def by_worker(self, gold: NDArray[np.int64] | None = None, gold_weight: float = 1.0) -> Comparisons:
+        """Counts by worker; gold pairs (better, worse) count as votes of one more, perfect worker."""
+        pairs, workers = self.pairs, self.n_workers
+        left, right, outcome, worker, weight = (
+            self.left,
+            self.right,
+            pairs.outcome,
+            pairs.worker,
+            pairs.weight,
+        )
+        assert worker is not None
+        if gold is not None and len(gold):
+            count = len(gold)
+            left, right = np.append(left, gold[:, 0]), np.append(right, gold[:, 1])
+            outcome = np.append(outcome, np.full(count, LEFT, np.int8))
+            worker = np.append(worker, np.full(count, workers, np.int32))
+            own = np.ones(pairs.rows) if weight is None else weight
+            weight = np.append(own, np.full(count, gold_weight))
+            workers += 1
+        return tally(len(self.nodes), left, right, outcome, worker=worker, n_workers=workers, weight=weight)
+
+    def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
+        """The first few ids, in words."""
+        items = self.pairs.index.items
+        names = [str(items[int(self.nodes.item[node])]) for node in nodes[:most]]
+        return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
+
+    # ------------------------------------------------------------------------------ what to know
+
+    def notes(self, *, regularised: bool = True) -> list[Note]:
+        """What the user should know about these votes before believing a ranking of them."""
+        return [
+            *self._never("winless", self.graph.wins, self.graph.losses, "won", regularised),
+            *self._never("unbeaten", self.graph.losses, self.graph.wins, "lost", regularised),
+            *self._unjudged(),
+            *self._disconnected(),
+            *self._few(),
+            *self._one_sided(),
+        ]
+
+    def _never(self, code: str, own: Floats, other: Floats, word: str, regularised: bool) -> list[Note]:
+        found = np.flatnonzero((own == 0) & (other > 0))
+        if not len(found):
+            return []
+        rests = " Their scores rest on the regularisation." if regularised else ""
+        items = "item" if len(found) == 1 else "items"
+        return [Note(code, f"{len(found)} {items} never {word}: {self.item_names(found)}.{rests}")]
+
+    def _unjudged(self) -> list[Note]:
+        found = np.flatnonzero((self.graph.wins == 0) & (self.graph.losses == 0))
+        if not len(found):
+            return []
+        message = f"{len(found)} items were compared with no other item: {self.item_names(found)}."
+        return [Note("unjudged", message)]
+
+    def _disconnected(self) -> list[Note]:
+        part = self.graph.part
+        pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
+        parts_of = np.bincount(pairs[0])
+        split = np.flatnonzero(parts_of > 1)
+        if not len(split):
+            return []
+        if len(parts_of) == 1:
+            return [
+                Note(
+                    "disconnected",
+                    f"The comparisons fall into {parts_of[0]} groups of items that were never compared with "
+                    "each other. Scores are centred within each group; the order across groups means nothing.",
+                )
+            ]
+        return [
+            Note(
+                "disconnected",
+                f"In {len(split)} of {len(parts_of)} queries the comparisons fall into groups of items that "
+                "were never compared with each other. The order across groups means nothing.",
+            )
+        ]
+
+    def _few(self) -> list[Note]:
+        judged = self.graph.wins + self.graph.losses
+        found = np.flatnonzero((judged > 0) & (judged < FEW))
+        if not len(found):
+            return []
+        message = (
+            f"{len(found)} of {len(judged)} items have fewer than {FEW} judgments: {self.item_names(found)}."
+        )
+        return [Note("few-judgments", message)]
+
+    def _one_sided(self) -> list[Note]:
+        """Workers who nearly always choose the same side, more often than chance explains."""
+        pairs = self.pairs
+        if not pairs.sided:
+            return []
+        worker = np.zeros(pairs.rows, np.int32) if pairs.worker is None else pairs.worker
+        count = max(self.n_workers, 1)
+        decided = pairs.outcome != TIE
+        total = summed(worker[decided], None, count).astype(int)
+        lefts = summed(worker[pairs.outcome == LEFT], None, count).astype(int)
+        most = np.maximum(lefts, total - lefts)
+        suspects = np.flatnonzero((total >= 10) & (most >= ONE_SIDED * total))
+        if not len(suspects):
+            return []
+        from scipy.special import bdtrc
+
+        chance = 2 * bdtrc(most[suspects] - 1, total[suspects], 0.5) * count
+        suspects = suspects[chance < 0.05]
+        notes = []
+        for code in suspects[:10]:
+            side = "left" if lefts[code] == most[code] else "right"
+            name = (
+                "all votes together"
+                if pairs.index.workers is None
+                else f"worker {pairs.index.workers[int(code)]}"
+            )
+            message = f"One-sided: {name} chose {side} in {most[code]} of {total[code]} decided votes."
+            notes.append(Note("one-sided", message))
+        if len(suspects) > 10:
+            notes.append(Note("one-sided", f"One-sided: {len(suspects) - 10} further workers."))
+        return notes
+
+    # ----------------------------------------------------------------------------------- workers
+
+    def judgments(self) -> Floats:
+        """The weight of each worker's votes."""
+        assert self.pairs.worker is not None
+        return summed(self.pairs.worker, self.pairs.weight, self.n_workers)
+
+    def agreement(self, scores: Floats) -> Workers | None:
+        """For models without worker parameters: how often each worker's votes agree with the scores.
+
+        A tie, of votes or of scores, is half an agreement; the interval is Jeffreys'.
+        """
+        pairs = self.pairs
+        if pairs.worker is None or pairs.index.workers is None:
+            return None
+        from scipy.special import betaincinv
+
+        ahead = np.sign(scores[self.left] - scores[self.right])
+        said = np.where(pairs.outcome == LEFT, 1, np.where(pairs.outcome == RIGHT, -1, 0))
+        weight = np.ones(pairs.rows) if pairs.weight is None else pairs.weight
+        agreed = summed(pairs.worker, weight * (1 + said * ahead) / 2, self.n_workers)
+        total = self.judgments()
+        alpha, beta = agreed + 0.5, total - agreed + 0.5
+        low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        quality = agreed / np.maximum(total, 1e-300)
+        low, high = np.minimum(low, quality), np.maximum(high, quality)
+        return Workers(
+            worker=pairs.index.workers,
+            judgments=total,
+            quality=quality,
+            low=low,
+            high=high,
+            verdict=verdicts(low, high),
+            backend=pairs.backend,
+        )
+
+    def queries(self) -> pl.Series:
+        """The query id of each node; null where there is one query."""
+        queries = self.pairs.index.queries
+        if queries is None:
+            return pl.repeat(None, len(self.nodes), dtype=pl.String, eager=True).alias("query")
+        return queries.gather(self.nodes.query).rename("query")
+
+    def items(self) -> pl.Series:
+        """The item id of each node."""
+        return self.pairs.index.items.gather(self.nodes.item).rename("item")

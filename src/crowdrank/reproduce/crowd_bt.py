@@ -1,0 +1,133 @@
+"""Tables 1 to 3 of Chen et al., Pairwise Ranking Aggregation in a Crowdsourced Setting, WSDM 2013."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data import Anchors, Pairs, Scored, read, read_gold, read_ranking
+from crowdrank.errors import InputError
+from crowdrank.measures import evaluate
+from crowdrank.models.base import Model
+from crowdrank.models.paired.bradley_terry import BradleyTerry
+from crowdrank.models.paired.crowd_bt import CrowdBT
+from crowdrank.reproduce.result import Result
+from crowdrank.simulate import Crowd, flip_crowd
+
+QUALITIES = ((10, 1), (5, 1), (2, 1), (2, 2), (1, 2), (1, 5))
+TABLE1 = {
+    "BT": (0.882, 0.890, 0.800, 0.542, 0.171, 0.144),
+    "Crowd-BT-One": (0.899, 0.918, 0.869, 0.849, 0.109, 0.122),
+    "Crowd-BT-Gold": (0.899, 0.917, 0.869, 0.850, 0.897, 0.878),
+}
+DESIGNS = ((4000, 1), (400, 10), (200, 20))
+STRENGTHS2 = (0.1, 0.5, 1.0)
+TABLE2 = {
+    "BT accuracy": (0.849, 0.849, 0.849, 0.803, 0.804, 0.804, 0.745, 0.748, 0.749),
+    "Crowd-BT accuracy": (0.955, 0.946, 0.936, 0.893, 0.894, 0.883, 0.793, 0.803, 0.810),
+    "quality correlation": (0.956, 0.950, 0.945, 0.957, 0.950, 0.947, 0.972, 0.970, 0.967),
+}
+STRENGTHS3 = (0.1, 0.5, 1.0, 10.0, 50.0)
+TABLE3 = {
+    "BT": (0.6760, 0.6796, 0.6815, 0.6802, 0.6629),
+    "Crowd-BT": (0.6924, 0.6961, 0.6978, 0.6874, 0.6690),
+}
+
+
+def _accuracy(model: Model, gold: Scored) -> float:
+    return evaluate(read_ranking(model.ranking_.polars()), gold, "acc")["acc"]
+
+
+def _gold(crowd: Crowd) -> Scored:
+    return Scored(crowd.gold.select(query=pl.lit(None, pl.String), item="item", value="grade"))
+
+
+def _summary(label: tuple[str, ...], values: list[float], printed: float) -> tuple[object, ...]:
+    """A row: our mean and deviation over the draws, the print, and how many deviations it lies away."""
+    mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    away = abs(printed - mean) / deviation if deviation else float("nan")
+    return (*label, mean, deviation, printed, f"{away:.1f}")
+
+
+def table1(seeds: int, data: Path | None) -> Result:
+    """Accuracy against the distribution of quality, lambda = 0.5, over simulated draws."""
+    found: dict[tuple[str, tuple[int, int]], list[float]] = {}
+    for alpha, beta in QUALITIES:
+        for seed in range(seeds):
+            for name, accuracy in _draw1(alpha, beta, seed).items():
+                found.setdefault((name, (alpha, beta)), []).append(accuracy)
+    rows = [
+        _summary((name, f"Beta({a},{b})"), found[name, (a, b)], printed[place])
+        for name, printed in TABLE1.items()
+        for place, (a, b) in enumerate(QUALITIES)
+    ]
+    columns = ("model", "quality", "ours", "deviation", "print", "deviations away")
+    return Result(
+        f"Crowd-BT table 1: pairwise accuracy, {seeds} draws, lambda 0.5",
+        columns,
+        2,
+        rows,
+        ["The print is a single draw. Crowd-BT-Gold also sees each worker's answers to the 5 gold pairs."],
+    )
+
+
+def _draw1(alpha: float, beta: float, seed: int) -> dict[str, float]:
+    crowd = flip_crowd(seed=seed, alpha=alpha, beta=beta, gold_pairs=5)
+    gold = _gold(crowd)
+    with_gold = read(crowd.judgments)
+    asked = read(crowd.judgments.head(4000))  # the answers to the gold pairs stand last
+    return {
+        "BT": _accuracy(BradleyTerry().fit(asked), gold),
+        "Crowd-BT-One": _accuracy(CrowdBT().fit(asked), gold),
+        "Crowd-BT-Gold": _accuracy(CrowdBT().fit(with_gold, anchors=Anchors.read(crowd.gold_pairs)), gold),
+    }
+
+
+def table2(seeds: int, data: Path | None) -> Result:
+    """Regularisation: n pairs with 4000 / n workers each, quality Beta(2, 1), over simulated draws."""
+    found: dict[tuple[str, int], list[float]] = {}
+    cells = [(design, strength) for design in DESIGNS for strength in STRENGTHS2]
+    for place, ((pairs, labels), strength) in enumerate(cells):
+        for seed in range(seeds):
+            crowd = flip_crowd(seed=seed, pairs=pairs, labels=labels, alpha=2, beta=1)
+            votes, gold = read(crowd.judgments), _gold(crowd)
+            model = CrowdBT(regularization=strength).fit(votes)
+            found.setdefault(("BT accuracy", place), []).append(
+                _accuracy(BradleyTerry(regularization=strength).fit(votes), gold)
+            )
+            found.setdefault(("Crowd-BT accuracy", place), []).append(_accuracy(model, gold))
+            assert model.workers_ is not None
+            joined = model.workers_.polars().join(crowd.workers, on="worker", suffix="_true")
+            correlation = np.corrcoef(joined["eta"].to_numpy(), joined["quality_true"].to_numpy())[0, 1]
+            found.setdefault(("quality correlation", place), []).append(float(correlation))
+    rows = [
+        _summary((name, f"{pairs} x {labels}", f"{strength:g}"), found[name, place], printed[place])
+        for name, printed in TABLE2.items()
+        for place, ((pairs, labels), strength) in enumerate(cells)
+    ]
+    columns = ("figure", "pairs x workers", "lambda", "ours", "deviation", "print", "deviations away")
+    title = f"Crowd-BT table 2: regularisation, {seeds} draws, quality Beta(2,1)"
+    return Result(title, columns, 3, rows, ["The print is a single draw."])
+
+
+def table3(seeds: int, data: Path | None) -> Result:
+    """Accuracy on the reading-level votes, every lambda of the print."""
+    folder = (data or Path("../shared/data")) / "readinglevel"
+    if not (folder / "pairs.csv").exists():
+        raise InputError(
+            "The reading-level data is not there.", source=str(folder),
+            hint="Name the folder that holds readinglevel/ with --data or CROWDRANK_DATA.",
+        )  # fmt: skip
+    votes, gold = read(folder / "pairs.csv"), read_gold(folder / "gold.csv")
+    assert isinstance(votes, Pairs)
+    rows: list[tuple[object, ...]] = []
+    for name, printed in TABLE3.items():
+        for strength, theirs in zip(STRENGTHS3, printed, strict=True):
+            kind = BradleyTerry if name == "BT" else CrowdBT
+            ours = _accuracy(kind(regularization=strength).fit(votes), gold)
+            rows.append((name, f"{strength:g}", ours, theirs, f"{ours - theirs:+.4f}"))
+    columns = ("model", "lambda", "ours", "print", "difference")
+    title = f"Crowd-BT table 3: pairwise accuracy on reading level, {votes.rows} votes"
+    return Result(title, columns, 2, rows)

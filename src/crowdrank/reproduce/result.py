@@ -1,0 +1,30 @@
+"""A reproduced table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """Rows of labels and numbers; ``labels`` says how many columns are labels."""
+
+    title: str
+    columns: tuple[str, ...]
+    labels: int
+    rows: list[tuple[Any, ...]]
+    remarks: list[str] = field(default_factory=list)
+
+    def text_rows(self) -> list[tuple[str, ...]]:
+        """Every cell as text, numbers to four digits."""
+        return [
+            tuple(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
+            for row in self.rows
+        ]
+
+    def to_json(self) -> str:
+        """The table as JSON rows."""
+        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return json.dumps({**asdict(self), "rows": rows}, indent=2)

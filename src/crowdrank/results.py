@@ -1,0 +1,142 @@
+"""What models hand on: a ranking, the workers, and how the fit went. Frozen, and frames on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.errors import Note
+
+LEVEL = 0.9
+"""Level of every interval."""
+
+
+def _native(frame: pl.DataFrame, backend: str) -> Any:
+    """The frame as the kind that the judgments came in."""
+    if backend == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame({name: column.to_numpy() for name, column in frame.to_dict().items()})
+    if backend == "pyarrow":
+        return frame.to_arrow()
+    return frame
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The items of each query, best first.
+
+    ``rank`` is strict; ``tier`` is shared by items that cannot be told apart; ``rank_low`` to
+    ``rank_high`` holds the true rank with probability 0.9; ``low`` to ``high`` likewise the score.
+    Scores of likelihood models are centred within each connected part of a query.
+    """
+
+    query: pl.Series
+    item: pl.Series
+    rank: NDArray[np.int64]
+    tier: NDArray[np.int64]
+    score: Floats
+    stderr: Floats
+    low: Floats
+    high: Floats
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+    backend: str = "polars"
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def frame(self) -> Any:
+        """query, item, rank, tier, score, stderr, low, high, rank_low, rank_high; best first.
+
+        A frame of the kind that the judgments came in; ``query`` is null where there is one query.
+        """
+        return _native(self.polars(), self.backend)
+
+    def polars(self) -> pl.DataFrame:
+        """The same as a Polars frame."""
+        names = ("rank", "tier", "score", "stderr", "low", "high", "rank_low", "rank_high")
+        columns = {"query": self.query, "item": self.item, **{name: getattr(self, name) for name in names}}
+        return pl.DataFrame(columns).sort("query", "rank")
+
+
+@dataclass(frozen=True, eq=False)
+class Workers:
+    """The workers: how many judgments, and how good.
+
+    ``quality`` is the probability of agreeing with the fitted order on an average pair. ``further``
+    holds the model's own parameters as more columns.
+    """
+
+    worker: pl.Series
+    judgments: Floats
+    quality: Floats
+    low: Floats
+    high: Floats
+    verdict: pl.Series
+    further: Mapping[str, Floats] = field(default_factory=dict)
+    backend: str = "polars"
+
+    def __len__(self) -> int:
+        return len(self.worker)
+
+    def frame(self) -> Any:
+        """worker, judgments, quality, low, high, verdict, and the model's own parameters."""
+        return _native(self.polars(), self.backend)
+
+    def polars(self) -> pl.DataFrame:
+        """The same as a Polars frame, sorted by worker."""
+        names = ("worker", "judgments", "quality", "low", "high", "verdict")
+        return pl.DataFrame({**{name: getattr(self, name) for name in names}, **self.further}).sort("worker")
+
+
+def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
+    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), else unsure.
+
+    Where the items are so close that even a perfect worker would agree with less than .6 of an
+    average pair (``tellable`` False), nobody is called a spammer.
+    """
+    spammer = (low >= 0.4) & (high <= 0.6) & tellable
+    words = np.select([low > 0.6, high < 0.5, spammer], ["reliable", "malicious", "spammer"], "unsure")
+    return pl.Series("verdict", words, dtype=pl.String)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the fit went; ``details`` are the model's own figures."""
+
+    model: str
+    parameters: dict[str, Any]
+    converged: bool
+    iterations: int
+    log_likelihood: float | None
+    warnings: tuple[Note, ...]
+    seconds: dict[str, float]
+    seed: int
+    engine: str
+    versions: dict[str, str]
+    judgments: dict[str, Any]
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as fit.json has them; what is not a number is null."""
+        values = asdict(self)
+        return {name: _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(own) for own in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,77 @@
+"""Simulations by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crowdrank.errors import UsageError
+from crowdrank.simulate.crowd import Crowd
+from crowdrank.simulate.pairs import bt_crowd, flip_crowd
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A generator with settings of its own."""
+
+    name: str
+    make: Callable[..., Crowd]
+    summary: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def defaults(self) -> dict[str, Any]:
+        """Every setting and its value in this preset."""
+        own = {
+            name: p.default for name, p in inspect.signature(self.make).parameters.items() if name != "seed"
+        }
+        return {**own, **self.settings}
+
+
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset("bt-crowd", bt_crowd, "votes drawn from Crowd-BT itself, some workers spammers"),
+        Preset(
+            "crowd-bt-quality", flip_crowd, "Crowd-BT section 5.1.1: 400 pairs x 10 workers, 5 gold pairs",
+            {"gold_pairs": 5},
+        ),
+        Preset(
+            "crowd-bt-active", flip_crowd, "Crowd-BT section 5.1.2: one label a pair, quality Beta(2, 1)",
+            {"pairs": 4000, "labels": 1},
+        ),
+        Preset(
+            "crowd-bt-regularization", flip_crowd, "Crowd-BT section 5.1.3: n pairs x 4000/n workers",
+            {"pairs": 200, "labels": 20},
+        ),
+    )
+}  # fmt: skip
+
+
+def find_preset(name: str) -> Preset:
+    """The preset of that name; an unknown name is an error that lists the names."""
+    if name not in PRESETS:
+        raise UsageError(f"There is no preset {name!r}.", hint=f"The presets are {', '.join(PRESETS)}.")
+    return PRESETS[name]
+
+
+def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
+    """A crowd by the name of its preset, with settings of one's own."""
+    preset = find_preset(name)
+    known = preset.defaults()
+    for setting, value in settings.items():
+        if setting not in known:
+            raise UsageError(
+                f"{name} has no setting {setting!r}.", hint=f"Its settings are {', '.join(known)}."
+            )
+        wanted = type(known[setting])
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or (wanted is int and value != int(value))
+        ):
+            raise UsageError(
+                f"{name}: the setting {setting!r} must be a number like {known[setting]}. Got {value!r}."
+            )
+    return preset.make(seed=seed, **{**preset.settings, **settings})

@@ -1,0 +1,182 @@
+"""From scores and their covariance to what a user reads: standard errors, intervals, ranks, tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.solve.arrow import EXACT_LIMIT, Covariance
+from crowdrank.solve.draws import Draws
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """One entry a node: the centred score with its uncertainty, and where it stands in its query."""
+
+    score: Floats
+    stderr: Floats
+    low: Floats
+    high: Floats
+    rank: Integers
+    rank_low: Integers
+    rank_high: Integers
+    tier: Integers
+
+
+def spread(
+    scores: Floats,
+    covariance: Covariance,
+    query: NDArray[np.int32],
+    parts: Sequence[Integers],
+    *,
+    level: float = 0.9,
+    tie_break: Floats | None = None,
+) -> Spread:
+    """Centre the scores within each part and say how sure they and their order are.
+
+    Two items of a part are told apart when their difference exceeds its own standard error
+    ``z(level)`` times for a tier, and times a value that allows for the number of rivals for the
+    interval of a rank. Items of different parts are never told apart.
+    """
+    count = len(scores)
+    score, variance = np.zeros(count), np.zeros(count)
+    better, worse = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    apart: dict[int, Floats] = {}
+    for number, nodes in enumerate(parts):
+        score[nodes] = scores[nodes] - scores[nodes].mean()
+        if len(nodes) > EXACT_LIMIT and isinstance(covariance, Draws):
+            variance[nodes] = covariance.variance(nodes)
+            better[nodes], worse[nodes] = _by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
+            continue
+        block = centred(covariance.block(nodes))
+        variance[nodes] = block.diagonal()
+        deviation = differences(block)
+        apart[number] = deviation
+        better[nodes], worse[nodes] = _by_differences(score[nodes], deviation, level)
+    stderr = np.sqrt(np.maximum(variance, 0.0))
+    z = _z(level)
+    rank, size = ranks(score, query, tie_break)
+    part_of = np.empty(count, np.int64)
+    place = np.empty(count, np.int64)
+    for number, nodes in enumerate(parts):
+        part_of[nodes], place[nodes] = number, np.arange(len(nodes))
+    tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
+    return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, 1 + better, size - worse, tier)
+
+
+def centred(block: Floats) -> Floats:
+    """Covariance of x - mean(x), from that of x."""
+    rows = block.mean(axis=0)
+    return block - rows[:, None] - rows[None, :] + rows.mean()
+
+
+def differences(block: Floats) -> Floats:
+    """Standard deviation of x_i - x_j for every pair."""
+    own = block.diagonal()
+    return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * block, 0.0))
+
+
+def ranks(
+    score: Floats, query: NDArray[np.int32], tie_break: Floats | None = None
+) -> tuple[Integers, Integers]:
+    """Strict ranks from 1 within each query, and the size of each node's query.
+
+    Equal scores are ordered by ``tie_break`` (larger first), then by the order of the ids.
+    """
+    second = np.zeros_like(score) if tie_break is None else tie_break
+    order = np.lexsort((-second, -score, query))
+    sizes = np.bincount(query)
+    starts = np.cumsum(sizes) - sizes
+    rank = np.empty(len(score), np.int64)
+    rank[order] = np.arange(len(score)) - np.repeat(starts, sizes) + 1
+    return rank, sizes[query]
+
+
+def _z(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def _rank_z(level: float, rivals: int) -> float:
+    """Critical value for the interval of a rank: a compromise between one rival and all at once.
+
+    With z(level) alone, false separations add up over many rivals; Bonferroni's value guards
+    against a single one of them, which costs width. Half the logarithmic way between keeps the
+    interval of the rank at its level (measured in docs/coverage.md).
+    """
+    return NormalDist().inv_cdf(1.0 - 0.5 * (1.0 - level) / max(rivals, 1) ** 0.5)
+
+
+def _by_differences(score: Floats, deviation: Floats, level: float) -> tuple[Integers, Integers]:
+    """How many items of the part are surely better, and surely worse, than each."""
+    z = _rank_z(level, len(score) - 1)
+    ahead = score[:, None] - score[None, :] > z * deviation
+    np.fill_diagonal(ahead, False)
+    return ahead.sum(axis=0), ahead.sum(axis=1)
+
+
+def _by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[Integers, Integers]:
+    """The same from single standard errors, by intervals that do not overlap: n log n, not n^2."""
+    half = _rank_z(level, len(score) - 1) / 2**0.5 * stderr
+    low, high = score - half, score + half
+    better = len(score) - np.searchsorted(np.sort(low), high, side="right")
+    worse = np.searchsorted(np.sort(high), low, side="left")
+    return better, worse
+
+
+def _tiers(
+    score: Floats,
+    stderr: Floats,
+    query: NDArray[np.int32],
+    rank: Integers,
+    part_of: Integers,
+    place: Integers,
+    apart: dict[int, Floats],
+    z: float,
+) -> Integers:
+    """Down the ranking of each query, a tier ends at the first item that is surely below its leader."""
+    order = np.lexsort((rank, query))
+    tier = np.empty(len(score), np.int64)
+    cuts = np.flatnonzero(np.diff(query[order])) + 1
+    for nodes in np.split(order, cuts):
+        start, number = 0, 1
+        while start < len(nodes):
+            leader, rest = nodes[start], nodes[start:]
+            own = part_of[leader]
+            if own in apart:
+                same = part_of[rest] == own
+                deviation = np.where(same, apart[own][place[leader], np.where(same, place[rest], 0)], np.inf)
+            else:
+                deviation = np.where(part_of[rest] == own, np.hypot(stderr[leader], stderr[rest]), np.inf)
+                deviation[0] = np.inf
+            below = np.flatnonzero(score[leader] - score[rest] > z * deviation)
+            length = int(below[0]) if len(below) else len(rest)
+            tier[rest[:length]] = number
+            start, number = start + length, number + 1
+    return tier
+
+
+def highest_density(log_density: Floats, grid: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """Mean, and the ends of the highest-density interval, of densities (rows, grid) on [0, 1].
+
+    The log densities must be concave; they are interpolated on a finer grid.
+    """
+    fine = np.linspace(0.0, 1.0, 401)
+    place = np.clip(np.searchsorted(grid, fine, side="right") - 1, 0, len(grid) - 2)
+    share = (fine - grid[place]) / (grid[place + 1] - grid[place])
+    logs = log_density[:, place] * (1 - share) + log_density[:, place + 1] * share
+    density = np.exp(logs - logs.max(axis=1, keepdims=True))
+    density[:, [0, -1]] *= 0.5  # trapezoid
+    density /= density.sum(axis=1, keepdims=True)
+    order = np.argsort(-logs, axis=1, kind="stable")
+    mass = np.cumsum(np.take_along_axis(density, order, axis=1), axis=1)
+    inside = mass - np.take_along_axis(density, order, axis=1) < level
+    low = np.where(inside, fine[order], np.inf).min(axis=1)
+    high = np.where(inside, fine[order], -np.inf).max(axis=1)
+    return density @ fine, low, high

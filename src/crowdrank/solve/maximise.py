@@ -1,0 +1,219 @@
+"""The maximum of a penalised likelihood of scores and worker parameters, by damped Newton steps.
+
+Newton from the start, not only at the end: one pass over the data brings the value, the gradient and
+the curvature, steps are solved through the arrow structure, and the path does not amplify the
+rounding of other shards as a quasi-Newton method does. Damping (Levenberg-Marquardt) takes over
+wherever the curvature is not that of a maximum; bounded parameters are projected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.engine import Session
+from crowdrank.solve.arrow import Arrow, NotPositiveError, _add_diagonal
+
+TOLERANCE = 1e-8
+"""Converged: no slope is steeper than this times the total weight of the judgments."""
+LAST_STEP = 1e-7
+"""A full Newton step this small is the last one: its error is of the order of its square."""
+MOST_DAMPING = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """``scores`` (N,) and ``workers`` (K, b)."""
+
+    scores: Floats
+    workers: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A penalty's value, gradient and (diagonal) curvature, minus its second derivatives."""
+
+    value: float
+    scores: Floats
+    scores_curvature: Floats
+    workers: Floats
+    workers_curvature: Floats
+
+
+Penalty = Callable[[Point], Terms]
+Progress = Callable[[int, float, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Where the worker parameters (K, b) may go.
+
+    ``barrier``: the penalty is infinite at the bounds, which are approached but never reached.
+    ``fixed``: parameters that stay at their start.
+    """
+
+    low: Floats
+    high: Floats
+    fixed: NDArray[np.bool_]
+    barrier: bool = False
+
+    def move(self, point: Point, scores: Floats, workers: Floats) -> Point:
+        """The point after a step, brought back between the bounds."""
+        low, high = self.low, self.high
+        if self.barrier:
+            low = point.workers + 0.99 * (low - point.workers)
+            high = point.workers + 0.99 * (high - point.workers)
+        return Point(point.scores + scores, np.clip(point.workers + workers, low, high))
+
+    def held(self, point: Point, gradient: Floats) -> NDArray[np.bool_]:
+        """Parameters that cannot move: fixed, or at a bound with the slope leading outwards."""
+        at_low = (point.workers <= self.low) & (gradient <= 0)
+        at_high = (point.workers >= self.high) & (gradient >= 0)
+        return self.fixed | at_low | at_high
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where the climb ended. ``held`` marks worker parameters at a bound; ``slope`` is the steepest left."""
+
+    point: Point
+    value: float
+    log_likelihood: float
+    curvature: Arrow
+    held: NDArray[np.bool_]
+    slope: float
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Here:
+    """Everything known at a point."""
+
+    point: Point
+    value: float
+    log_likelihood: float
+    scores: Floats
+    workers: Floats
+    arrow: Arrow
+    held: NDArray[np.bool_]
+
+    @property
+    def slope(self) -> float:
+        free = np.where(self.held, 0.0, self.workers)
+        return float(max(np.abs(self.scores).max(initial=0.0), np.abs(free).max(initial=0.0)))
+
+
+def maximise(
+    session: Session,
+    start: Point,
+    penalty: Penalty,
+    bounds: Bounds,
+    *,
+    part: NDArray[np.int32],
+    total_weight: float,
+    gauge: bool = False,
+    limit: int = 200,
+    progress: Progress | None = None,
+) -> Maximum:
+    """Climb from ``start`` to the maximum of the session's ``value`` plus ``penalty``.
+
+    The session's statistics are ``value``, the gradients ``scores`` and ``workers``, and the
+    curvature ``items``, ``coupling``, ``workers_curvature`` (see Arrow).
+    """
+
+    def look(point: Point) -> _Here:
+        shared = session.evaluate({"scores": point.scores, "workers": point.workers, "order": 2}).shared
+        return _combined(point, shared, penalty(point), bounds, part, gauge)
+
+    here = look(start)
+    goal = TOLERANCE * max(total_weight, 1.0)
+    damping, done, last = 0.0, 0, False
+    while done < limit and not last:
+        step = _newton(here, damping)
+        if step is None:
+            damping = max(4 * damping, 1e-2)
+            if damping > MOST_DAMPING:
+                break
+            continue
+        moved = bounds.move(here.point, *step)
+        size = _distance(here.point, moved)
+        done += 1
+        there = look(moved)
+        if not _better(here, there, moved):
+            if damping > MOST_DAMPING or size <= 1e-13:
+                break
+            damping = max(4 * damping, 1e-2)
+            continue
+        last = damping == 0 and size <= LAST_STEP and here.slope <= goal
+        damping = damping / 4 if damping > 1e-4 else 0.0
+        here = there
+        if progress:
+            progress(done, here.value, here.slope / max(total_weight, 1.0))
+    return Maximum(
+        here.point,
+        here.value,
+        here.log_likelihood,
+        here.arrow,
+        here.held,
+        here.slope,
+        done,
+        here.slope <= goal,
+    )
+
+
+def _combined(
+    point: Point, shared: dict[str, Any], terms: Terms, bounds: Bounds, part: NDArray[np.int32], gauge: bool
+) -> _Here:
+    workers = shared["workers"] + terms.workers
+    own = shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
+    items = _add_diagonal(shared["items"], terms.scores_curvature)
+    return _Here(
+        point=point,
+        value=float(shared["value"] + terms.value),
+        log_likelihood=float(shared["value"]),
+        scores=shared["scores"] + terms.scores,
+        workers=workers,
+        arrow=Arrow(items, shared["coupling"], own, part, gauge),
+        held=bounds.held(point, workers),
+    )
+
+
+def _newton(here: _Here, damping: float) -> tuple[Floats, Floats] | None:
+    """The damped Newton step over what can move; None where the matrix is not positive definite."""
+    if not np.isfinite(here.value):
+        return None
+    held = here.held | (np.einsum("kbb->kb", here.arrow.workers) == 0)
+    try:
+        scores, workers = (
+            here.arrow.fixed(held).damped(damping).solve(here.scores, np.where(held, 0.0, here.workers))
+        )
+    except NotPositiveError:
+        return None
+    return scores, np.where(held, 0.0, workers)
+
+
+def _better(here: _Here, there: _Here, moved: Point) -> bool:
+    """Armijo's rule; where the gain drowns in rounding, the slope must not grow."""
+    if not np.isfinite(there.value):
+        return False
+    expected = float(here.scores @ (moved.scores - here.point.scores))
+    expected += float(np.sum(here.workers * (moved.workers - here.point.workers)))
+    if expected <= 1e-12 * max(1.0, abs(here.value)):
+        return there.slope <= max(here.slope, 1e-11 * max(1.0, abs(here.value)))
+    return there.value - here.value >= 1e-4 * expected
+
+
+def _distance(a: Point, b: Point) -> float:
+    scores = np.abs(a.scores - b.scores).max(initial=0.0)
+    return float(max(scores, np.abs(a.workers - b.workers).max(initial=0.0)))
+
+
+def frozen_workers(bounds: Bounds) -> Bounds:
+    """The same bounds with every worker parameter held at its start."""
+    return replace(bounds, fixed=np.ones_like(bounds.fixed))
