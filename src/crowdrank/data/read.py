@@ -44,10 +44,9 @@ def read(given: Given, *, columns: Mapping[str, str] | None = None) -> AnyJudgme
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _same(parts)
     table = parts[0] if len(parts) == 1 else _joined(parts)
-    build: Callable[[_Checked], AnyJudgments] = {"pairs": _pairs, "ratings": _ratings, "rankings": _rankings}[
-        table.kind
-    ]
-    return build(table)
+    if table.kind == "pairs":
+        return _pairs(table)
+    return _ratings(table) if table.kind == "ratings" else _rankings(table)
 
 
 @dataclass

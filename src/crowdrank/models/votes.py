@@ -107,7 +107,7 @@ class Votes:
                 Note(
                     "disconnected",
                     f"The comparisons fall into {parts_of[0]} groups of items that were never compared with "
-                    "each other. Scores are centred within each group; the order across groups means nothing.",
+                    "each other. Scores are centred within each; the order across groups means nothing.",
                 )
             ]
         return [

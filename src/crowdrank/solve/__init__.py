@@ -1,21 +1,33 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
 from crowdrank.solve.arrow import Arrow, Covariance, NotPositiveError
-from crowdrank.solve.intervals import Spread, highest_density, spread
+from crowdrank.solve.intervals import Density, Spread, highest_density, spread
 from crowdrank.solve.iterate import iterate
-from crowdrank.solve.maximise import Bounds, Maximum, Penalty, Point, Terms, maximise
+from crowdrank.solve.maximise import (
+    Bounds,
+    Maximum,
+    Penalty,
+    Point,
+    Terms,
+    frozen_workers,
+    information,
+    maximise,
+)
 
 __all__ = [
     "Arrow",
     "Bounds",
     "Covariance",
+    "Density",
     "Maximum",
     "NotPositiveError",
     "Penalty",
     "Point",
     "Spread",
     "Terms",
+    "frozen_workers",
     "highest_density",
+    "information",
     "iterate",
     "maximise",
     "spread",

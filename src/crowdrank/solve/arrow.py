@@ -70,6 +70,13 @@ class Arrow:
         coupling = _scale_columns(self.coupling, keep.ravel().astype(float))
         return Arrow(self.items, coupling, workers, self.part, self.gauge)
 
+    def with_variance(self, chosen: NDArray[np.bool_], variance: Floats) -> Arrow:
+        """The same with 1 / variance as the diagonal curvature of the chosen worker parameters (K, b)."""
+        own = np.einsum("kbb->kb", self.workers)
+        change = np.where(chosen, 1.0 / np.where(chosen, variance, 1.0) - own, 0.0)
+        workers = self.workers + np.eye(own.shape[1]) * change[:, :, None]
+        return Arrow(self.items, self.coupling, workers, self.part, self.gauge)
+
     def damped(self, damping: float) -> Arrow:
         """With ``damping`` times the size of its diagonal added to it."""
         if damping == 0:

@@ -41,9 +41,9 @@ def spread(
 ) -> Spread:
     """Centre the scores within each part and say how sure they and their order are.
 
-    Two items of a part are told apart when their difference exceeds its own standard error
-    ``z(level)`` times for a tier, and times a value that allows for the number of rivals for the
-    interval of a rank. Items of different parts are never told apart.
+    Two items of a part are told apart when their difference exceeds its own standard error ``z(level)``
+    times; items of different parts never are. ``rank_low`` to ``rank_high`` leaves open the order of
+    all that are not told apart, and a tier holds those not told apart from its best item.
     """
     count = len(scores)
     score, variance = np.zeros(count), np.zeros(count)
@@ -103,27 +103,16 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 
-def _rank_z(level: float, rivals: int) -> float:
-    """Critical value for the interval of a rank: a compromise between one rival and all at once.
-
-    With z(level) alone, false separations add up over many rivals; Bonferroni's value guards
-    against a single one of them, which costs width. Half the logarithmic way between keeps the
-    interval of the rank at its level (measured in docs/coverage.md).
-    """
-    return NormalDist().inv_cdf(1.0 - 0.5 * (1.0 - level) / max(rivals, 1) ** 0.5)
-
-
 def _by_differences(score: Floats, deviation: Floats, level: float) -> tuple[Integers, Integers]:
     """How many items of the part are surely better, and surely worse, than each."""
-    z = _rank_z(level, len(score) - 1)
-    ahead = score[:, None] - score[None, :] > z * deviation
+    ahead = score[:, None] - score[None, :] > _z(level) * deviation
     np.fill_diagonal(ahead, False)
     return ahead.sum(axis=0), ahead.sum(axis=1)
 
 
 def _by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[Integers, Integers]:
     """The same from single standard errors, by intervals that do not overlap: n log n, not n^2."""
-    half = _rank_z(level, len(score) - 1) / 2**0.5 * stderr
+    half = _z(level) / 2**0.5 * stderr
     low, high = score - half, score + half
     better = len(score) - np.searchsorted(np.sort(low), high, side="right")
     worse = np.searchsorted(np.sort(high), low, side="left")
@@ -162,10 +151,20 @@ def _tiers(
     return tier
 
 
-def highest_density(log_density: Floats, grid: Floats, level: float) -> tuple[Floats, Floats, Floats]:
-    """Mean, and the ends of the highest-density interval, of densities (rows, grid) on [0, 1].
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Densities on [0, 1], one a row: mean, variance, and the ends of the highest-density interval."""
 
-    The log densities must be concave; they are interpolated on a finer grid.
+    mean: Floats
+    variance: Floats
+    low: Floats
+    high: Floats
+
+
+def highest_density(log_density: Floats, grid: Floats, level: float) -> Density:
+    """Moments and highest-density intervals of densities given by their logs (rows, grid) on [0, 1].
+
+    The logs must be concave along the grid; between its points they are taken as straight.
     """
     fine = np.linspace(0.0, 1.0, 401)
     place = np.clip(np.searchsorted(grid, fine, side="right") - 1, 0, len(grid) - 2)
@@ -175,8 +174,12 @@ def highest_density(log_density: Floats, grid: Floats, level: float) -> tuple[Fl
     density[:, [0, -1]] *= 0.5  # trapezoid
     density /= density.sum(axis=1, keepdims=True)
     order = np.argsort(-logs, axis=1, kind="stable")
-    mass = np.cumsum(np.take_along_axis(density, order, axis=1), axis=1)
-    inside = mass - np.take_along_axis(density, order, axis=1) < level
-    low = np.where(inside, fine[order], np.inf).min(axis=1)
-    high = np.where(inside, fine[order], -np.inf).max(axis=1)
-    return density @ fine, low, high
+    mass = np.take_along_axis(density, order, axis=1)
+    inside = np.cumsum(mass, axis=1) - mass < level
+    mean = density @ fine
+    return Density(
+        mean=mean,
+        variance=density @ fine**2 - mean**2,
+        low=np.where(inside, fine[order], np.inf).min(axis=1),
+        high=np.where(inside, fine[order], -np.inf).max(axis=1),
+    )

@@ -167,19 +167,27 @@ def maximise(
     )
 
 
+def information(shared: dict[str, Any], terms: Terms, part: NDArray[np.int32], gauge: bool = False) -> Arrow:
+    """The arrow matrix of a session's curvature and a penalty's."""
+    workers = (
+        shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
+    )
+    return Arrow(
+        _add_diagonal(shared["items"], terms.scores_curvature), shared["coupling"], workers, part, gauge
+    )
+
+
 def _combined(
     point: Point, shared: dict[str, Any], terms: Terms, bounds: Bounds, part: NDArray[np.int32], gauge: bool
 ) -> _Here:
     workers = shared["workers"] + terms.workers
-    own = shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
-    items = _add_diagonal(shared["items"], terms.scores_curvature)
     return _Here(
         point=point,
         value=float(shared["value"] + terms.value),
         log_likelihood=float(shared["value"]),
         scores=shared["scores"] + terms.scores,
         workers=workers,
-        arrow=Arrow(items, shared["coupling"], own, part, gauge),
+        arrow=information(shared, terms, part, gauge),
         held=bounds.held(point, workers),
     )
 

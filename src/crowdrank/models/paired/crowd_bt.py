@@ -39,8 +39,17 @@ from crowdrank.models.paired.estimator import (
 from crowdrank.models.paired.likelihood import QUALITY_GRID, PairedSums, QualitySums
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
-from crowdrank.solve import Bounds, Covariance, Maximum, Point, Terms, highest_density, iterate, maximise
-from crowdrank.solve.maximise import frozen_workers
+from crowdrank.solve import (
+    Bounds,
+    Covariance,
+    Maximum,
+    Point,
+    Terms,
+    frozen_workers,
+    highest_density,
+    iterate,
+    maximise,
+)
 
 STARTS = ("one", "agreed")
 EM_ROUNDS = 6
@@ -77,56 +86,72 @@ class CrowdBT(PairedModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         climb = _Climb(self, votes, run)
-        top = climb.run()
-        top, mirror, notes = climb.mirrored(top)
-        covariance, more, details = uncertainty(climb.session, top, climb.penalty, run.seed)
-        workers, close = self._workers(votes, run, climb, top, covariance)
+        top, mirror, notes = climb.mirrored(climb.run())
+        people = _People(climb, top, run)
+        covariance, more, details = uncertainty(
+            climb.session, top, climb.penalty, run.seed, people.variance(top.point.workers.shape)
+        )
         return Outcome(
             spread=placed(votes, top.point.scores, covariance),
-            workers=workers,
+            workers=people.workers(covariance),
             converged=top.converged,
             iterations=climb.iterations,
             log_likelihood=top.log_likelihood,
-            notes=(*votes.notes(), *convergence(top), *notes, *more, *close),
+            notes=(*votes.notes(), *convergence(top), *notes, *more, *people.notes()),
             details={**details, "mirror": mirror},
         )
 
-    def _workers(
-        self, votes: Votes, run: Run, climb: _Climb, top: Maximum, covariance: Covariance | None
-    ) -> tuple[Workers, list[Note]]:
-        """Qualities with their intervals, from each worker's own posterior on a grid of eta."""
-        session = open_session(run.engine, QualitySums(self.link), climb.shards)
+
+class _People:
+    """The workers of a fit: each one's own posterior of eta, on a grid, at the fitted scores."""
+
+    def __init__(self, climb: _Climb, top: Maximum, run: Run) -> None:
+        session = open_session(run.engine, QualitySums(climb.link), climb.shards)
         shared = session.evaluate({"scores": top.point.scores}).shared
-        count = votes.n_workers
-        perfect = shared["agree"] / shared["votes"]  # how often eta = 1 agrees with the fitted order
-        eta = top.point.workers[:count, 0]
-        logs = shared["table"][:count] + climb.prior.log_density(QUALITY_GRID)
-        _, low, high = highest_density(logs, QUALITY_GRID, LEVEL)
+        self.votes, self.top = climb.votes, top
+        self.own = slice(0, climb.votes.n_workers)
+        self.perfect = shared["agree"] / shared["votes"]  # how often eta = 1 agrees with the fitted order
+        self.known = climb.bounds.fixed[self.own, 0]
+        logs = shared["table"][self.own] + climb.prior.log_density(QUALITY_GRID)
+        self.density = highest_density(logs, QUALITY_GRID, LEVEL)
+
+    def variance(self, shape: tuple[int, ...]) -> Floats:
+        """Posterior variances of the worker parameters; 0 for those that are known."""
+        variance = np.zeros(shape)
+        variance[self.own, 0] = np.where(self.known, 0.0, self.density.variance)
+        return variance
+
+    def notes(self) -> list[Note]:
+        """A note where even a perfect worker could hardly be told from a spammer."""
+        if self.perfect > 0.6:
+            return []
+        message = (
+            f"The items are close: even a perfect worker would agree with the fitted order in only "
+            f"{self.perfect:.0%} of an average pair, so workers can hardly be told apart."
+        )
+        return [Note("close-items", message)]
+
+    def workers(self, covariance: Covariance | None) -> Workers:
+        """Qualities and intervals; these are wider where the scores are uncertain too."""
+        eta = self.top.point.workers[self.own, 0]
+        low, high = self.density.low, self.density.high
         if covariance is not None:
-            low, high = _widened(eta, low, high, _inflation(top, covariance)[:count])
-        known = climb.bounds.fixed[:count, 0]
-        low, high = np.where(known, eta, low), np.where(known, eta, high)
-        scale = 2.0 * perfect - 1.0
-        quality, quality_low, quality_high = (0.5 + (own - 0.5) * scale for own in (eta, low, high))
-        notes = []
-        if perfect <= 0.6:
-            message = (
-                f"The items are close: even a perfect worker would agree with the fitted order in only "
-                f"{perfect:.0%} of an average pair, so workers can hardly be told apart."
-            )
-            notes.append(Note("close-items", message))
-        assert votes.pairs.index.workers is not None
-        workers = Workers(
-            worker=votes.pairs.index.workers,
-            judgments=votes.judgments(),
+            low, high = _widened(eta, low, high, _inflation(self.top, covariance)[self.own])
+        low, high = np.where(self.known, eta, low), np.where(self.known, eta, high)
+        scale = 2.0 * self.perfect - 1.0
+        quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
+        pairs = self.votes.pairs
+        assert pairs.index.workers is not None
+        return Workers(
+            worker=pairs.index.workers,
+            judgments=self.votes.judgments(),
             quality=quality,
             low=quality_low,
             high=quality_high,
-            verdict=verdicts(quality_low, quality_high, tellable=perfect > 0.6),
+            verdict=verdicts(quality_low, quality_high, tellable=self.perfect > 0.6),
             further={"eta": eta, "eta_low": low, "eta_high": high},
-            backend=votes.pairs.backend,
+            backend=pairs.backend,
         )
-        return workers, notes
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +18,18 @@ from crowdrank.models.base import Model, Outcome, Run, number
 from crowdrank.models.paired.likelihood import TINY, PairedSums
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
-from crowdrank.solve import Arrow, Bounds, Covariance, Maximum, Point, Spread, Terms, maximise, spread
+from crowdrank.solve import (
+    Bounds,
+    Covariance,
+    Maximum,
+    NotPositiveError,
+    Point,
+    Spread,
+    Terms,
+    information,
+    maximise,
+    spread,
+)
 from crowdrank.solve.draws import draw
 
 
@@ -127,35 +139,48 @@ def convergence(top: Maximum) -> list[Note]:
 
 
 def uncertainty(
+    session: Session, top: Maximum, penalty: Any, seed: int, worker_variance: Floats | None = None
+) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
+    """The inverse information at the maximum, exact or by draws; None where there is no maximum.
+
+    A worker parameter at its bound is no known constant: where ``worker_variance`` (K, b) is given,
+    its posterior variance stands in for the curvature that it does not have there.
+    """
+    if top.curvature.method == "iterative":
+        return _drawn(session, top, penalty, seed)
+    exact = {"intervals": "exact information"}
+    if worker_variance is not None:
+        soft = top.held & (worker_variance > 0)
+        with suppress(NotPositiveError):
+            softened = top.curvature.fixed(_unmoved(top) & ~soft).with_variance(soft, worker_variance)
+            return softened.covariance(), [], exact
+    try:
+        return top.curvature.fixed(_unmoved(top)).covariance(), [], exact
+    except NotPositiveError:
+        return _NO_MAXIMUM
+
+
+_NO_MAXIMUM = (
+    None,
+    [Note("no-intervals", "The fit did not end at a proper maximum, so there are no intervals.")],
+    {"intervals": "none"},
+)
+
+
+def _drawn(
     session: Session, top: Maximum, penalty: Any, seed: int
 ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
-    """The inverse information at the maximum, exact or by draws; None where there is no maximum."""
-    from crowdrank.solve import NotPositiveError
-
-    method = top.curvature.method
+    """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
+    point, terms = top.point, penalty(top.point)
+    params = {"scores": point.scores, "workers": point.workers, "order": "expected", "seed": seed}
+    shared = session.evaluate(params).shared
+    matrix = information(shared, terms, top.curvature.part, top.curvature.gauge)
+    prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
     try:
-        if method != "iterative":
-            return top.curvature.fixed(_unmoved(top)).covariance(), [], {"intervals": "exact information"}
-        point = top.point
-        params = {"scores": point.scores, "workers": point.workers, "order": "expected", "seed": seed}
-        shared = session.evaluate(params).shared
-        terms = penalty(point)
-        own = shared["workers_curvature"] + terms.workers_curvature[:, :, None]
-        information = Arrow(shared["items"], shared["coupling"], own, top.curvature.part).damped(0.0)
-        information = _with_prior(information, terms)
-        prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
-        draws = draw(information, shared["noise"], prior, seed, _unmoved(top))
-        return draws, [], {"intervals": "posterior draws by conjugate gradients"}
+        draws = draw(matrix, shared["noise"], prior, seed, _unmoved(top))
     except NotPositiveError:
-        note = Note("no-intervals", "The fit did not end at a proper maximum, so there are no intervals.")
-        return None, [note], {"intervals": "none"}
-
-
-def _with_prior(information: Arrow, terms: Terms) -> Arrow:
-    from crowdrank.solve.arrow import _add_diagonal
-
-    items = _add_diagonal(information.items, terms.scores_curvature)
-    return Arrow(items, information.coupling, information.workers, information.part, information.gauge)
+        return _NO_MAXIMUM
+    return draws, [], {"intervals": "posterior draws by conjugate gradients"}
 
 
 def _unmoved(top: Maximum) -> NDArray[np.bool_]:
