@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import wraps
 from types import FrameType
-from typing import NoReturn
+from typing import Any
 
-import click
 import typer
 
 from crowdrank.cli import demo, evaluate, models, rank, reproduce, simulate
@@ -25,8 +26,43 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (rank, models, evaluate, simulate, reproduce, demo):
-    app.command(module.NAME)(module.command)
+
+
+def main() -> None:
+    """Run a command. Exit 0 done, 1 the work failed, 2 bad usage or bad input, 130 interrupted."""
+    signal.signal(signal.SIGTERM, _terminated)
+    app()
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every failure turned into a message on stderr and an exit code."""
+
+    @wraps(command)
+    def run(*words: Any, **options: Any) -> None:
+        try:
+            command(*words, **options)
+            sys.stdout.flush()
+        except CrowdrankError as error:
+            _end(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            _end("interrupted; nothing was written.", 130)
+        except BrokenPipeError:  # the reader of a pipe has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            _end(str(error), 1)
+        except MemoryError:
+            _end("not enough memory.", 1)
+
+    return run
+
+
+def _end(message: str, code: int) -> None:
+    print(f"crowdrank: {message}", file=sys.stderr)
+    raise SystemExit(code)
 
 
 @app.callback(invoke_without_command=True)
@@ -38,39 +74,5 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
         raise typer.Exit
 
 
-def main() -> NoReturn:
-    """Run a command. Exit 0 done, 1 the work failed, 2 bad usage or bad input, 130 interrupted."""
-    signal.signal(signal.SIGTERM, _terminated)
-    sys.exit(_run())
-
-
-def _run() -> int:
-    try:
-        result = app(standalone_mode=False)
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except CrowdrankError as error:
-        print(f"crowdrank: {error}", file=sys.stderr)
-        return error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        return 2
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        print("crowdrank: interrupted; nothing was written.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of a pipe has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        print(f"crowdrank: {error}", file=sys.stderr)
-        return 1
-    except MemoryError:
-        print("crowdrank: not enough memory.", file=sys.stderr)
-        return 1
-
-
-def _terminated(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+for _module in (rank, models, evaluate, simulate, reproduce, demo):
+    app.command(_module.NAME)(_guarded(_module.command))

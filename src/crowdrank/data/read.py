@@ -23,7 +23,7 @@ LEFT_WORDS = ("left", "model_a", "a")
 RIGHT_WORDS = ("right", "model_b", "b")
 TIE_WORDS = ("tie", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
 ID_ROLES = {role for layout in LAYOUTS for role in layout.needs if role not in ("label", "rank")}
-ID_ROLES |= {"worker", "query"}
+ID_ROLES |= {"worker", "query", "list"}
 MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
 
 

@@ -69,4 +69,4 @@ def draw(information: Arrow, noise: Floats, prior: Floats, seed: int, held: NDAr
         ],
         axis=1,
     )
-    return Draws(solved[:n], solved[n:].reshape(*held.shape, -1))
+    return Draws(solved[:n], solved[n:].reshape(*held.shape, noise.shape[1]))

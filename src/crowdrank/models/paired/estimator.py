@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -147,7 +147,7 @@ def uncertainty(
     its posterior variance stands in for the curvature that it does not have there.
     """
     if top.curvature.method == "iterative":
-        return _drawn(session, top, penalty, seed)
+        return _drawn(session, top, penalty, seed, worker_variance)
     exact = {"intervals": "exact information"}
     if worker_variance is not None:
         soft = top.held & (worker_variance > 0)
@@ -168,16 +168,23 @@ _NO_MAXIMUM = (
 
 
 def _drawn(
-    session: Session, top: Maximum, penalty: Any, seed: int
+    session: Session, top: Maximum, penalty: Any, seed: int, worker_variance: Floats | None
 ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
     """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
     point, terms = top.point, penalty(top.point)
     params = {"scores": point.scores, "workers": point.workers, "order": "expected", "seed": seed}
     shared = session.evaluate(params).shared
+    held = _unmoved(top)
+    if worker_variance is not None:
+        soft = top.held & (worker_variance > 0)
+        own = np.einsum("kbb->kb", shared["workers_curvature"])
+        lacking = np.maximum(1.0 / np.where(soft, worker_variance, 1.0) - own, 0.0)
+        terms = replace(terms, workers_curvature=np.where(soft, lacking, terms.workers_curvature))
+        held = held & ~soft
     matrix = information(shared, terms, top.curvature.part, top.curvature.gauge)
     prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
     try:
-        draws = draw(matrix, shared["noise"], prior, seed, _unmoved(top))
+        draws = draw(matrix, shared["noise"], prior, seed, held)
     except NotPositiveError:
         return _NO_MAXIMUM
     return draws, [], {"intervals": "posterior draws by conjugate gradients"}

@@ -1,0 +1,133 @@
+"""The other commands, the help, and what is loaded for them."""
+
+import json
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from crowdrank.models import entries
+
+HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib")
+
+
+@pytest.mark.parametrize("code", ["import crowdrank", "import sys; sys.argv = ['crowdrank', '--help']"])
+def test_nothing_heavy_is_loaded_for_a_look(code):
+    if "argv" in code:
+        code += "\nfrom crowdrank.cli import app\napp(standalone_mode=False)"
+    code += f"\nimport sys\nprint([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_version_and_help(crowdrank):
+    import crowdrank as package
+
+    assert crowdrank("--version").out == f"crowdrank {package.__version__}\n"
+    shown = crowdrank("--help")
+    assert shown.code == 0
+    for verb in ("rank", "models", "evaluate", "simulate", "reproduce", "demo"):
+        assert verb in shown.out
+    assert crowdrank("nonsense").code == 2
+
+
+class TestModels:
+    def test_as_a_table(self, crowdrank):
+        lines = crowdrank("models").out.splitlines()
+        assert lines[0].split("\t") == ["model", "kinds", "workers", "what", "paper"]
+        assert [line.split("\t")[0] for line in lines[1:]] == list(entries())
+
+    def test_as_json(self, crowdrank):
+        assert [row["model"] for row in json.loads(crowdrank("models", "--json").out)] == list(entries())
+
+
+class TestEvaluate:
+    @pytest.fixture
+    def files(self, tmp_path):
+        pl.DataFrame({"item": list("abc"), "score": [3.0, 2.0, 1.0]}).write_csv(tmp_path / "ranking.csv")
+        pl.DataFrame({"item": list("abc"), "grade": [2, 0, 1]}).write_csv(tmp_path / "gold.csv")
+        return "ranking.csv", "gold.csv"
+
+    def test_as_text(self, crowdrank, files):
+        ran = crowdrank("evaluate", *files)
+        assert ran.code == 0
+        assert [line.split()[0] for line in ran.out.splitlines()] == [
+            "nDCG@10",
+            "RBP(p=0.95)",
+            "AP",
+            "tau",
+            "acc",
+        ]
+
+    def test_as_json(self, crowdrank, files):
+        found = json.loads(crowdrank("evaluate", *files, "--measures", "acc AP P@2", "--json").out)
+        assert found == pytest.approx({"acc": 2 / 3, "AP": (1 + 2 / 3) / 2, "P@2": 1 / 2})
+
+    def test_what_is_undefined_is_null(self, crowdrank, files, tmp_path):
+        (tmp_path / "flat.csv").write_text("item,grade\na,1\nb,1\n")
+        ran = crowdrank("evaluate", files[0], "flat.csv", "--measures", "acc", "--json")
+        assert json.loads(ran.out) == {"acc": None}
+        assert "undefined" in crowdrank("evaluate", files[0], "flat.csv", "--measures", "acc").out
+
+    def test_a_run_against_qrels(self, crowdrank, tmp_path):
+        (tmp_path / "run.txt").write_text("1 Q0 d1 1 2.5 s\n1 Q0 d2 2 1.5 s\n2 Q0 d1 1 9 s\n")
+        (tmp_path / "qrels.txt").write_text("1 0 d1 0\n1 0 d2 1\n2 0 d1 1\n")
+        found = json.loads(crowdrank("evaluate", "run.txt", "qrels.txt", "--measures", "RR", "--json").out)
+        assert found == {"RR": (1 / 2 + 1) / 2}
+
+    def test_mistakes(self, crowdrank, files):
+        assert crowdrank("evaluate", *files, "--measures", "magic").code == 2
+        assert crowdrank("evaluate", "none.csv", files[1]).code == 2
+        assert "not a ranking" in crowdrank("evaluate", files[1], files[1]).err
+
+    def test_our_own_ranking(self, crowdrank, tmp_path):
+        assert crowdrank("simulate", "bt-crowd", "--out", ".").code == 0
+        assert crowdrank("rank", "judgments.csv", "--out", "result").code == 0
+        found = json.loads(crowdrank("evaluate", "result/ranking.csv", "gold.csv", "--json").out)
+        assert found["acc"] > 0.9
+
+
+class TestSimulate:
+    def test_writes_the_truth_beside_the_votes(self, crowdrank, tmp_path):
+        ran = crowdrank("simulate", "crowd-bt-quality", "--out", "crowd", "--seed", 3, "--set", "pairs=50")
+        assert ran.code == 0
+        names = {path.name for path in (tmp_path / "crowd").iterdir()}
+        assert names == {"judgments.csv", "gold.csv", "workers.csv", "gold_pairs.csv"}
+        assert len(pl.read_csv(tmp_path / "crowd" / "judgments.csv")) == 50 * 10 + 5 * 100
+
+    def test_mistakes(self, crowdrank, tmp_path):
+        ran = crowdrank("simulate", "nope", "--out", "crowd")
+        assert ran.code == 2
+        assert "The presets are bt-crowd" in ran.err
+        assert not (tmp_path / "crowd").exists()
+        assert crowdrank("simulate", "bt-crowd").code == 2
+
+
+class TestReproduce:
+    def test_lists_its_targets(self, crowdrank):
+        assert "crowd-bt-table3" in crowdrank("reproduce").out
+
+    def test_table3(self, crowdrank, real):
+        ran = crowdrank("reproduce", "crowd-bt-table3", "--data", real, "--json")
+        rows = json.loads(ran.out)["rows"]
+        assert all(abs(row["ours"] - row["print"]) < 0.001 for row in rows)
+        assert "Crowd-BT" in crowdrank("reproduce", "crowd-bt-table3", "--data", real).out
+
+    def test_mistakes(self, crowdrank, tmp_path):
+        assert crowdrank("reproduce", "table9").code == 2
+        ran = crowdrank("reproduce", "crowd-bt-table3", "--data", tmp_path)
+        assert ran.code == 2
+        assert "--data or CROWDRANK_DATA" in ran.err
+
+
+def test_demo(crowdrank, tmp_path):
+    ran = crowdrank("demo")
+    assert ran.code == 0
+    assert (tmp_path / "crowdrank-demo" / "report.html").exists()
+    assert "crowd-bt" in ran.out
+    again = crowdrank("rank", "crowdrank-demo/judgments.csv", "--model", "crowd-bt", "--out", "again")
+    assert again.code == 0
+    ours, shown = (pl.read_csv(tmp_path / name / "ranking.csv") for name in ("again", "crowdrank-demo"))
+    assert_frame_equal(ours, shown, abs_tol=1e-9)

@@ -1,0 +1,259 @@
+"""crowdrank rank, as a user runs it: files, pipes, mistakes, interruptions."""
+
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+from helpers import random_votes
+
+HEADER = "query,item,rank,tier,score,stderr,low,high,rank_low,rank_high"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "votes.csv"
+    random_votes().write_csv(path)
+    return path
+
+
+class TestOutput:
+    def test_a_pipe_gets_csv(self, crowdrank, file):
+        ran = crowdrank("rank", file)
+        assert ran.code == 0
+        lines = ran.out.splitlines()
+        assert lines[0] == HEADER
+        assert len(lines) == 13
+
+    def test_json(self, crowdrank, file):
+        rows = json.loads(crowdrank("rank", file, "--format", "json").out)
+        assert [row["rank"] for row in rows] == list(range(1, 13))
+
+    def test_parquet(self, crowdrank, file):
+        ran = crowdrank("rank", file, "--format", "parquet", text=False)
+        assert pl.read_parquet(io.BytesIO(ran.out)).columns == HEADER.split(",")
+
+    def test_a_folder_gets_four_files(self, crowdrank, file, tmp_path):
+        ran = crowdrank("rank", file, "--out", "result", "--seed", 5)
+        assert ran.code == 0
+        assert ran.out == ""
+        folder = tmp_path / "result"
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "fit.json", "ranking.csv", "report.html", "workers.csv"
+        ]  # fmt: skip
+        assert (folder / "ranking.csv").read_text().startswith(HEADER)
+        assert (folder / "workers.csv").read_text().startswith("worker,judgments,quality,low,high,verdict")
+        fit = json.loads((folder / "fit.json").read_text())
+        assert {
+            "model", "parameters", "converged", "iterations", "log_likelihood", "warnings", "seconds", "seed",
+            "engine", "versions", "judgments",
+        } <= set(fit)  # fmt: skip
+        assert fit["model"] == "crowd-bt"
+        assert fit["seed"] == 5
+        assert set(fit["seconds"]) == {"read", "fit", "write"}
+        assert fit["judgments"] == {"kind": "pairs", "rows": 400, "workers": 8, "items": 12, "queries": 1}
+        assert "<!doctype html>" in (folder / "report.html").read_text()
+
+    @pytest.mark.parametrize("form", ["parquet", "json"])
+    def test_a_folder_of_another_format(self, crowdrank, file, tmp_path, form):
+        assert crowdrank("rank", file, "--out", "result", "--format", form).code == 0
+        assert (tmp_path / "result" / f"ranking.{form}").exists()
+        assert (tmp_path / "result" / f"workers.{form}").exists()
+
+    def test_gold_scores_the_ranking(self, crowdrank, file, tmp_path):
+        gold = pl.DataFrame({"item": [f"i{k}" for k in range(12)], "grade": range(12)})
+        gold.write_csv(tmp_path / "gold.csv")
+        ran = crowdrank("rank", file, "--gold", "gold.csv", "--out", "result")
+        assert "acc by gold: 0." in ran.err
+        assert set(json.loads((tmp_path / "result" / "fit.json").read_text())["gold"]) == {
+            "acc",
+            "tau",
+            "nDCG@10",
+        }
+
+    def test_a_terminal_gets_a_table_and_progress(self, file):
+        import pty
+
+        parent, child = pty.openpty()
+        command = [sys.executable, "-c", "from crowdrank.cli import main; main()", "rank", str(file)]
+        done = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, close_fds=True)
+        os.close(child)
+        seen = b""
+        try:
+            while chunk := os.read(parent, 65536):
+                seen += chunk
+        except OSError:  # the terminal closes with the program
+            pass
+        assert done.wait() == 0
+        os.close(parent)
+        assert "90 % interval" in seen.decode()
+        assert HEADER not in seen.decode()
+
+    def test_a_reader_that_stops_early(self, file):
+        command = f"{sys.executable} -c 'from crowdrank.cli import main; main()' rank {file} | head -1"
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+        )
+        assert done.stdout.strip() == HEADER
+        assert "Traceback" not in done.stderr
+
+
+class TestInput:
+    def test_standard_input(self, crowdrank, file):
+        direct = crowdrank("rank", file).out
+        assert crowdrank("rank", "-", stdin=file.read_text()).out == direct
+        zipped = crowdrank("rank", "-", stdin=gzip.compress(file.read_bytes()), text=False)
+        assert zipped.out.decode() == direct
+
+    def test_several_files(self, crowdrank, file, tmp_path):
+        frame = pl.read_csv(file)
+        frame.head(150).write_csv(tmp_path / "1.csv")
+        frame.tail(250).write_csv(tmp_path / "2.csv")
+        assert crowdrank("rank", "1.csv", "2.csv").out == crowdrank("rank", file).out
+
+    def test_columns(self, crowdrank, file, tmp_path):
+        frame = pl.read_csv(file)
+        frame.rename({"worker": "who", "left": "a", "right": "b", "label": "choice"}).write_csv(
+            tmp_path / "own.csv"
+        )
+        mapping = "worker=who,left=a,right=b,label=choice"
+        assert crowdrank("rank", "own.csv", "--columns", mapping).out == crowdrank("rank", file).out
+
+    def test_models_and_settings(self, crowdrank, file, tmp_path):
+        settings = ["--set", "prior=[4,1.5]", "--set", "regularization=1"]
+        assert crowdrank("rank", file, "--model", "crowd-bt", *settings, "--out", "result").code == 0
+        parameters = json.loads((tmp_path / "result" / "fit.json").read_text())["parameters"]
+        assert parameters["prior"] == [4, 1.5]
+        assert parameters["regularization"] == 1
+
+    def test_votes_of_unknown_people_are_ranked_without_workers(self, crowdrank, file, tmp_path):
+        pl.read_csv(file).drop("worker").write_csv(tmp_path / "anonymous.csv")
+        assert crowdrank("rank", "anonymous.csv", "--out", "result").code == 0
+        assert json.loads((tmp_path / "result" / "fit.json").read_text())["model"] == "bt"
+        assert not (tmp_path / "result" / "workers.csv").exists()
+        ran = crowdrank("rank", "anonymous.csv", "--model", "crowd-bt")
+        assert ran.code == 2
+        assert "do not say who judged" in ran.err
+
+    def test_anchors(self, crowdrank, tmp_path):
+        assert (
+            crowdrank(
+                "simulate", "crowd-bt-quality", "--out", ".", "--set", "alpha=1", "--set", "beta=5"
+            ).code
+            == 0
+        )
+        accuracies = []
+        for extra in ([], ["--anchors", "gold_pairs.csv"]):
+            ran = crowdrank("rank", "judgments.csv", "--gold", "gold.csv", *extra)
+            accuracies.append(float(ran.err.split("acc by gold: ")[1].split()[0]))
+        assert accuracies[0] < 0.3 < 0.7 < accuracies[1]
+
+    def test_warnings_go_to_stderr(self, crowdrank):
+        ran = crowdrank("rank", "-", stdin="worker,winner,loser\nx,a,b\nx,a,a\nx,c,d\n")
+        assert ran.code == 0
+        assert ran.out.startswith(HEADER)
+        for words in (
+            "compare an item with itself",
+            "never won",
+            "never lost",
+            "fewer than 3",
+            "groups of items",
+        ):
+            assert words in ran.err
+
+    def test_a_one_sided_judge_is_named(self, crowdrank):
+        frame = random_votes(votes=300, ties=0).with_columns(
+            label=pl.when(pl.col("worker") == "w3").then("left").otherwise("label")
+        )
+        ran = crowdrank("rank", "-", stdin=frame.write_csv())
+        assert "One-sided: worker w3 chose left in" in ran.err
+        assert ran.err.count("One-sided") == 1
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("words", "stdin", "expected"),
+        [
+            (
+                ["-"],
+                "left,right,label\na,b,c\n",
+                ["standard input, row 1, column 'label'", "Got 'c'", "Hint:"],
+            ),
+            (["-"], "", ["standard input: the file is empty"]),
+            (["nothing.csv"], None, ["nothing.csv: there is no such file"]),
+            (
+                ["-", "--model", "magic"],
+                "winner,loser\na,b\n",
+                ["no model 'magic'", "The models are win-rate"],
+            ),
+            (["-", "--set", "power=9"], "winner,loser\na,b\n", ["no parameter 'power'", "regularization"]),
+            (["-", "--set", "power"], "winner,loser\na,b\n", ["--set takes name=value"]),
+            (["-", "--columns", "x"], "winner,loser\na,b\n", ["--columns takes role=name"]),
+            (["-", "--format", "xml"], "winner,loser\na,b\n", ["csv, parquet, json"]),
+            (["-", "--engine", "moon"], "winner,loser\na,b\n", ["no engine 'moon'"]),
+            (["-", "--nonsense"], "winner,loser\na,b\n", ["No such option"]),
+            ([], None, ["Missing argument"]),
+        ],
+    )
+    def test_exit_2_and_a_reason(self, crowdrank, words, stdin, expected):
+        ran = crowdrank("rank", *words, stdin=stdin)
+        assert ran.code == 2
+        assert ran.out == ""
+        assert "Traceback" not in ran.err
+        for word in expected:
+            assert word in ran.err
+
+    def test_exit_1_where_there_is_no_answer(self, crowdrank):
+        ran = crowdrank("rank", "-", "--set", "regularization=0", stdin="winner,loser\na,b\nb,c\n")
+        assert ran.code == 1
+        assert "no finite maximum" in ran.err
+
+    def test_an_unwritable_folder_is_said_before_the_work(self, crowdrank, file):
+        ran = crowdrank("rank", file, "--out", f"{file}/inside")
+        assert ran.code == 2
+        assert "cannot be written to" in ran.err
+
+    def test_nothing_half_written_stays(self, crowdrank, file, tmp_path):
+        ran = crowdrank("rank", file, "--out", "result", "--set", "regularization=-1")
+        assert ran.code == 2
+        assert not (tmp_path / "result").exists()
+
+    def test_an_old_result_survives_a_failure(self, crowdrank, file, tmp_path):
+        assert crowdrank("rank", file, "--out", "result").code == 0
+        before = {path.name: path.read_bytes() for path in (tmp_path / "result").iterdir()}
+        assert crowdrank("rank", file, "--out", "result", "--set", "regularization=-1").code == 2
+        assert {path.name: path.read_bytes() for path in (tmp_path / "result").iterdir()} == before
+
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_an_interrupted_run_leaves_nothing(self, tmp_path, number, code):
+        """Interrupted in the middle of the fit: the slow model tells when it has begun."""
+        slow = (
+            "import time\n"
+            "from crowdrank.models.paired.bradley_terry import BradleyTerry\n"
+            "def slow(self, votes, run):\n"
+            "    print('fitting', flush=True)\n"
+            "    time.sleep(60)\n"
+            "BradleyTerry._fit = slow\n"
+            "from crowdrank.cli import main\n"
+            "main()\n"
+        )
+        (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,a\n")
+        command = [sys.executable, "-c", slow, "rank", "votes.csv", "--out", "result"]
+        run = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert run.stdout.readline().strip() == "fitting"
+        time.sleep(0.1)
+        run.send_signal(number)
+        out, err = run.communicate(timeout=30)
+        assert run.returncode == code
+        assert "Traceback" not in err
+        assert out == ""
+        assert not (tmp_path / "result").exists()

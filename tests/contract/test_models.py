@@ -1,0 +1,292 @@
+"""The contract: every registered model passes by being registered.
+
+A deterministic model gives the same answer to 1e-9 whatever the names, the order of the rows, the
+shards and the threads are, and for a doubled row as for a weight of 2.
+"""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.data import comparisons
+from crowdrank.models import entries
+from helpers import random_votes
+
+ENTRIES = list(entries().values())
+NUMBERS = ("score", "stderr", "low", "high", "rank", "rank_low", "rank_high", "tier")
+WORKER_NUMBERS = ("judgments", "quality", "low", "high")
+
+pytestmark = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+
+
+@pytest.fixture(params=[0, 3], ids=["one query", "three queries"])
+def frame(request):
+    return random_votes(seed=11, votes=700, queries=request.param)
+
+
+def fit(entry, frame, **options):
+    return entry.load()().fit(frame, **options)
+
+
+def same(one, other, items=None, workers=None, queries=None, tolerance=1e-9):
+    """The two results are equal, the second one's names being translated back."""
+
+    def plain(table, keys, maps):
+        for key, names in zip(keys, maps, strict=True):
+            if names:
+                table = table.with_columns(pl.col(key).replace(names))
+        return table.sort(keys)
+
+    a = one.ranking_.polars().sort("query", "item")
+    b = plain(other.ranking_.polars(), ["query", "item"], [queries, items])
+    assert a["item"].to_list() == b["item"].to_list()
+    # items of exactly the same score are ordered by their ids at last, and may change places
+    tied = a.select(pl.struct("query", pl.col("score").round(9)).is_duplicated()).to_series().to_numpy()
+    for column in NUMBERS:
+        compared = ~tied if column == "rank" else slice(None)
+        x, y = (table[column].to_numpy()[compared] for table in (a, b))
+        np.testing.assert_allclose(y, x, atol=tolerance, rtol=0, err_msg=column)
+    if one.workers_ is None:
+        assert other.workers_ is None
+        return
+    a, b = one.workers_.polars().sort("worker"), plain(other.workers_.polars(), ["worker"], [workers])
+    for column in WORKER_NUMBERS:
+        np.testing.assert_allclose(b[column], a[column], atol=tolerance, rtol=0, err_msg=column)
+
+
+def test_registration_is_complete(entry):
+    model = entry.load()
+    assert model.name == entry.name
+    assert model.__doc__
+    assert entry.deterministic  # a model that is not states which of the following hold, and tests those
+
+
+class TestSameAnswer:
+    def test_under_other_names(self, entry, frame):
+        rng = np.random.default_rng(0)
+
+        def renamed(*columns):
+            names = sorted(set().union(*(frame[column] for column in columns)) - {"tie"})
+            return dict(zip(names, [f"x{k:03d}" for k in rng.permutation(len(names))], strict=True))
+
+        items, workers = renamed("left", "right"), renamed("worker")
+        queries = renamed("query") if "query" in frame.columns else None
+        other = frame.with_columns(
+            pl.col("left", "right", "label").replace(items), pl.col("worker").replace(workers)
+        )
+        if queries:
+            other = other.with_columns(pl.col("query").replace(queries))
+
+        def back(names):
+            return {new: old for old, new in names.items()} if names else None
+
+        same(fit(entry, frame), fit(entry, other), back(items), back(workers), back(queries))
+
+    def test_under_shuffled_rows(self, entry, frame):
+        same(fit(entry, frame), fit(entry, frame.sample(fraction=1, shuffle=True, seed=1)))
+
+    def test_under_swapped_sides(self, entry, frame):
+        swapped = frame.rename({"left": "right", "right": "left"})
+        same(fit(entry, frame), fit(entry, swapped))
+
+    @pytest.mark.parametrize("rows", [7, 100])
+    def test_under_other_shards(self, entry, frame, rows, monkeypatch):
+        whole = fit(entry, frame)
+        monkeypatch.setattr(comparisons.plan, "__defaults__", (rows,))
+        same(whole, fit(entry, frame))
+
+    def test_on_other_threads_to_the_bit(self, entry, frame, monkeypatch):
+        monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
+        one, two = (fit(entry, frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
+        same(one, two, tolerance=0)
+
+    def test_for_a_doubled_row_and_a_weight_of_two(self, entry, frame):
+        some = pl.Series(np.random.default_rng(2).random(len(frame)) < 0.4)
+        doubled = pl.concat([frame, frame.filter(some)])
+        weighted = frame.with_columns(weight=some.cast(pl.Float64) + 1)
+        same(fit(entry, doubled), fit(entry, weighted))
+
+    def test_twice(self, entry, frame):
+        same(fit(entry, frame), fit(entry, frame), tolerance=0)
+
+
+class TestResults:
+    def test_are_in_shape(self, entry, frame):
+        model = fit(entry, frame)
+        table = model.ranking_.polars()
+        assert table.columns == [
+            "query", "item", "rank", "tier", "score", "stderr", "low", "high", "rank_low", "rank_high"
+        ]  # fmt: skip
+        assert (table["low"] <= table["score"]).all()
+        assert (table["score"] <= table["high"]).all()
+        assert (table["rank_low"] <= table["rank"]).all()
+        assert (table["rank"] <= table["rank_high"]).all()
+        for _, part in table.group_by("query"):
+            assert sorted(part["rank"]) == list(range(1, len(part) + 1))
+            assert part.sort("rank")["score"].is_sorted(descending=True)
+            assert part.sort("rank")["tier"].is_sorted()
+        people = model.workers_.polars()
+        assert people.columns[:6] == ["worker", "judgments", "quality", "low", "high", "verdict"]
+        assert people.select(pl.col("quality", "low", "high").is_between(0, 1).all()).row(0) == (True,) * 3
+        assert set(people["verdict"]) <= {"reliable", "malicious", "spammer", "unsure"}
+        assert people["judgments"].sum() == pytest.approx(len(frame))
+
+    def test_find_the_order(self, entry):
+        from crowdrank.measures import kendall_tau
+        from crowdrank.simulate import bt_crowd
+
+        crowd = bt_crowd(seed=0, items=15, workers=10, votes=4000, spammers=0)
+        joined = fit(entry, crowd.judgments).ranking_.polars().join(crowd.gold, on="item")
+        assert kendall_tau(joined["score"].to_numpy(), joined["grade"].to_numpy()) > 0.85
+
+    def test_nothing_given_is_written_to(self, entry, frame):
+        table = cr.read(frame)
+        before = [table.left.copy(), table.right.copy(), table.outcome.copy(), table.worker.copy()]
+        fit(entry, table)
+        after = [table.left, table.right, table.outcome, table.worker]
+        assert all((a == b).all() for a, b in zip(before, after, strict=True))
+        with pytest.raises(ValueError, match="read-only"):
+            table.left[0] = 5
+
+    def test_no_global_random_state(self, entry, frame):
+        np.random.seed(1)  # noqa: NPY002
+        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        fit(entry, frame)
+        assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+    @pytest.mark.parametrize("library", ["pandas", "pyarrow", "polars"])
+    def test_come_out_as_the_kind_that_came_in(self, entry, frame, library):
+        import pandas as pd
+        import pyarrow as pa
+
+        given = {"pandas": frame.to_pandas, "pyarrow": frame.to_arrow, "polars": frame.clone}[library]()
+        model = fit(entry, given)
+        wanted = {"pandas": pd.DataFrame, "pyarrow": pa.Table, "polars": pl.DataFrame}[library]
+        assert isinstance(model.ranking_.frame(), wanted)
+        assert isinstance(model.workers_.frame(), wanted)
+        same(fit(entry, frame), model)
+
+    def test_fit_is_plain_data(self, entry, frame):
+        import json
+
+        fitted = fit(entry, frame).fit_.as_dict()
+        assert json.loads(json.dumps(fitted, allow_nan=False)) == fitted
+        assert fitted["converged"] is True
+        assert fitted["judgments"]["rows"] == len(frame)
+
+
+class TestParameters:
+    def test_clone_and_set(self, entry):
+        model = entry.load()(seed=3)
+        assert model.clone().get_params() == model.get_params()
+        with pytest.raises(cr.UsageError, match="no parameter 'nonsense'"):
+            model.set_params(nonsense=1)
+
+    def test_are_kept_as_given(self, entry):
+        for name, default in entry.load().parameters().items():
+            assert entry.load()().get_params()[name] == default
+
+
+def votes_of(rows, worker=True):
+    frame = pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
+    return frame if worker else frame.drop("worker")
+
+
+class TestOddData:
+    """An answer with a warning, or a clear error; never a silent wrong number."""
+
+    def codes(self, model):
+        return {note.code for note in model.fit_.warnings}
+
+    def finite(self, model):
+        table = model.ranking_.polars()
+        assert table.select(pl.col("score", "stderr", "low", "high").is_finite().all()).row(0) == (True,) * 4
+
+    def test_winless_and_unbeaten_items(self, entry):
+        model = fit(entry, votes_of([("w", "a", "b"), ("v", "a", "b"), ("w", "b", "c"), ("v", "a", "c")]))
+        assert {"winless", "unbeaten"} <= self.codes(model)
+        self.finite(model)
+        assert model.ranking_.polars()["item"].to_list() == ["a", "b", "c"]
+
+    def test_a_disconnected_graph(self, entry):
+        rows = [
+            ("w", "a", "b"),
+            ("w", "b", "a"),
+            ("v", "a", "b"),
+            ("w", "c", "d"),
+            ("v", "c", "d"),
+            ("v", "d", "c"),
+        ]
+        model = fit(entry, votes_of(rows))
+        assert "disconnected" in self.codes(model)
+        self.finite(model)
+        table = model.ranking_.polars()
+        if entry.name not in ("win-rate", "borda"):  # shares are not centred, and compare across groups
+            assert table["rank_high"].max() == 4
+            assert (table.filter(pl.col("item").is_in(["a", "c"]))["rank_low"] == 1).all()
+            assert table.filter(pl.col("item").is_in(["a", "b"]))["score"].sum() == pytest.approx(
+                0, abs=1e-12
+            )
+
+    def test_one_worker(self, entry):
+        model = fit(entry, votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "a", "c"), ("w", "c", "b")]))
+        self.finite(model)
+        assert len(model.workers_) == 1
+
+    def test_one_pair(self, entry):
+        model = fit(entry, votes_of([("w", "a", "b")]))
+        self.finite(model)
+        assert "few-judgments" in self.codes(model)
+
+    def test_one_item_is_an_error(self, entry):
+        with pytest.raises(cr.InputError, match="no row is left"):
+            fit(entry, votes_of([("w", "a", "a")]))
+
+    def test_only_ties(self, entry):
+        frame = pl.DataFrame(
+            {"worker": ["w", "v"], "left": ["a", "b"], "right": ["b", "c"], "label": ["tie", "tie"]}
+        )
+        model = fit(entry, frame)
+        self.finite(model)
+        assert np.ptp(model.ranking_.score) == pytest.approx(0, abs=1e-12)
+        assert (model.ranking_.tier == 1).all()
+
+    def test_both_answers_to_one_pair_are_data(self, entry):
+        model = fit(entry, votes_of([("w", "a", "b"), ("w", "b", "a")]))
+        assert np.ptp(model.ranking_.score) == pytest.approx(0, abs=1e-12)
+
+    def test_no_workers(self, entry):
+        frame = votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "c", "a")], worker=False)
+        if entry.workers == "needed":
+            with pytest.raises(cr.InputError, match="do not say who judged"):
+                fit(entry, frame)
+        else:
+            assert fit(entry, frame).workers_ is None
+
+    def test_no_rows_is_an_error(self, entry):
+        with pytest.raises(cr.InputError, match="no rows"):
+            fit(entry, votes_of([]))
+
+    def test_missing_values_are_errors(self, entry):
+        with pytest.raises(cr.InputError, match="row 2, column 'winner'"):
+            fit(entry, votes_of([("w", "a", "b"), ("w", None, "b")]))
+
+    @pytest.mark.parametrize("weight", [float("nan"), -1.0, float("inf")])
+    def test_bad_weights_are_errors(self, entry, weight):
+        frame = votes_of([("w", "a", "b"), ("w", "b", "a")]).with_columns(weight=pl.Series([1.0, weight]))
+        with pytest.raises(cr.InputError, match="row 2, column 'weight'"):
+            fit(entry, frame)
+
+    def test_a_weight_of_nothing_leaves_the_row_out(self, entry):
+        frame = votes_of([("w", "a", "b"), ("w", "b", "a"), ("w", "b", "a")])
+        model = fit(entry, frame.with_columns(weight=pl.Series([1.0, 1.0, 0.0])))
+        same(fit(entry, frame.head(2)), model)
+
+    def test_ratings_and_rankings_are_converted_and_said(self, entry):
+        ratings = pl.DataFrame({"worker": list("xxyy"), "item": list("abab"), "label": [3, 1, 2, 1]})
+        rankings = ratings.select("worker", "item", rank=4 - pl.col("label"))
+        for frame in (ratings, rankings):
+            model = fit(entry, frame)
+            assert "conversion" in self.codes(model)
+            assert model.ranking_.polars()["item"].to_list() == ["a", "b"]

@@ -1,0 +1,85 @@
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.data import Anchors, nodes_of, read_gold, read_ranking
+
+
+def values(scored):
+    return {(row["query"], row["item"]): row["value"] for row in scored.frame.to_dicts()}
+
+
+@pytest.mark.parametrize("column", ["grade", "gold", "label", "Grade"])
+def test_grades(tmp_path, column):
+    path = tmp_path / "gold.csv"
+    path.write_text(f"item,{column}\na,3\nb,0.5\n")
+    assert values(read_gold(path)) == {(None, "a"): 3.0, (None, "b"): 0.5}
+
+
+def test_true_ranks_are_turned_round():
+    frame = pl.DataFrame({"query": ["p", "p", "q"], "item": ["a", "b", "a"], "true_rank": [1, 3, 2]})
+    assert values(read_gold(frame)) == {("p", "a"): 2.0, ("p", "b"): 0.0, ("q", "a"): 0.0}
+
+
+def test_qrels(tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("101 0 d1 2\n101 0 d2 0\n")
+    assert values(read_gold(path)) == {("101", "d1"): 2.0, ("101", "d2"): 0.0}
+
+
+def test_a_ranking_by_score_or_by_rank():
+    by_score = pl.DataFrame({"item": ["a", "b"], "rank": [2, 1], "score": [0.5, 1.5]})
+    assert values(read_ranking(by_score)) == {(None, "a"): 0.5, (None, "b"): 1.5}
+    assert values(read_ranking(by_score.drop("score"))) == {(None, "a"): -2.0, (None, "b"): -1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("item\na\n", "is not a gold file"),
+        ("item,grade\na,high\n", "row 1, column 'grade': a number is needed"),
+        ("item,grade\na,1\na,2\n", "row 2, column 'item': the item stands twice"),
+        ("item,grade\n", "no rows"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, text, words):
+    path = tmp_path / "gold.csv"
+    path.write_text(text)
+    with pytest.raises(cr.InputError, match=words):
+        read_gold(path)
+
+
+class TestAnchors:
+    def votes(self, queries=False):
+        frame = pl.DataFrame({"worker": list("xyx"), "winner": list("aab"), "loser": list("bcc")})
+        return cr.read(frame.with_columns(query=pl.lit("q")) if queries else frame)
+
+    def test_gold_pairs_as_nodes(self):
+        votes = self.votes()
+        gold = Anchors.read(pl.DataFrame({"left": ["c", "b"], "right": ["a", "zzz"], "label": ["a", "b"]}))
+        assert gold.gold(nodes_of(votes)[0], votes.index).tolist() == [[0, 2]]
+
+    def test_gold_pairs_of_a_query(self):
+        votes = self.votes(queries=True)
+        frame = pl.DataFrame({"query": ["q", "other"], "winner": ["b", "a"], "loser": ["a", "b"]})
+        assert Anchors.read(frame).gold(nodes_of(votes)[0], votes.index).tolist() == [[1, 0]]
+
+    def test_known_workers(self):
+        known = Anchors.read(pl.DataFrame({"worker": ["y", "nobody"], "quality": [0.75, 1.0]}))
+        codes, quality = known.known(self.votes().index)
+        assert codes.tolist() == [1]
+        assert quality.tolist() == [0.75]
+
+    def test_a_quality_out_of_range_is_named(self):
+        with pytest.raises(cr.InputError, match="row 1, column 'quality'"):
+            Anchors.read(pl.DataFrame({"worker": ["y"], "quality": [1.5]}))
+
+    def test_other_tables_are_refused(self):
+        with pytest.raises(cr.InputError, match="holds ratings"):
+            Anchors.read(pl.DataFrame({"item": ["a"], "label": [1.0]}))
+
+    def test_none_at_all(self):
+        votes = self.votes()
+        assert Anchors().gold(nodes_of(votes)[0], votes.index).shape == (0, 2)
+        assert np.array(Anchors().known(votes.index)[0]).size == 0

@@ -1,0 +1,33 @@
+import pytest
+
+import crowdrank as cr
+from crowdrank.reproduce import reproduce
+
+
+def test_table3_within_a_thousandth_of_the_print(real):
+    result = reproduce("crowd-bt-table3", data=real)
+    assert len(result.rows) == 10
+    for row in result.rows:
+        assert abs(row[2] - row[3]) < 0.001, row
+
+
+def test_table1_has_every_cell_and_orders_the_models():
+    result = reproduce("crowd-bt-table1", seeds=3)
+    ours = {(row[0], row[1]): row[2] for row in result.rows}
+    assert len(ours) == 18
+    assert ours["Crowd-BT-One", "Beta(2,1)"] > ours["BT", "Beta(2,1)"]
+    assert ours["Crowd-BT-Gold", "Beta(1,5)"] > 0.7 > 0.3 > ours["Crowd-BT-One", "Beta(1,5)"]
+
+
+def test_table2_has_every_cell():
+    result = reproduce("crowd-bt-table2", seeds=1)
+    assert len(result.rows) == 27
+    ours = {row[:3]: row[3] for row in result.rows}
+    assert ours["Crowd-BT accuracy", "4000 x 1", "0.1"] > ours["BT accuracy", "4000 x 1", "0.1"]
+
+
+def test_unknown_targets_and_missing_data_are_named(tmp_path):
+    with pytest.raises(cr.UsageError, match="no target 'table9'"):
+        reproduce("table9")
+    with pytest.raises(cr.InputError, match="not there"):
+        reproduce("crowd-bt-table3", data=tmp_path)

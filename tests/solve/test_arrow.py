@@ -1,0 +1,121 @@
+"""The arrow matrix against the whole matrix written out, by every way of solving it."""
+
+import numpy as np
+import pytest
+
+from crowdrank.solve import Arrow, NotPositiveError
+from crowdrank.solve import arrow as arrow_module
+
+PART = np.array([0, 0, 0, 1, 1, 2], np.int32)
+
+
+def random_arrow(workers=4, size=1, sparse=False, part=PART, seed=0):
+    """A positive definite arrow matrix whose items are block-diagonal over the parts."""
+    rng = np.random.default_rng(seed)
+    n = len(part)
+    items = rng.normal(size=(n, n))
+    items = (items @ items.T + 9 * np.eye(n)) * (part[:, None] == part[None, :])
+    blocks = rng.normal(size=(workers, size, size))
+    blocks = blocks @ blocks.transpose(0, 2, 1) + 9 * np.eye(size)
+    coupling = rng.normal(size=(n, workers * size)) * (rng.random((n, workers * size)) < 0.6)
+    if sparse:
+        from scipy.sparse import csr_array
+
+        items, coupling = csr_array(items), csr_array(coupling)
+    return Arrow(items, coupling, blocks, part)
+
+
+def whole(arrow):
+    items = arrow.items if isinstance(arrow.items, np.ndarray) else arrow.items.toarray()
+    coupling = arrow.coupling if isinstance(arrow.coupling, np.ndarray) else arrow.coupling.toarray()
+    return np.block([[items, coupling], [coupling.T, arrow_module._block_diagonal(arrow.workers)]])
+
+
+@pytest.fixture(params=["workers", "parts", "iterative"])
+def method(request, monkeypatch):
+    monkeypatch.setattr(Arrow, "method", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3])
+class TestEveryMethod:
+    def test_solve(self, method, size, sparse):
+        arrow = random_arrow(size=size, sparse=sparse)
+        rng = np.random.default_rng(1)
+        scores, workers = rng.normal(size=6), rng.normal(size=(4, size))
+        found = np.concatenate([part.ravel() for part in arrow.solve(scores, workers)])
+        expected = np.linalg.solve(whole(arrow), np.concatenate([scores, workers.ravel()]))
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+    def test_covariance(self, method, size, sparse):
+        if method == "iterative":
+            return  # its covariances come from draws
+        arrow = random_arrow(size=size, sparse=sparse)
+        inverse = np.linalg.inv(whole(arrow))
+        covariance = arrow.covariance()
+        for part in range(3):
+            nodes = np.flatnonzero(part == PART)[::-1].copy()
+            np.testing.assert_allclose(covariance.block(nodes), inverse[np.ix_(nodes, nodes)], rtol=1e-9)
+        np.testing.assert_allclose(covariance.worker_variance().ravel(), inverse.diagonal()[6:], rtol=1e-9)
+
+    def test_held_parameters_do_not_move(self, method, size, sparse):
+        arrow = random_arrow(size=size, sparse=sparse)
+        fixed = np.zeros((4, size), bool)
+        fixed[1, 0] = fixed[3] = True
+        gradient = np.where(fixed, 0.0, np.random.default_rng(2).normal(size=(4, size)))
+        scores, workers = arrow.fixed(fixed).solve(np.ones(6), gradient)
+        assert np.abs(workers[fixed]).max() < 1e-12
+        keep = np.append(np.ones(6, bool), ~fixed.ravel())
+        expected = np.linalg.solve(whole(arrow)[np.ix_(keep, keep)], np.append(np.ones(6), gradient[~fixed]))
+        np.testing.assert_allclose(np.append(scores, workers[~fixed]), expected, rtol=1e-7, atol=1e-9)
+
+    def test_damping_adds_to_the_diagonal(self, method, size, sparse):
+        arrow = random_arrow(size=size, sparse=sparse)
+        expected = whole(arrow) + 0.3 * np.diag(np.abs(whole(arrow).diagonal()))
+        np.testing.assert_allclose(whole(arrow.damped(0.3)), expected)
+
+
+def test_without_workers_the_parts_are_solved_alone():
+    arrow = random_arrow(workers=0)
+    step, workers = arrow.solve(np.ones(6), np.zeros((0, 1)))
+    np.testing.assert_allclose(arrow.items @ step, np.ones(6), atol=1e-12)
+    assert workers.shape == (0, 1)
+
+
+def test_many_equal_parts_are_solved_together():
+    part = np.repeat(np.arange(5), 2).astype(np.int32)
+    arrow = random_arrow(workers=3, part=part)
+    assert arrow.method == "parts"
+    step, _ = arrow.solve(np.ones(10), np.ones((3, 1)))
+    np.testing.assert_allclose(step, np.linalg.solve(whole(arrow), np.ones(13))[:10], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["workers", "parts", "iterative"])
+def test_an_indefinite_matrix_is_refused(method, monkeypatch):
+    monkeypatch.setattr(Arrow, "method", method)
+    arrow = random_arrow()
+    bad = Arrow(arrow.items - 100 * np.eye(6), arrow.coupling, arrow.workers, PART)
+    with pytest.raises(NotPositiveError):
+        bad.solve(np.ones(6), np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("method", ["workers", "parts"])
+def test_the_gauge_holds_the_level_of_each_part(method, monkeypatch):
+    monkeypatch.setattr(Arrow, "method", method)
+    laplacian = np.array([[2.0, -1, -1], [-1, 1, 0], [-1, 0, 1]])
+    arrow = Arrow(laplacian, np.zeros((3, 1)), np.ones((1, 1, 1)), np.zeros(3, np.int32), gauge=True)
+    gradient = np.array([1.0, -2.0, 1.0])
+    step, _ = arrow.solve(gradient, np.zeros((1, 1)))
+    np.testing.assert_allclose(laplacian @ step, gradient, atol=1e-12)
+    assert step.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_accumulate_dense_and_sparse_agree(monkeypatch):
+    rows, columns, values = np.array([0, 1, 1, 0]), np.array([2, 0, 0, 2]), np.array([1.0, 2.0, 3.0, 4.0])
+    dense = arrow_module.accumulate(rows, columns, values, (2, 3))
+    monkeypatch.setattr(arrow_module, "DENSE_CELLS", 0)
+    sparse = arrow_module.accumulate(rows, columns, values, (2, 3))
+    expected = [[0, 0, 1 + 4], [2 + 3, 0, 0]]
+    assert dense.tolist() == expected
+    assert sparse.toarray().tolist() == expected

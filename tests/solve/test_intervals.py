@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+
+from crowdrank.solve import Covariance, highest_density, spread
+from crowdrank.solve import intervals as module
+from crowdrank.solve.draws import Draws, signs
+
+Z = 1.6448536269514722
+
+
+class Given(Covariance):
+    def __init__(self, matrix):
+        self.matrix = np.asarray(matrix, float)
+
+    def block(self, nodes):
+        return self.matrix[np.ix_(nodes, nodes)]
+
+
+def one_query(scores, variances, parts=None):
+    n = len(scores)
+    parts = parts or [np.arange(n)]
+    return spread(np.array(scores, float), Given(np.diag(variances)), np.zeros(n, np.int32), parts)
+
+
+def test_scores_are_centred_and_so_is_their_error():
+    found = one_query([3.0, 1.0, 2.0], [1.0, 1.0, 1.0])
+    assert found.score.tolist() == [1.0, -1.0, 0.0]
+    # var(x - mean) of three independent unit variances is 1 - 1/3
+    np.testing.assert_allclose(found.stderr, np.sqrt(2 / 3))
+    np.testing.assert_allclose(found.high, found.score + Z * np.sqrt(2 / 3))
+
+
+def test_ranks_and_tiers_of_items_that_can_be_told_apart():
+    found = one_query([10.0, 0.0, 5.0], [0.01, 0.01, 0.01])
+    assert found.rank.tolist() == [1, 3, 2]
+    assert found.rank_low.tolist() == found.rank_high.tolist() == [1, 3, 2]
+    assert found.tier.tolist() == [1, 3, 2]
+
+
+def test_items_that_cannot_be_told_apart_share_a_tier():
+    found = one_query([1.0, 0.9, 0.8, -9.0], [0.25] * 4)
+    assert found.tier.tolist() == [1, 1, 1, 2]
+    assert found.rank_low.tolist() == [1, 1, 1, 4]
+    assert found.rank_high.tolist() == [3, 3, 3, 4]
+
+
+def test_a_tier_ends_below_its_leader_not_below_its_last():
+    # neighbours differ by one deviation of a difference, the third by two
+    deviation = np.sqrt(2 * 0.01)
+    found = one_query([2 * deviation, deviation, 0.0], [0.01] * 3)
+    assert found.tier.tolist() == [1, 1, 2]
+
+
+def test_items_of_different_parts_are_never_told_apart():
+    found = one_query([10.0, 0.0, 5.0, -5.0], [1e-4] * 4, parts=[np.array([0, 1]), np.array([2, 3])])
+    assert found.score.tolist() == [5.0, -5.0, 5.0, -5.0]
+    assert found.rank_low.tolist() == [1, 2, 1, 2]
+    assert found.rank_high.tolist() == [3, 4, 3, 4]
+
+
+def test_ties_are_broken_by_what_is_given():
+    n = np.zeros(3, np.int32)
+    rank, size = module.ranks(np.array([1.0, 1.0, 2.0]), n, np.array([3.0, 7.0, 0.0]))
+    assert rank.tolist() == [3, 2, 1]
+    assert size.tolist() == [3, 3, 3]
+
+
+def test_intervals_that_do_not_overlap_count_like_differences():
+    score, stderr = np.array([0.0, 3.0, 1.0, 9.0]), np.full(4, 0.5)
+    by_intervals = module._by_intervals(score, stderr, 0.9)
+    deviation = np.hypot(stderr[:, None], stderr[None, :])
+    by_differences = module._by_differences(score, deviation, 0.9)
+    assert np.array(by_intervals).tolist() == np.array(by_differences).tolist()
+
+
+class TestHighestDensity:
+    grid = np.sin(np.linspace(0, np.pi / 2, 41)) ** 2
+
+    def test_of_a_beta_density(self):
+        # Beta(9, 1): density rises to 1, so the interval is [0.1^(1/9), 1]
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(8 * np.log(self.grid), -1e3)[None]
+        found = highest_density(logs, self.grid, 0.9)
+        assert found.mean[0] == pytest.approx(9 / 10, abs=0.004)
+        assert found.variance[0] == pytest.approx(9 / (100 * 11), abs=0.001)
+        assert found.low[0] == pytest.approx(0.1 ** (1 / 9), abs=0.01)
+        assert found.high[0] == 1.0
+
+    def test_of_no_evidence(self):
+        found = highest_density(np.zeros((1, 41)), self.grid, 0.9)
+        assert found.mean[0] == pytest.approx(0.5)
+        assert found.high[0] - found.low[0] == pytest.approx(0.9, abs=0.01)
+
+
+class TestDraws:
+    def test_signs_are_fair_and_depend_on_the_keys_alone(self):
+        keys = (np.arange(20000), np.arange(20000) % 7)
+        found = signs(keys, 100, seed=3)
+        assert set(np.unique(found)) == {-1, 1}
+        assert abs(found.mean()) < 0.003
+        correlation = np.corrcoef(found[:, :20].T.astype(float))
+        assert np.abs(correlation - np.eye(20)).max() < 0.04
+        some = np.array([5, 17, 3])
+        assert (signs(tuple(key[some] for key in keys), 100, seed=3) == found[some]).all()
+        assert (signs(keys, 100, seed=4) != found).any()
+
+    def test_covariances_come_from_the_draws(self):
+        scores = np.array([[1.0, -1.0], [2.0, -2.0]])
+        draws = Draws(scores, np.array([[[3.0, -3.0]]]))
+        assert draws.block(np.array([0, 1])).tolist() == [[1.0, 2.0], [2.0, 4.0]]
+        assert draws.worker_variance().tolist() == [[9.0]]
+        assert draws.variance(np.array([0, 1])).tolist() == [0.25, 0.25]
