@@ -19,9 +19,9 @@ def random_arrow(workers=4, size=1, sparse=False, part=PART, seed=0):
     blocks = blocks @ blocks.transpose(0, 2, 1) + 9 * np.eye(size)
     coupling = rng.normal(size=(n, workers * size)) * (rng.random((n, workers * size)) < 0.6)
     if sparse:
-        from scipy.sparse import csr_array
+        from scipy.sparse import csc_array, csr_array
 
-        items, coupling = csr_array(items), csr_array(coupling)
+        items, coupling = csr_array(items), (csc_array if sparse == "csc" else csr_array)(coupling)
     return Arrow(items, coupling, blocks, part)
 
 
@@ -37,7 +37,7 @@ def method(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [False, "csr", "csc"])
 @pytest.mark.parametrize("size", [1, 2, 3])
 class TestEveryMethod:
     def test_solve(self, method, size, sparse):
@@ -111,11 +111,13 @@ def test_the_gauge_holds_the_level_of_each_part(method, monkeypatch):
     assert step.sum() == pytest.approx(0, abs=1e-12)
 
 
-def test_accumulate_dense_and_sparse_agree(monkeypatch):
-    rows, columns, values = np.array([0, 1, 1, 0]), np.array([2, 0, 0, 2]), np.array([1.0, 2.0, 3.0, 4.0])
-    dense = arrow_module.accumulate(rows, columns, values, (2, 3))
+@pytest.mark.parametrize("height", [4, 1000])
+def test_accumulate_dense_sparse_and_in_a_strip_agree(height, monkeypatch):
+    rows, columns, values = np.array([2, 3, 3, 2]), np.array([2, 0, 0, 2]), np.array([1.0, 2.0, 3.0, 4.0])
+    rows = rows if height == 4 else np.append(rows, 999)  # far apart: no strip
+    columns, values = np.resize(columns, len(rows)), np.resize(values, len(rows))
+    dense = arrow_module.accumulate(rows, columns, values, (height, 3))
     monkeypatch.setattr(arrow_module, "DENSE_CELLS", 0)
-    sparse = arrow_module.accumulate(rows, columns, values, (2, 3))
-    expected = [[0, 0, 1 + 4], [2 + 3, 0, 0]]
-    assert dense.tolist() == expected
-    assert sparse.toarray().tolist() == expected
+    sparse = arrow_module.accumulate(rows, columns, values, (height, 3))
+    assert dense[2:4].tolist() == [[0, 0, 1 + 4], [2 + 3, 0, 0]]
+    assert sparse.toarray().tolist() == dense.tolist()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Ints, summed
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 
-SHARD_ROWS = 1 << 15
+SHARD_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)

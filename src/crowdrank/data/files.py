@@ -7,6 +7,7 @@ import gzip
 import io
 import sys
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,18 +29,27 @@ class Source:
 
     def columns(self) -> list[str]:
         """Its column names; reads no more than the beginning."""
-        with_reason = _Reasons(self)
-        with with_reason:
+        with _Reasons(self):
             return self.lazy.collect_schema().names()
 
-    def read(self, columns: list[str]) -> pl.DataFrame:
-        """These columns as text, whatever they were."""
+    def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """These columns, each cast to its type by way of text, whatever it was."""
         with _Reasons(self):
-            frame = self.lazy.select(columns).collect(engine="streaming")
-        nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-        if nested:
-            raise InputError("holds lists or objects, not plain values.", source=self.name, column=nested[0])
-        return frame.with_columns(pl.all().cast(pl.String))
+            schema = self.lazy.collect_schema()
+            nested = [name for name in columns if schema[name].is_nested()]
+            if nested:
+                problem = "holds lists or objects, not plain values."
+                raise InputError(problem, source=self.name, column=nested[0])
+            return self.lazy.select(as_text(columns)).collect(engine="streaming")
+
+    def read_text(self) -> pl.DataFrame:
+        """Every column as text."""
+        return self.read(dict.fromkeys(self.columns(), pl.String()))
+
+
+def as_text(columns: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Columns as text, then as what they are wanted as."""
+    return [pl.col(name).cast(pl.String).cast(dtype) for name, dtype in columns.items()]
 
 
 class _Reasons:

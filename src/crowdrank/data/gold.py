@@ -69,7 +69,7 @@ def _open(given: Any) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, a name for errors, and its columns by their lower-case names."""
     if isinstance(given, str | Path):
         source = open_source(given)
-        frame, name = source.read(source.columns()), source.name
+        frame, name = source.read_text(), source.name
     else:
         frame, _ = _from_native(given)
         frame, name = frame.with_columns(pl.all().cast(pl.String)), "frame"

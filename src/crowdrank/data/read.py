@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.columns import LAYOUTS, Recognised, recognise
-from crowdrank.data.files import open_source
+from crowdrank.data.columns import Recognised, recognise
+from crowdrank.data.files import Source, as_text, open_source
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER, Index, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note
 
@@ -22,8 +22,6 @@ Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence 
 LEFT_WORDS = ("left", "model_a", "a")
 RIGHT_WORDS = ("right", "model_b", "b")
 TIE_WORDS = ("tie", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
-ID_ROLES = {role for layout in LAYOUTS for role in layout.needs if role not in ("label", "rank")}
-ID_ROLES |= {"worker", "query", "list"}
 MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
 
 
@@ -39,7 +37,8 @@ def read(given: Given, *, columns: Mapping[str, str] | None = None) -> AnyJudgme
     if isinstance(given, Pairs | Ratings | Rankings):
         return given
     many = isinstance(given, Sequence) and not isinstance(given, str)
-    parts = [_load(one, columns) for one in (given if many else [given])]
+    names = _Names()
+    parts = [_load(one, columns, names) for one in (given if many else [given])]
     if not parts:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _same(parts)
@@ -62,17 +61,35 @@ class _Checked:
     notes: tuple[Note, ...] = ()
 
 
-def _load(given: Given, mapping: Mapping[str, str] | None) -> _Checked:
+class _Names:
+    """Where ids become numbers while they are read: one dictionary for each sort of id, shared by all
+    sources of one call, so that equal ids have equal numbers and no column of text is kept."""
+
+    def __init__(self) -> None:
+        self.sorts = {
+            sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")
+        }
+
+    def dtypes(self, found: Recognised) -> dict[str, pl.DataType]:
+        """The type of each role's column: a dictionary of ids, or text that is yet to be checked."""
+        plain = {"weight", "timestamp", "rank"} | ({"label"} if found.kind == "ratings" else set())
+        return {
+            role: pl.String() if role in plain else self.sorts[role if role in self.sorts else "item"]
+            for role in found.columns
+        }
+
+
+def _load(given: Given, mapping: Mapping[str, str] | None, names: _Names) -> _Checked:
+    source: Source | None = None
     if isinstance(given, str | Path):
         source = open_source(given)
-        found = recognise(source.columns(), mapping, source.name)
-        wanted = list(dict.fromkeys(found.columns.values()))
-        frame, name, backend = source.read(wanted), source.name, "polars"
+        name, backend, available = source.name, "polars", source.columns()
     else:
         frame, backend = _from_native(given)
-        name = "frame"
-        found = recognise(frame.columns, mapping, name)
-        frame = frame.select(pl.col(list(dict.fromkeys(found.columns.values()))).cast(pl.String))
+        name, available = "frame", frame.columns
+    found = recognise(available, mapping, name)
+    dtypes = {found.columns[role]: dtype for role, dtype in names.dtypes(found).items()}
+    frame = source.read(dtypes) if source else frame.select(as_text(dtypes))
     if frame.is_empty():
         raise InputError("there are no rows.", source=name, hint="A header line and at least one row.")
     renamed = frame.select(pl.col(column).alias(role) for role, column in found.columns.items())
@@ -176,6 +193,7 @@ class _Cells:
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
         self.frame, self.columns, self.name = frame, columns, name
         self._distinct: dict[str, pl.Series] = {}
+        self._words: dict[str, set[str | None]] = {}
 
     def error(self, role: str, row: int, problem: str, hint: str | None = None) -> InputError:
         value = self.frame[role][row]
@@ -187,26 +205,35 @@ class _Cells:
     def required(self, role: str) -> pl.Series:
         """A column of ids without gaps."""
         column = self.frame[role]
-        if column.null_count() or "" in self.distinct(role):
-            gaps = column.is_null() | (column == "")
-            raise self.error(role, _first(gaps), "the value is missing.")
+        if column.null_count() or "" in self.words(role):
+            raise self.error(
+                role, _first(column.cast(pl.String).fill_null("") == ""), "the value is missing."
+            )
         return column
 
     def distinct(self, role: str) -> pl.Series:
-        """The distinct values of a column: cheaper to look through than the column."""
-        if not self._distinct:  # all at once, so that they are found in parallel
-            roles = [name for name in self.frame.columns if name in ID_ROLES]
-            found = self.frame.select(pl.col(name).unique().implode() for name in roles)
-            self._distinct = {name: found[name].explode(empty_as_null=False) for name in roles}
+        """The distinct ids of a column: cheaper to look through than the column."""
+        if role not in self._distinct:  # all at once, so that they are found in parallel
+            ids = [name for name, dtype in self.frame.schema.items() if isinstance(dtype, pl.Categorical)]
+            found = self.frame.select(pl.col(name).unique().implode() for name in {*ids, role})
+            self._distinct |= {name: found[name].explode(empty_as_null=False) for name in found.columns}
         return self._distinct[role]
+
+    def words(self, role: str) -> set[str | None]:
+        """The distinct ids as text."""
+        if role not in self._words:
+            self._words[role] = set(self.distinct(role).cast(pl.String))
+        return self._words[role]
 
     def worker(self) -> tuple[pl.Series, int]:
         """Worker ids; rows without one are given to the unknown worker and counted."""
         column = self.frame["worker"]
-        if not self.distinct("worker").is_in([*MISSING_WORDS, None], nulls_equal=True).any():
+        missing = self.words("worker") & {None, *MISSING_WORDS}
+        if not missing:
             return column, 0
-        gaps = column.is_null() | column.is_in(MISSING_WORDS)
-        return column.set(gaps, UNKNOWN_WORKER), int(gaps.sum())
+        text = column.cast(pl.String)
+        gaps = text.is_null() | text.is_in(list(missing - {None}))
+        return text.set(gaps, UNKNOWN_WORKER).cast(column.dtype), int(gaps.sum())
 
     def number(self, role: str, *, gaps: bool = False) -> pl.Series:
         """A column of finite numbers; with ``gaps`` a missing cell is null."""
@@ -260,10 +287,9 @@ def _check_pairs(cells: _Cells) -> _Kept:
         outcome = pl.repeat(LEFT, frame.height, dtype=pl.Int8, eager=True)
         sided = False
     for role, column in zip(sides, (left, right), strict=True):
-        if "tie" in cells.distinct(role):
-            raise cells.error(
-                role, _first(column == "tie"), "'tie' is an outcome and cannot be an item's id."
-            )
+        if "tie" in cells.words(role):
+            row = _first(column.cast(pl.String) == "tie")
+            raise cells.error(role, row, "'tie' is an outcome and cannot be an item's id.")
     keep = (left != right).to_numpy()
     selfs = int((~keep).sum())
     notes: tuple[Note, ...] = ()
@@ -278,13 +304,15 @@ def _outcome(cells: _Cells, left: pl.Series, right: pl.Series) -> pl.Series:
     """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``)."""
     role = "label" if "label" in cells.frame.columns else "winner"
     said = cells.frame[role]
-    word = said.str.strip_chars().str.to_lowercase()
-    by_id = [(said == left, LEFT), (said == right, RIGHT)]
-    words = [(word.is_in(LEFT_WORDS), LEFT), (word.is_in(RIGHT_WORDS), RIGHT), (word.is_in(TIE_WORDS), TIE)]
-    rules = [*by_id, (word == "tie", TIE)] if role == "label" else words + by_id
     outcome = pl.repeat(None, len(said), dtype=pl.Int8, eager=True)
-    for matches, code in reversed(rules):
-        outcome = outcome.set(matches.fill_null(False), code)
+    outcome = outcome.set((said == right).fill_null(False), RIGHT).set((said == left).fill_null(False), LEFT)
+    meanings: dict[tuple[str, ...], int] = {TIE_WORDS: TIE, LEFT_WORDS: LEFT, RIGHT_WORDS: RIGHT}
+    if role == "label":
+        meanings = {("tie",): TIE}
+    for words, code in meanings.items():
+        meant = [value for value in cells.words(role) if value and value.strip().lower() in words]
+        if meant:
+            outcome = outcome.set(said.cast(pl.String).is_in(meant).fill_null(False), code)
     if outcome.null_count():
         row = _first(outcome.is_null())
         offered = f"{left[row]!r}, {right[row]!r}"
@@ -323,12 +351,16 @@ def _check_rankings(cells: _Cells) -> _Kept:
 def _shared(table: _Checked, *items: str) -> tuple[dict[str, NDArray[np.int32]], dict[str, Any]]:
     """The codes of the item columns; the optional columns, coded, with the index."""
     frame = table.frame
-    ids = {role: own.unique().sort().rename("id") for role, own in table.ids.items()}
+    ids, ranks = {}, {}
+    for role, own in table.ids.items():
+        distinct = own.unique()
+        order = distinct.cast(pl.String).arg_sort()
+        ids[role] = distinct.gather(order).cast(pl.String).rename("id")
+        numbers = distinct.gather(order).to_physical().to_numpy()
+        ranks[role] = np.empty(int(numbers.max()) + 1, np.int32)
+        ranks[role][numbers] = np.arange(len(numbers))
     roles = {**dict.fromkeys(items, "item"), **{role: role for role in ids if role != "item"}}
-    coded = frame.lazy().select(
-        pl.col(column).cast(pl.Enum(ids[role])).to_physical().cast(pl.Int32) for column, role in roles.items()
-    )
-    codes = {name: column.to_numpy() for name, column in coded.collect().to_dict().items()}
+    codes = {column: ranks[role][frame[column].to_physical().to_numpy()] for column, role in roles.items()}
     floats = {
         role: frame[role].cast(pl.Float64).to_numpy() if role in frame.columns else None
         for role in ("weight", "timestamp")
@@ -354,7 +386,8 @@ def _rankings(table: _Checked) -> Rankings:
     keys = [key for key in ("query", "worker", "list") if key in table.frame.columns]
     lists = np.zeros(table.frame.height, np.int32)
     if keys:
-        dense = table.frame.select(pl.struct(keys).rank("dense").cast(pl.Int32) - 1).to_series()
+        key = pl.struct(pl.col(keys).to_physical())
+        dense = table.frame.select(key.rank("dense").cast(pl.Int32) - 1).to_series()
         lists = dense.to_numpy()
     rank = table.frame["rank"].to_numpy()
     return Rankings(item=codes["item"], rank=rank, list=lists, lists=int(lists.max()) + 1, **shared)

@@ -23,6 +23,7 @@ Matrix = Any  # a dense array, or a SciPy sparse array
 
 EXACT_LIMIT = 8000
 DENSE_CELLS = 1 << 20
+FILLED_CELLS = 1 << 26
 
 
 class NotPositiveError(ArithmeticError):
@@ -37,9 +38,19 @@ def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape:
     if shape[0] * shape[1] <= DENSE_CELLS:
         flat = rows.astype(np.int64) * shape[1] + columns
         return np.bincount(flat, values, shape[0] * shape[1]).reshape(shape)
-    from scipy.sparse import coo_array
+    from scipy.sparse import coo_array, csr_array
 
-    return coo_array((values, (rows, columns)), shape=shape).tocsr()
+    first = int(rows.min(initial=0))
+    height = int(rows.max(initial=0)) - first + 1
+    if height * shape[1] > 4 * len(values) + DENSE_CELLS:
+        return coo_array((values, (rows, columns)), shape=shape).tocsr()
+    # A shard touches few neighbouring rows: count into a dense strip, which is faster than sorting.
+    strip = np.bincount((rows.astype(np.int64) - first) * shape[1] + columns, values, height * shape[1])
+    filled = np.flatnonzero(strip)
+    counts = np.zeros(shape[0], np.int64)
+    counts[first : first + height] = np.bincount(filled // shape[1], minlength=height)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return csr_array((strip[filled], filled % shape[1], starts), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +150,10 @@ class _WorkersEliminated(Factor):
     """S = items - coupling workers^-1 coupling', dense, by Cholesky."""
 
     def __init__(self, arrow: Arrow) -> None:
-        self.coupling = arrow.coupling
+        self.coupling = _filled(arrow.coupling)
         self.inverse = _inverse(arrow.workers)
-        self.weighted = _times_blocks(arrow.coupling, self.inverse)
-        schur = _dense(arrow.items) - _dense(self.weighted @ arrow.coupling.T)
+        self.weighted = _times_blocks(self.coupling, self.inverse)
+        schur = _dense(arrow.items) - _dense(self.weighted @ self.coupling.T)
         if arrow.gauge:
             schur += _gauge(schur, arrow.part)
         self.cholesky = _cholesky(schur)
@@ -342,6 +353,14 @@ def _dense(matrix: Matrix) -> Floats:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
+def _filled(matrix: Matrix) -> Matrix:
+    """A sparse matrix as a dense one where that is faster to multiply: well filled, and not huge."""
+    if isinstance(matrix, np.ndarray):
+        return matrix
+    cells = matrix.shape[0] * matrix.shape[1]
+    return matrix.toarray() if cells <= FILLED_CELLS and matrix.nnz > 0.02 * cells else matrix
+
+
 def _entries(matrix: Matrix) -> tuple[NDArray[Any], NDArray[Any], Floats]:
     if isinstance(matrix, np.ndarray):
         rows, columns = np.nonzero(matrix)
@@ -361,9 +380,9 @@ def _add_diagonal(matrix: Matrix, diagonal: Floats) -> Matrix:
 def _scale_columns(matrix: Matrix, scale: Floats) -> Matrix:
     if isinstance(matrix, np.ndarray):
         return matrix * scale
-    scaled = matrix.copy()
-    scaled.data = scaled.data * scale[scaled.indices]
-    return scaled
+    from scipy.sparse import diags_array
+
+    return matrix @ diags_array(scale)
 
 
 def _times_blocks(matrix: Matrix, blocks: Floats) -> Matrix:

@@ -110,10 +110,9 @@ class PairedSums(_Stateless):
         worker = np.zeros_like(shard.i) if shard.worker is None else shard.worker
         keys = tuple(key.astype(np.int64) for key in (shard.i, shard.j, worker))
         noise = np.sqrt(weight)[:, None] * signs(keys, DRAWS, seed)
+        by_score, by_worker = weight * rows.slope**2, weight * rows.margin**2
         return {
-            **_curvature(
-                shard, weight * rows.slope**2, weight * rows.slope * rows.margin, weight * rows.margin**2
-            ),
+            **_curvature(shard, by_score, weight * rows.slope * rows.margin, by_worker),
             "noise": _incidence(shard, rows.slope, rows.margin).T @ noise,
         }
 
@@ -147,8 +146,8 @@ def _curvature(
         items = (items + diags_array(diagonal)).tocsr()
     if shard.worker is None or mixed is None or by_worker is None:
         return {"items": items, "coupling": np.zeros((n, 0)), "workers_curvature": np.zeros((0, 1, 1))}
-    shape = (n, shard.workers)
-    coupling = accumulate(i, shard.worker, mixed, shape) - accumulate(j, shard.worker, mixed, shape)
+    ends, both = np.concatenate([i, j]), np.concatenate([mixed, -mixed])
+    coupling = accumulate(np.concatenate([shard.worker] * 2), ends, both, (shard.workers, n)).T
     return {
         "items": items,
         "coupling": coupling,
