@@ -136,7 +136,7 @@ class _People:
         eta = self.top.point.workers[self.own, 0]
         low, high = self.density.low, self.density.high
         if covariance is not None:
-            low, high = _widened(eta, low, high, _inflation(self.top, covariance)[self.own])
+            low, high = _widened(eta, low, high, _inflation(self.top, covariance, self.density.variance))
         low, high = np.where(self.known, eta, low), np.where(self.known, eta, high)
         scale = 2.0 * self.perfect - 1.0
         quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
@@ -389,13 +389,16 @@ def _accuracy(rows: Comparisons, gold: NDArray[np.int64]) -> tuple[Floats, Float
     )
 
 
-def _inflation(top: Maximum, covariance: Covariance) -> Floats:
-    """How much wider each eta's interval is when the scores are uncertain too: sd over conditional sd."""
-    curvature = top.curvature.workers[:, 0, 0]
-    total = covariance.worker_variance()[:, 0]
-    free = ~top.held[:, 0] & (curvature > 0)
-    ratio = np.where(free, total * np.where(free, curvature, 1.0), 1.0)
-    return np.sqrt(np.clip(ratio, 1.0, 4.0))
+def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Floats:
+    """How much wider each eta's interval is when the scores are uncertain too: sd over conditional sd.
+
+    The conditional variance is the inverse of the curvature, or ``own_variance`` where eta is at a bound.
+    """
+    curvature = top.curvature.workers[: len(own_variance), 0, 0]
+    free = ~top.held[: len(own_variance), 0] & (curvature > 0)
+    conditional = np.where(free, 1.0 / np.where(free, curvature, 1.0), own_variance)
+    total = covariance.worker_variance()[: len(own_variance), 0]
+    return np.sqrt(np.maximum(total / np.maximum(conditional, 1e-300), 1.0))
 
 
 def _widened(eta: Floats, low: Floats, high: Floats, factor: Floats) -> tuple[Floats, Floats]:
