@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test check bench clean lock
+.PHONY: setup demo test check bench reference lock clean
 
 setup: $(STAMP)
 
@@ -34,6 +34,9 @@ $(BENCH): $(STAMP)
 
 bench: $(BENCH)
 	$(BIN)/python -m benchmarks
+
+reference: $(STAMP)
+	$(BIN)/python docs/reference.py
 
 lock: $(BENCH)
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt

@@ -160,7 +160,7 @@ class TestInput:
         assert ran.code == 0
         assert ran.out.startswith(HEADER)
         for words in (
-            "compare an item with itself",
+            "1 row compares an item with itself",
             "never won",
             "never lost",
             "fewer than 3",

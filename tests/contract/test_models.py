@@ -233,6 +233,7 @@ class TestOddData:
         model = fit(entry, votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "a", "c"), ("w", "c", "b")]))
         self.finite(model)
         assert len(model.workers_) == 1
+        assert ("one-worker" in self.codes(model)) == (entry.workers == "needed")
 
     def test_one_pair(self, entry):
         model = fit(entry, votes_of([("w", "a", "b")]))

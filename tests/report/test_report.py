@@ -28,6 +28,13 @@ def test_every_item_worker_and_warning_is_there():
     assert html.index("never lost") < html.index("<table>")  # warnings first
 
 
+def test_the_title_counts_the_items():
+    html = page(random_votes())
+    assert "<title>crowd-bt: 12 items ranked by crowdrank</title>" in html
+    assert "<h1>Ranking of 12 items by crowd-bt</h1>" in html
+    assert "built-in method" not in html
+
+
 def test_names_cannot_bring_markup():
     frame = pl.DataFrame({"worker": ["<b>w"], "winner": ["<script>alert(1)</script>"], "loser": ["b"]})
     html = page(frame)

@@ -18,6 +18,8 @@ import typer
 from crowdrank.cli import demo, evaluate, models, rank, reproduce, simulate
 from crowdrank.errors import CrowdrankError
 
+COMMANDS = (rank, models, evaluate, simulate, reproduce, demo)
+
 app = typer.Typer(
     name="crowdrank",
     help="Trustworthy rankings from the noisy judgments of a crowd.",
@@ -74,5 +76,5 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
         raise typer.Exit
 
 
-for _module in (rank, models, evaluate, simulate, reproduce, demo):
+for _module in COMMANDS:
     app.command(_module.NAME)(_guarded(_module.command))

@@ -165,7 +165,8 @@ def _check(found: Recognised, frame: pl.DataFrame, name: str, backend: str) -> _
     if not keep.all():
         table = table.filter(pl.Series(keep))
     if table.is_empty():
-        raise InputError("no row is left that can be used.", source=name)
+        reasons = " ".join(note.message for note in notes) or "Every row has a weight of 0 or no rank."
+        raise InputError(f"no row is left that can be used. {reasons}", source=name)
     ids = {"item": pl.concat([cells.distinct(role) for role in checked.items])}
     if "query" in columns:
         ids["query"] = cells.distinct("query")
@@ -175,7 +176,8 @@ def _check(found: Recognised, frame: pl.DataFrame, name: str, backend: str) -> _
 
 
 def _unknown_message(count: int, name: str) -> str:
-    return f"{count} rows of {name} name no worker; they are kept as one worker, {UNKNOWN_WORKER}."
+    rows = "1 row names no worker and is" if count == 1 else f"{count} rows name no worker and are"
+    return f"{name}: {rows} kept as those of one worker, {UNKNOWN_WORKER}."
 
 
 @dataclass
@@ -294,7 +296,8 @@ def _check_pairs(cells: _Cells) -> _Kept:
     selfs = int((~keep).sum())
     notes: tuple[Note, ...] = ()
     if selfs:
-        message = f"{selfs} rows of {cells.name} compare an item with itself; they are left out."
+        rows = "1 row compares" if selfs == 1 else f"{selfs} rows compare"
+        message = f"{cells.name}: {rows} an item with itself and {'is' if selfs == 1 else 'are'} left out."
         notes = (Note("self-pairs", message),)
     columns = {"left": left, "right": right, "outcome": outcome}
     return _Kept(columns, sides, keep, notes, sided)

@@ -84,15 +84,21 @@ class Votes:
         found = np.flatnonzero((own == 0) & (other > 0))
         if not len(found):
             return []
-        rests = " Their scores rest on the regularisation." if regularised else ""
-        items = "item" if len(found) == 1 else "items"
+        one = len(found) == 1
+        rests = (
+            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation."
+            if regularised
+            else ""
+        )
+        items = "item" if one else "items"
         return [Note(code, f"{len(found)} {items} never {word}: {self.item_names(found)}.{rests}")]
 
     def _unjudged(self) -> list[Note]:
         found = np.flatnonzero((self.graph.wins == 0) & (self.graph.losses == 0))
         if not len(found):
             return []
-        message = f"{len(found)} items were compared with no other item: {self.item_names(found)}."
+        verb = "item was" if len(found) == 1 else "items were"
+        message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
         return [Note("unjudged", message)]
 
     def _disconnected(self) -> list[Note]:

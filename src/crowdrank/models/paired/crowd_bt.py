@@ -122,14 +122,18 @@ class _People:
         return variance
 
     def notes(self) -> list[Note]:
-        """A note where even a perfect worker could hardly be told from a spammer."""
-        if self.perfect > 0.6:
-            return []
-        message = (
-            f"The items are close: even a perfect worker would agree with the fitted order in only "
-            f"{self.perfect:.0%} of an average pair, so workers can hardly be told apart."
-        )
-        return [Note("close-items", message)]
+        """Notes where the votes say little about how good the workers are."""
+        notes = []
+        if self.votes.n_workers == 1:
+            message = "All judgments are one worker's: how good they are cannot be told from them alone."
+            notes.append(Note("one-worker", message))
+        if self.perfect <= 0.6:
+            message = (
+                f"The items are close: even a perfect worker would agree with the fitted order in only "
+                f"{self.perfect:.0%} of an average pair, so workers can hardly be told apart."
+            )
+            notes.append(Note("close-items", message))
+        return notes
 
     def workers(self, covariance: Covariance | None) -> Workers:
         """Qualities and intervals; these are wider where the scores are uncertain too."""

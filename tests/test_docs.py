@@ -1,0 +1,91 @@
+"""The docs say what is there: commands, models, examples, public names."""
+
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+import crowdrank as cr
+from crowdrank.cli import COMMANDS
+from crowdrank.models import entries
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_reference_is_what_the_program_prints():
+    page = runpy.run_path(str(ROOT / "docs" / "reference.py"))["reference"]()
+    assert page == (ROOT / "docs" / "reference.md").read_text(), "run `make reference`"
+
+
+@pytest.mark.parametrize("module", COMMANDS, ids=lambda module: module.NAME)
+def test_every_command_is_explained(module):
+    assert f"## crowdrank {module.NAME}\n" in (ROOT / "docs" / "commands.md").read_text()
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+def test_every_model_has_a_page_and_a_row(entry):
+    page = (ROOT / "docs" / "models" / f"{entry.name}.md").read_text()
+    assert page.startswith(f"# {entry.name}\n")
+    row = f"| [`{entry.name}`](docs/models/{entry.name}.md) | {entry.summary} | {entry.workers} | {entry.paper} |"
+    assert row in README
+
+
+@pytest.mark.parametrize("name", cr.__all__)
+def test_every_public_name_has_a_docstring_of_its_own(name):
+    value = getattr(cr, name)
+    assert inspect.getdoc(value)
+    if inspect.isclass(value):
+        for method, own in vars(value).items():
+            if callable(own) and not method.startswith("_"):
+                assert own.__doc__, f"{name}.{method}"
+
+
+def test_the_flat_names_are_complete():
+    assert dir(cr) == sorted([*cr.__all__, "__version__"])
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        cr.nonsense  # noqa: B018
+
+
+def test_the_readmes_example_runs(tmp_path, crowdrank):
+    shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
+    assert crowdrank(*shown.split()).code == 0
+    code = re.search(r"```python\n(.*?)```", README, re.S)[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "rank_high" in done.stdout
+    assert "verdict" in done.stdout
+
+
+def test_the_readmes_ranking_is_real(crowdrank, tmp_path):
+    shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
+    crowdrank(*shown.split())
+    printed = re.findall(r"│ +\d+ │ +([\d-]+) │ +\d+ │ (item-\d) +│ +([\d.-]+) │", README)
+    rows = [line.split(",") for line in crowdrank("rank", "sim/judgments.csv").out.splitlines()[1:]]
+    assert printed == [(f"{row[8]}-{row[9]}", row[1], f"{float(row[4]):.3f}") for row in rows]
+
+
+@pytest.mark.parametrize(
+    "page", sorted(ROOT.glob("docs/**/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name
+)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "code",
+    sorted(
+        set(
+            re.findall(
+                r'Note\(\s*"([a-z-]+)"', "".join(path.read_text() for path in ROOT.glob("src/**/*.py"))
+            )
+        )
+    ),
+)
+def test_every_warning_is_explained(code):
+    assert f"`{code}`" in (ROOT / "docs" / "commands.md").read_text()
