@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT
 
 import crowdrank as cr
+from conftest import ROOT
 from crowdrank.cli import COMMANDS
 from crowdrank.models import entries
 
@@ -70,22 +70,16 @@ def test_the_readmes_ranking_is_real(crowdrank, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "page", sorted(ROOT.glob("docs/**/*.md")) + [ROOT / "README.md"], ids=lambda page: page.name
+    "page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"], ids=lambda page: page.name
 )
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(
-    "code",
-    sorted(
-        set(
-            re.findall(
-                r'Note\(\s*"([a-z-]+)"', "".join(path.read_text() for path in ROOT.glob("src/**/*.py"))
-            )
-        )
-    ),
-)
+SOURCES = "".join(path.read_text() for path in ROOT.glob("src/**/*.py"))
+
+
+@pytest.mark.parametrize("code", sorted(set(re.findall(r'Note\(\s*"([a-z-]+)"', SOURCES))))
 def test_every_warning_is_explained(code):
     assert f"`{code}`" in (ROOT / "docs" / "commands.md").read_text()
