@@ -30,7 +30,8 @@ def test_every_command_is_explained(module):
 def test_every_model_has_a_page_and_a_row(entry):
     page = (ROOT / "docs" / "models" / f"{entry.name}.md").read_text()
     assert page.startswith(f"# {entry.name}\n")
-    row = f"| [`{entry.name}`](docs/models/{entry.name}.md) | {entry.summary} | {entry.workers} | {entry.paper} |"
+    link = f"[`{entry.name}`](docs/models/{entry.name}.md)"
+    row = f"| {link} | {entry.summary} | {entry.workers} | {entry.paper} |"
     assert row in README
 
 

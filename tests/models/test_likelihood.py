@@ -10,8 +10,8 @@ from crowdrank.models.paired.crowd_bt import BetaPrior, _Penalty
 from crowdrank.models.paired.estimator import VirtualNode
 from crowdrank.models.paired.likelihood import QUALITY_GRID, PairedSums, QualitySums
 from crowdrank.solve import Point
-from crowdrank.solve.arrow import _block_diagonal
 from crowdrank.solve.draws import DRAWS
+from crowdrank.solve.matrices import block_diagonal
 
 N, K = 5, 3
 
@@ -72,7 +72,7 @@ def test_gradient_and_curvature_match_finite_differences(link, workers):
     whole = np.block(
         [
             [here["items"], here["coupling"]],
-            [here["coupling"].T, _block_diagonal(here["workers_curvature"])],
+            [here["coupling"].T, block_diagonal(here["workers_curvature"])],
         ]
     )
     np.testing.assert_allclose(whole, by_gradient, rtol=1e-5, atol=1e-6)
@@ -103,7 +103,7 @@ def test_noise_has_the_covariance_of_the_information(link):
     whole = np.block(
         [
             [shared["items"], shared["coupling"]],
-            [shared["coupling"].T, _block_diagonal(shared["workers_curvature"])],
+            [shared["coupling"].T, block_diagonal(shared["workers_curvature"])],
         ]
     )
     scale = np.sqrt(np.outer(whole.diagonal(), whole.diagonal()))

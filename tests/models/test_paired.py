@@ -270,11 +270,11 @@ def test_large_problems_agree_with_small_ones(kind, monkeypatch):
 
 
 def test_sparse_matrices_agree_with_dense_ones(monkeypatch):
-    from crowdrank.solve import arrow
+    from crowdrank.solve import matrices
 
     frame = random_votes(seed=9, votes=900, queries=3)
     dense = cr.CrowdBT().fit(frame).ranking_.polars()
-    monkeypatch.setattr(arrow, "DENSE_CELLS", 0)
+    monkeypatch.setattr(matrices, "DENSE_CELLS", 0)
     sparse = cr.CrowdBT().fit(frame).ranking_.polars()
     for column in ("score", "stderr", "low", "high"):
         np.testing.assert_allclose(sparse[column], dense[column], atol=1e-9)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdrank.solve import Arrow, NotPositiveError
-from crowdrank.solve import arrow as arrow_module
+from crowdrank.solve import Arrow, NotPositiveError, matrices
 
 PART = np.array([0, 0, 0, 1, 1, 2], np.int32)
 
@@ -28,7 +27,7 @@ def random_arrow(workers=4, size=1, sparse=False, part=PART, seed=0):
 def whole(arrow):
     items = arrow.items if isinstance(arrow.items, np.ndarray) else arrow.items.toarray()
     coupling = arrow.coupling if isinstance(arrow.coupling, np.ndarray) else arrow.coupling.toarray()
-    return np.block([[items, coupling], [coupling.T, arrow_module._block_diagonal(arrow.workers)]])
+    return np.block([[items, coupling], [coupling.T, matrices.block_diagonal(arrow.workers)]])
 
 
 @pytest.fixture(params=["workers", "parts", "iterative"])
@@ -116,8 +115,8 @@ def test_accumulate_dense_sparse_and_in_a_strip_agree(height, monkeypatch):
     rows, columns, values = np.array([2, 3, 3, 2]), np.array([2, 0, 0, 2]), np.array([1.0, 2.0, 3.0, 4.0])
     rows = rows if height == 4 else np.append(rows, 999)  # far apart: no strip
     columns, values = np.resize(columns, len(rows)), np.resize(values, len(rows))
-    dense = arrow_module.accumulate(rows, columns, values, (height, 3))
-    monkeypatch.setattr(arrow_module, "DENSE_CELLS", 0)
-    sparse = arrow_module.accumulate(rows, columns, values, (height, 3))
+    dense = matrices.accumulate(rows, columns, values, (height, 3))
+    monkeypatch.setattr(matrices, "DENSE_CELLS", 0)
+    sparse = matrices.accumulate(rows, columns, values, (height, 3))
     assert dense[2:4].tolist() == [[0, 0, 1 + 4], [2 + 3, 0, 0]]
     assert sparse.toarray().tolist() == dense.tolist()

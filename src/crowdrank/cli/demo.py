@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crowdrank.cli.output import Folder, write_frame
+from crowdrank.cli.output import Folder, write_frame, write_result
 
 NAME = "demo"
 
@@ -17,7 +17,6 @@ def command(
     seed: Annotated[int, typer.Option(help="Seed of the simulated crowd.")] = 0,
 ) -> None:
     """Simulate a crowd of good workers, spammers and liars; rank with and without worker quality; report."""
-    from crowdrank.cli.rank import _write
     from crowdrank.cli.terminal import print_ranking, table
     from crowdrank.data import Scored, read, read_ranking
     from crowdrank.measures import evaluate
@@ -42,6 +41,6 @@ def command(
         model.fit_.seconds["read"] = 0.0
         judgments = crowd.judgments
         folder.write({"judgments.csv": lambda path: write_frame(judgments, path, "csv")})
-        _write(folder, model, {}, "csv")
+        write_result(folder, model, {}, "csv")
     print(f"\nOpen {out / 'report.html'} in a browser. The same by hand:")
     print(f"  crowdrank rank {out / 'judgments.csv'} --model crowd-bt --out my-result")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +17,8 @@ from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from crowdrank.models.base import Model
 
 FORMATS = ("csv", "parquet", "json")
 
@@ -67,3 +72,25 @@ def check_format(form: str) -> str:
     if form not in FORMATS:
         raise UsageError(f"--format must be one of {', '.join(FORMATS)}. Got {form!r}.")
     return form
+
+
+def write_result(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:
+    """All files of a result; fit.json last, as it says how long the others took."""
+    from crowdrank.report import build, to_html
+
+    began = time.perf_counter()
+    ranking, workers, fit = estimator.ranking_, estimator.workers_, estimator.fit_
+
+    def save_fit(path: Path) -> None:
+        fit.seconds["write"] = time.perf_counter() - began
+        content = fit.as_dict() | ({"gold": measured} if measured else {})
+        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    files: dict[str, Any] = {f"ranking.{form}": lambda path: write_frame(ranking.polars(), path, form)}
+    if workers is not None:
+        files[f"workers.{form}"] = lambda path: write_frame(workers.polars(), path, form)
+    page = to_html(build(ranking, workers, fit, measured))
+    files["report.html"] = lambda path: path.write_text(page, encoding="utf-8")
+    files["fit.json"] = save_fit
+    folder.write(files)
+    print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli.options import parse_settings
-from crowdrank.cli.output import Folder, check_format, write_frame
+from crowdrank.cli.output import Folder, check_format, write_result
 
 if TYPE_CHECKING:
     from crowdrank.data import AnyJudgments
@@ -85,7 +85,7 @@ def _rank(
     warn(estimator.fit_.warnings)
     measured = _measured(estimator, grades)
     if folder is not None:
-        _write(folder, estimator, measured, form)
+        write_result(folder, estimator, measured, form)
     elif sys.stdout.isatty() and form == "csv":
         print_ranking(estimator.ranking_.polars())
     else:
@@ -108,27 +108,3 @@ def _measured(estimator: Model, grades: Any) -> dict[str, float]:
     from crowdrank.measures import evaluate
 
     return evaluate(read_ranking(estimator.ranking_.polars()), grades, GOLD_MEASURES)
-
-
-def _write(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:
-    """All files of a result; fit.json last, as it says how long the others took."""
-    import json
-
-    from crowdrank.report import build, to_html
-
-    began = time.perf_counter()
-    ranking, workers, fit = estimator.ranking_, estimator.workers_, estimator.fit_
-
-    def save_fit(path: Path) -> None:
-        fit.seconds["write"] = time.perf_counter() - began
-        content = fit.as_dict() | ({"gold": measured} if measured else {})
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-
-    files: dict[str, Any] = {f"ranking.{form}": lambda path: write_frame(ranking.polars(), path, form)}
-    if workers is not None:
-        files[f"workers.{form}"] = lambda path: write_frame(workers.polars(), path, form)
-    page = to_html(build(ranking, workers, fit, measured))
-    files["report.html"] = lambda path: path.write_text(page, encoding="utf-8")
-    files["fit.json"] = save_fit
-    folder.write(files)
-    print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)

@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
-from crowdrank.data.columns import recognise
+from crowdrank.data.cells import Cells, first_row, from_native
 from crowdrank.data.comparisons import Comparisons, Nodes, node_codes
 from crowdrank.data.files import open_source
-from crowdrank.data.read import _Cells, _first, _from_native, read
+from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 from crowdrank.errors import InputError
 
@@ -71,7 +71,7 @@ def _open(given: Any) -> tuple[pl.DataFrame, str, dict[str, str]]:
         source = open_source(given)
         frame, name = source.read_text(), source.name
     else:
-        frame, _ = _from_native(given)
+        frame, _ = from_native(given)
         frame, name = frame.with_columns(pl.all().cast(pl.String)), "frame"
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)
@@ -85,7 +85,7 @@ def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: s
     named = frame.rename(
         {column: role for role, column in columns.items() if role in ("query", "item", value)}
     )
-    cells = _Cells(named, columns, name)
+    cells = Cells(named, columns, name)
     query = (
         named["query"]
         if "query" in named.columns
@@ -95,7 +95,7 @@ def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: s
     twice = scored.select(pl.struct("query", "item").is_duplicated()).to_series()
     if twice.any():
         repeat = scored.select(~pl.struct("query", "item").is_first_distinct()).to_series()
-        raise cells.error("item", _first(repeat), "the item stands twice in one query.")
+        raise cells.error("item", first_row(repeat), "the item stands twice in one query.")
     return scored
 
 
@@ -114,14 +114,13 @@ class Anchors:
         frame, name, columns = _open(given)
         if "quality" in columns and "worker" in columns:
             named = frame.rename({columns[role]: role for role in ("worker", "quality")})
-            cells = _Cells(named, columns, name)
+            cells = Cells(named, columns, name)
             quality = cells.number("quality")
             outside = (quality < 0) | (quality > 1)
             if outside.any():
-                raise cells.error("quality", _first(outside), "a quality lies between 0 and 1.")
+                raise cells.error("quality", first_row(outside), "a quality lies between 0 and 1.")
             ids = cells.required("worker").to_list()
             return cls(workers=dict(zip(ids, quality.to_list(), strict=True)))
-        recognise(frame.columns, None, name)
         pairs = read(frame)
         if not isinstance(pairs, Pairs):
             raise InputError(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.data.cells import Cells, first_row, from_native
 from crowdrank.data.columns import Recognised, recognise
 from crowdrank.data.files import Source, as_text, open_source
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER, Index, Pairs, Rankings, Ratings
@@ -22,7 +23,6 @@ Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence 
 LEFT_WORDS = ("left", "model_a", "a")
 RIGHT_WORDS = ("right", "model_b", "b")
 TIE_WORDS = ("tie", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
-MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
 
 
 def read(given: Given, *, columns: Mapping[str, str] | None = None) -> AnyJudgments:
@@ -85,7 +85,7 @@ def _load(given: Given, mapping: Mapping[str, str] | None, names: _Names) -> _Ch
         source = open_source(given)
         name, backend, available = source.name, "polars", source.columns()
     else:
-        frame, backend = _from_native(given)
+        frame, backend = from_native(given)
         name, available = "frame", frame.columns
     found = recognise(available, mapping, name)
     dtypes = {found.columns[role]: dtype for role, dtype in names.dtypes(found).items()}
@@ -94,23 +94,6 @@ def _load(given: Given, mapping: Mapping[str, str] | None, names: _Names) -> _Ch
         raise InputError("there are no rows.", source=name, hint="A header line and at least one row.")
     renamed = frame.select(pl.col(column).alias(role) for role, column in found.columns.items())
     return _check(found, renamed, name, backend)
-
-
-def _from_native(frame: Any) -> tuple[pl.DataFrame, str]:
-    import narwhals as nw
-
-    try:
-        native = nw.from_native(frame)
-    except TypeError:
-        raise InputError(
-            "Judgments are read from a path or a frame of pandas, Polars or PyArrow.",
-            value=type(frame).__name__,
-        ) from None
-    if isinstance(native, nw.LazyFrame):
-        native = native.collect()
-    backend = str(native.implementation.value)
-    polars = native.to_polars()
-    return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
 
 
 def _same(parts: list[_Checked]) -> None:
@@ -143,7 +126,7 @@ def _joined(parts: list[_Checked]) -> _Checked:
 
 
 def _check(found: Recognised, frame: pl.DataFrame, name: str, backend: str) -> _Checked:
-    cells = _Cells(frame, found.columns, name)
+    cells = Cells(frame, found.columns, name)
     checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](
         cells
     )
@@ -189,94 +172,7 @@ class _Kept:
     sided: bool = True
 
 
-class _Cells:
-    """The text cells of one source; each method checks a column and returns it typed."""
-
-    def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
-        self.frame, self.columns, self.name = frame, columns, name
-        self._distinct: dict[str, pl.Series] = {}
-        self._words: dict[str, set[str | None]] = {}
-
-    def error(self, role: str, row: int, problem: str, hint: str | None = None) -> InputError:
-        value = self.frame[role][row]
-        shown = "nothing" if value is None else value
-        return InputError(
-            problem, source=self.name, row=row + 1, column=self.columns[role], value=shown, hint=hint
-        )
-
-    def required(self, role: str) -> pl.Series:
-        """A column of ids without gaps."""
-        column = self.frame[role]
-        if column.null_count() or "" in self.words(role):
-            raise self.error(
-                role, _first(column.cast(pl.String).fill_null("") == ""), "the value is missing."
-            )
-        return column
-
-    def distinct(self, role: str) -> pl.Series:
-        """The distinct ids of a column: cheaper to look through than the column."""
-        if role not in self._distinct:  # all at once, so that they are found in parallel
-            ids = [name for name, dtype in self.frame.schema.items() if isinstance(dtype, pl.Categorical)]
-            found = self.frame.select(pl.col(name).unique().implode() for name in {*ids, role})
-            self._distinct |= {name: found[name].explode(empty_as_null=False) for name in found.columns}
-        return self._distinct[role]
-
-    def words(self, role: str) -> set[str | None]:
-        """The distinct ids as text."""
-        if role not in self._words:
-            self._words[role] = set(self.distinct(role).cast(pl.String))
-        return self._words[role]
-
-    def worker(self) -> tuple[pl.Series, int]:
-        """Worker ids; rows without one are given to the unknown worker and counted."""
-        column = self.frame["worker"]
-        missing = self.words("worker") & {None, *MISSING_WORDS}
-        if not missing:
-            return column, 0
-        text = column.cast(pl.String)
-        gaps = text.is_null() | text.is_in(list(missing - {None}))
-        return text.set(gaps, UNKNOWN_WORKER).cast(column.dtype), int(gaps.sum())
-
-    def number(self, role: str, *, gaps: bool = False) -> pl.Series:
-        """A column of finite numbers; with ``gaps`` a missing cell is null."""
-        column = self.frame[role]
-        missing = column.is_null() | column.is_in(MISSING_WORDS)
-        values = column.str.strip_chars().cast(pl.Float64, strict=False)
-        bad = (values.is_null() | ~values.is_finite()) & (~missing if gaps else True)
-        if bad.any():
-            raise self.error(role, _first(bad), "a number is needed here.")
-        return values.set(missing, None) if gaps else values
-
-    def weight(self) -> pl.Series:
-        """Weights: finite and not negative; a weight of 0 leaves its row out."""
-        column = self.frame["weight"].str.strip_chars()
-        values = column.cast(pl.Float64, strict=False)
-        bad = values.is_null() | ~values.is_finite() | (values < 0)
-        if bad.any():
-            raise self.error("weight", _first(bad), "a weight must be a number of at least 0.")
-        return values
-
-    def timestamp(self) -> pl.Series:
-        """Seconds since 1970, from numbers or from ISO dates."""
-        column = self.frame["timestamp"]
-        values = column.str.strip_chars().cast(pl.Float64, strict=False)
-        if values.null_count():
-            dates = (
-                column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
-            )
-            values = values.fill_null(dates)
-        if values.null_count():
-            raise self.error(
-                "timestamp", _first(values.is_null()), "a number of seconds or an ISO date is needed."
-            )
-        return values
-
-
-def _first(mask: pl.Series) -> int:
-    return cast(int, mask.arg_max())
-
-
-def _check_pairs(cells: _Cells) -> _Kept:
+def _check_pairs(cells: Cells) -> _Kept:
     frame = cells.frame
     if "left" in frame.columns or "model_a" in frame.columns:
         sides = ("left", "right") if "left" in frame.columns else ("model_a", "model_b")
@@ -290,7 +186,7 @@ def _check_pairs(cells: _Cells) -> _Kept:
         sided = False
     for role, column in zip(sides, (left, right), strict=True):
         if "tie" in cells.words(role):
-            row = _first(column.cast(pl.String) == "tie")
+            row = first_row(column.cast(pl.String) == "tie")
             raise cells.error(role, row, "'tie' is an outcome and cannot be an item's id.")
     keep = (left != right).to_numpy()
     selfs = int((~keep).sum())
@@ -303,7 +199,7 @@ def _check_pairs(cells: _Cells) -> _Kept:
     return _Kept(columns, sides, keep, notes, sided)
 
 
-def _outcome(cells: _Cells, left: pl.Series, right: pl.Series) -> pl.Series:
+def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
     """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``)."""
     role = "label" if "label" in cells.frame.columns else "winner"
     said = cells.frame[role]
@@ -317,7 +213,7 @@ def _outcome(cells: _Cells, left: pl.Series, right: pl.Series) -> pl.Series:
         if meant:
             outcome = outcome.set(said.cast(pl.String).is_in(meant).fill_null(False), code)
     if outcome.null_count():
-        row = _first(outcome.is_null())
+        row = first_row(outcome.is_null())
         offered = f"{left[row]!r}, {right[row]!r}"
         problem = f"the outcome is none of {offered} or 'tie'."
         if role == "winner":
@@ -327,12 +223,12 @@ def _outcome(cells: _Cells, left: pl.Series, right: pl.Series) -> pl.Series:
     return outcome
 
 
-def _check_ratings(cells: _Cells) -> _Kept:
+def _check_ratings(cells: Cells) -> _Kept:
     columns = {"item": cells.required("item"), "label": cells.number("label")}
     return _Kept(columns, ("item",), np.ones(cells.frame.height, bool))
 
 
-def _check_rankings(cells: _Cells) -> _Kept:
+def _check_rankings(cells: Cells) -> _Kept:
     item, rank = cells.required("item"), cells.number("rank", gaps=True)
     ranked = rank.is_not_null()
     keys = [key for key in ("query", "worker", "list") if key in cells.frame.columns]

@@ -1,8 +1,9 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
-from crowdrank.solve.arrow import Arrow, Covariance, NotPositiveError
+from crowdrank.solve.arrow import Arrow, Covariance
 from crowdrank.solve.intervals import Density, Spread, highest_density, spread
 from crowdrank.solve.iterate import iterate
+from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.maximise import (
     Bounds,
     Maximum,
@@ -25,6 +26,7 @@ __all__ = [
     "Point",
     "Spread",
     "Terms",
+    "accumulate",
     "frozen_workers",
     "highest_density",
     "information",

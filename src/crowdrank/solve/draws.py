@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Arrow, Covariance, _Iterative
+from crowdrank.solve.arrow import Arrow, Covariance
+from crowdrank.solve.factor import Iterative
 
 DRAWS = 128
 """Number of draws: a standard error has a relative error of 1 / sqrt(2 x 128) = 6 %."""
@@ -64,7 +65,7 @@ def draw(information: Arrow, noise: Floats, prior: Floats, seed: int, held: NDAr
     right[n:][held.ravel()] = 0.0
     solved = np.concatenate(
         [
-            _Iterative(information.fixed(held)).gradients(right[:, start : start + 16], tol=1e-4)
+            Iterative(information.fixed(held)).gradients(right[:, start : start + 16], tol=1e-4)
             for start in range(0, right.shape[1], 16)
         ],
         axis=1,

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Session
-from crowdrank.solve.arrow import Arrow, NotPositiveError, _add_diagonal
+from crowdrank.solve.arrow import Arrow
+from crowdrank.solve.matrices import NotPositiveError, add_diagonal
 
 TOLERANCE = 1e-8
 """Converged: no slope is steeper than this times the total weight of the judgments."""
@@ -173,7 +174,7 @@ def information(shared: dict[str, Any], terms: Terms, part: NDArray[np.int32], g
         shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
     )
     return Arrow(
-        _add_diagonal(shared["items"], terms.scores_curvature), shared["coupling"], workers, part, gauge
+        add_diagonal(shared["items"], terms.scores_curvature), shared["coupling"], workers, part, gauge
     )
 
 

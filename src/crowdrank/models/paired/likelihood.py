@@ -21,7 +21,7 @@ import numpy as np
 from crowdrank.data import Comparisons, Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.kernels import Link
-from crowdrank.solve.arrow import accumulate
+from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
 
 TINY = 1e-150  # its square is still a number

@@ -1,0 +1,120 @@
+"""Cells of a table, checked a column at a time: text in, typed columns out, mistakes named to the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import polars as pl
+
+from crowdrank.data.tables import UNKNOWN_WORKER
+from crowdrank.errors import InputError
+
+MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
+
+
+def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
+    """A frame of any library as Polars, NaN as missing, and the name of the library."""
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            "Judgments are read from a path or a frame of pandas, Polars or PyArrow.",
+            value=type(frame).__name__,
+        ) from None
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    backend = str(native.implementation.value)
+    polars = native.to_polars()
+    return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
+
+
+class Cells:
+    """The text cells of one source; each method checks a column and returns it typed."""
+
+    def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
+        self.frame, self.columns, self.name = frame, columns, name
+        self._distinct: dict[str, pl.Series] = {}
+        self._words: dict[str, set[str | None]] = {}
+
+    def error(self, role: str, row: int, problem: str, hint: str | None = None) -> InputError:
+        """The error for one cell."""
+        value = self.frame[role][row]
+        shown = "nothing" if value is None else value
+        return InputError(
+            problem, source=self.name, row=row + 1, column=self.columns[role], value=shown, hint=hint
+        )
+
+    def required(self, role: str) -> pl.Series:
+        """A column of ids without gaps."""
+        column = self.frame[role]
+        if column.null_count() or "" in self.words(role):
+            raise self.error(
+                role, first_row(column.cast(pl.String).fill_null("") == ""), "the value is missing."
+            )
+        return column
+
+    def distinct(self, role: str) -> pl.Series:
+        """The distinct ids of a column: cheaper to look through than the column."""
+        if role not in self._distinct:  # all at once, so that they are found in parallel
+            ids = [name for name, dtype in self.frame.schema.items() if isinstance(dtype, pl.Categorical)]
+            found = self.frame.select(pl.col(name).unique().implode() for name in {*ids, role})
+            self._distinct |= {name: found[name].explode(empty_as_null=False) for name in found.columns}
+        return self._distinct[role]
+
+    def words(self, role: str) -> set[str | None]:
+        """The distinct ids as text."""
+        if role not in self._words:
+            self._words[role] = set(self.distinct(role).cast(pl.String))
+        return self._words[role]
+
+    def worker(self) -> tuple[pl.Series, int]:
+        """Worker ids; rows without one are given to the unknown worker and counted."""
+        column = self.frame["worker"]
+        missing = self.words("worker") & {None, *MISSING_WORDS}
+        if not missing:
+            return column, 0
+        text = column.cast(pl.String)
+        gaps = text.is_null() | text.is_in(list(missing - {None}))
+        return text.set(gaps, UNKNOWN_WORKER).cast(column.dtype), int(gaps.sum())
+
+    def number(self, role: str, *, gaps: bool = False) -> pl.Series:
+        """A column of finite numbers; with ``gaps`` a missing cell is null."""
+        column = self.frame[role]
+        missing = column.is_null() | column.is_in(MISSING_WORDS)
+        values = column.str.strip_chars().cast(pl.Float64, strict=False)
+        bad = (values.is_null() | ~values.is_finite()) & (~missing if gaps else True)
+        if bad.any():
+            raise self.error(role, first_row(bad), "a number is needed here.")
+        return values.set(missing, None) if gaps else values
+
+    def weight(self) -> pl.Series:
+        """Weights: finite and not negative; a weight of 0 leaves its row out."""
+        column = self.frame["weight"].str.strip_chars()
+        values = column.cast(pl.Float64, strict=False)
+        bad = values.is_null() | ~values.is_finite() | (values < 0)
+        if bad.any():
+            raise self.error("weight", first_row(bad), "a weight must be a number of at least 0.")
+        return values
+
+    def timestamp(self) -> pl.Series:
+        """Seconds since 1970, from numbers or from ISO dates."""
+        column = self.frame["timestamp"]
+        values = column.str.strip_chars().cast(pl.Float64, strict=False)
+        if values.null_count():
+            dates = (
+                column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
+            )
+            values = values.fill_null(dates)
+        if values.null_count():
+            raise self.error(
+                "timestamp", first_row(values.is_null()), "a number of seconds or an ISO date is needed."
+            )
+        return values
+
+
+def first_row(mask: pl.Series) -> int:
+    """The first row where the mask is true."""
+    return cast(int, mask.arg_max())

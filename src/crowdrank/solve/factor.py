@@ -1,0 +1,247 @@
+"""Three ways to factorise an arrow matrix: eliminate the workers, eliminate the parts, or iterate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.solve.arrow import Arrow, Covariance
+from crowdrank.solve.matrices import (
+    Matrix,
+    NotPositiveError,
+    block_diagonal,
+    cholesky_of,
+    dense,
+    entries,
+    filled,
+    gauge,
+    inverse_from,
+    inverse_of,
+    quadratic,
+    times_blocks,
+)
+
+
+class Factor(Covariance):
+    """A factorised arrow matrix."""
+
+    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
+        """Solve with the right-hand sides (N,) and (K, b)."""
+        raise NotImplementedError
+
+
+class WorkersEliminated(Factor):
+    """S = items - coupling workers^-1 coupling', dense, by Cholesky."""
+
+    def __init__(self, arrow: Arrow) -> None:
+        self.coupling = filled(arrow.coupling)
+        self.inverse = inverse_of(arrow.workers)
+        self.weighted = times_blocks(self.coupling, self.inverse)
+        schur = dense(arrow.items) - dense(self.weighted @ self.coupling.T)
+        if arrow.gauge:
+            schur += gauge(schur, arrow.part)
+        self.cholesky = cholesky_of(schur)
+
+    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
+        """Solve with the right-hand sides (N,) and (K, b)."""
+        from scipy.linalg import cho_solve
+
+        step = cho_solve(self.cholesky, scores - self.weighted @ workers.ravel())
+        rest = workers - (self.coupling.T @ step).reshape(workers.shape)
+        return step, np.einsum("kbc,kc->kb", self.inverse, rest)
+
+    def _scores(self) -> Floats:
+        if not hasattr(self, "_covariance"):
+            self._covariance = inverse_from(self.cholesky)
+        return self._covariance
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the scores of one part."""
+        return self._scores()[np.ix_(nodes, nodes)]
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter."""
+        blocks = self.inverse.shape[:2]
+        own = np.einsum("kbb->kb", self.inverse)
+        return own + quadratic(self._scores(), self.weighted).reshape(blocks)
+
+
+class PartsEliminated(Factor):
+    """T = workers - coupling' items^-1 coupling, dense, with items^-1 taken part by part."""
+
+    def __init__(self, arrow: Arrow) -> None:
+        self.shape = arrow.workers.shape[:2]
+        self.blocks = _PartBlocks(arrow)
+        self.coupling = arrow.coupling
+        self.cholesky: tuple[Floats, bool] | None = None
+        if self.shape[0]:
+            self.weighted = self.blocks.times(arrow.coupling)
+            schur = block_diagonal(arrow.workers) - dense(arrow.coupling.T @ self.weighted)
+            self.cholesky = cholesky_of(schur)
+
+    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
+        """Solve with the right-hand sides (N,) and (K, b)."""
+        from scipy.linalg import cho_solve
+
+        step = self.blocks.times(scores)
+        if self.cholesky is None:
+            return step, workers
+        own = cho_solve(self.cholesky, workers.ravel() - self.coupling.T @ step)
+        return step - self.weighted @ own, own.reshape(workers.shape)
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the scores of one part."""
+        own = self.blocks.of(nodes)
+        if self.cholesky is None:
+            return own
+        from scipy.linalg import cho_solve
+
+        rows = dense(self.weighted[nodes])
+        return own + rows @ cho_solve(self.cholesky, rows.T)
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter."""
+        if self.cholesky is None:
+            return np.zeros(self.shape)
+        return inverse_from(self.cholesky).diagonal().reshape(self.shape)
+
+
+class _PartBlocks:
+    """The items' matrix, part by part: parts of one size are inverted together, a lone one is factored."""
+
+    def __init__(self, arrow: Arrow) -> None:
+        self.part = arrow.part
+        self.size = np.bincount(arrow.part)
+        order = np.argsort(arrow.part, kind="stable")
+        starts = np.cumsum(self.size) - self.size
+        self.place = np.empty(len(order), np.int64)
+        self.place[order] = np.arange(len(order)) - np.repeat(starts, self.size)
+        self.slot = np.empty(len(self.size), np.int64)
+        self.members: dict[int, NDArray[np.int64]] = {}
+        self._inverse: dict[int, Floats] = {}
+        self._cholesky: dict[int, tuple[Floats, bool]] = {}
+        cells = entries(arrow.items)
+        for size in np.unique(self.size).tolist():
+            own = np.flatnonzero(self.size == size)
+            self.slot[own] = np.arange(len(own))
+            self.members[size] = order[starts[own][:, None] + np.arange(size)]
+            stack = self._stack(size, len(own), cells)
+            if arrow.gauge:
+                level = np.einsum("kii->k", stack) / size + (size == 1)
+                stack += (level / size)[:, None, None]
+            if len(own) == 1:
+                self._cholesky[size] = cholesky_of(stack[0])
+            else:
+                self._inverse[size] = inverse_of(stack)
+
+    def _stack(self, size: int, count: int, cells: tuple[NDArray[Any], NDArray[Any], Floats]) -> Floats:
+        """The blocks of every part of this size."""
+        rows, columns, values = cells
+        here = self.size[self.part[rows]] == size
+        stack = np.zeros((count, size, size))
+        stack[self.slot[self.part[rows[here]]], self.place[rows[here]], self.place[columns[here]]] = values[
+            here
+        ]
+        return stack
+
+    def inverse(self, size: int) -> Floats:
+        """The inverses (count, size, size) of the parts of this size."""
+        if size not in self._inverse:
+            self._inverse[size] = inverse_from(self._cholesky[size])[None]
+        return self._inverse[size]
+
+    def of(self, nodes: NDArray[np.int64]) -> Floats:
+        """The inverse block of a part, its nodes in this order."""
+        part = int(self.part[nodes[0]])
+        place = self.place[nodes]
+        return self.inverse(int(self.size[part]))[self.slot[part]][np.ix_(place, place)]
+
+    def times(self, right: Matrix) -> Matrix:
+        """items^-1 times a vector or a matrix."""
+        if not isinstance(right, np.ndarray):
+            return self._sparse() @ right
+        from scipy.linalg import cho_solve
+
+        result = np.empty_like(right)
+        for size, members in self.members.items():
+            if size in self._cholesky:
+                result[members[0]] = cho_solve(self._cholesky[size], right[members[0]])
+            else:
+                stacked = right[members].reshape(*members.shape, -1)
+                result[members] = (self._inverse[size] @ stacked).reshape(members.shape + right.shape[1:])
+        return result
+
+    def _sparse(self) -> Matrix:
+        from scipy.sparse import coo_array
+
+        rows, columns, values = [], [], []
+        for size, members in self.members.items():
+            rows.append(np.repeat(members, size, axis=1).ravel())
+            columns.append(np.tile(members, (1, size)).ravel())
+            values.append(self.inverse(size).ravel())
+        at = (np.concatenate(rows), np.concatenate(columns))
+        return coo_array((np.concatenate(values), at), shape=(len(self.part),) * 2).tocsr()
+
+
+class Iterative(Factor):
+    """Conjugate gradients with the diagonal as preconditioner."""
+
+    def __init__(self, arrow: Arrow) -> None:
+        self.arrow = arrow
+        scores, workers = arrow.diagonals()
+        self.diagonal = np.concatenate([scores, workers.ravel()])
+        if not (self.diagonal > 0).all():
+            raise NotPositiveError
+
+    def times(self, x: Floats) -> Floats:
+        """The matrix times a vector, or times each column of a matrix."""
+        n = len(self.arrow.part)
+        s, w = x[:n], x[n:]
+        blocks = self.arrow.workers
+        own = np.einsum("kbc,kc...->kb...", blocks, w.reshape(blocks.shape[:2] + x.shape[1:])).reshape(
+            w.shape
+        )
+        top = self.arrow.items @ s + self.arrow.coupling @ w
+        return np.concatenate([top, own + self.arrow.coupling.T @ s])
+
+    def gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> Floats:
+        """Solve for each column of ``right`` by conjugate gradients."""
+        scale = self.diagonal[:, None]
+        x = np.zeros_like(right)
+        residual = right.copy()
+        z = residual / scale
+        direction = z.copy()
+        rho = np.einsum("nm,nm->m", residual, z)
+        goal = rho * tol**2
+        for _ in range(limit):
+            image = self.times(direction)
+            curve = np.einsum("nm,nm->m", direction, image)
+            moving = rho > goal
+            if (curve[moving] <= 0).any():
+                raise NotPositiveError
+            step = np.where(moving, rho / np.where(curve > 0, curve, 1.0), 0.0)
+            x += step * direction
+            residual -= step * image
+            z = residual / scale
+            new = np.einsum("nm,nm->m", residual, z)
+            if (new <= goal).all():
+                return x
+            direction = z + np.where(moving, new / np.where(rho > 0, rho, 1.0), 0.0) * direction
+            rho = new
+        return x
+
+    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
+        """Solve with the right-hand sides (N,) and (K, b)."""
+        right = np.concatenate([scores, workers.ravel()])[:, None]
+        x = self.gradients(right)[:, 0]
+        return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
+
+
+FACTORS: dict[str, type[WorkersEliminated] | type[PartsEliminated] | type[Iterative]] = {
+    "workers": WorkersEliminated,
+    "parts": PartsEliminated,
+    "iterative": Iterative,
+}

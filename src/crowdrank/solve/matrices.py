@@ -1,0 +1,161 @@
+"""Matrices that are dense where small and sparse where large, and the few operations they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+
+Matrix = Any  # a dense array, or a SciPy sparse array
+
+DENSE_CELLS = 1 << 20
+FILLED_CELLS = 1 << 26
+
+
+class NotPositiveError(ArithmeticError):
+    """The matrix is not positive definite: this is not (yet) near a maximum."""
+
+
+def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape: tuple[int, int]) -> Matrix:
+    """Sum of values[k] at (rows[k], columns[k]): dense where small, else compressed sparse rows.
+
+    The choice depends on the shape alone, so that the matrices of all shards can be added.
+    """
+    if shape[0] * shape[1] <= DENSE_CELLS:
+        flat = rows.astype(np.int64) * shape[1] + columns
+        return np.bincount(flat, values, shape[0] * shape[1]).reshape(shape)
+    from scipy.sparse import coo_array, csr_array
+
+    first = int(rows.min(initial=0))
+    height = int(rows.max(initial=0)) - first + 1
+    if height * shape[1] > 4 * len(values) + DENSE_CELLS:
+        return coo_array((values, (rows, columns)), shape=shape).tocsr()
+    # A shard touches few neighbouring rows: count into a dense strip, which is faster than sorting.
+    strip = np.bincount((rows.astype(np.int64) - first) * shape[1] + columns, values, height * shape[1])
+    filled = np.flatnonzero(strip)
+    counts = np.zeros(shape[0], np.int64)
+    counts[first : first + height] = np.bincount(filled // shape[1], minlength=height)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    return csr_array((strip[filled], filled % shape[1], starts), shape=shape)
+
+
+def dense(matrix: Matrix) -> Floats:
+    """As a dense array."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
+
+
+def filled(matrix: Matrix) -> Matrix:
+    """A sparse matrix as a dense one where that is faster to multiply: well filled, and not huge."""
+    if isinstance(matrix, np.ndarray):
+        return matrix
+    cells = matrix.shape[0] * matrix.shape[1]
+    return matrix.toarray() if cells <= FILLED_CELLS and matrix.nnz > 0.02 * cells else matrix
+
+
+def entries(matrix: Matrix) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """Row, column and value of each entry that is not 0."""
+    if isinstance(matrix, np.ndarray):
+        rows, columns = np.nonzero(matrix)
+        return rows, columns, matrix[rows, columns]
+    coo = matrix.tocoo()
+    return coo.coords[0], coo.coords[1], coo.data
+
+
+def add_diagonal(matrix: Matrix, diagonal: Floats) -> Matrix:
+    """The matrix with more on its diagonal."""
+    if isinstance(matrix, np.ndarray):
+        return matrix + np.diag(diagonal)
+    from scipy.sparse import diags_array
+
+    return matrix + diags_array(diagonal).tocsr()
+
+
+def scale_columns(matrix: Matrix, scale: Floats) -> Matrix:
+    """Each column times its own number."""
+    if isinstance(matrix, np.ndarray):
+        return matrix * scale
+    from scipy.sparse import diags_array
+
+    return matrix @ diags_array(scale)
+
+
+def times_blocks(matrix: Matrix, blocks: Floats) -> Matrix:
+    """matrix (N, K b) times a block-diagonal matrix of blocks (K, b, b)."""
+    count, size = blocks.shape[:2]
+    if size == 1:
+        return scale_columns(matrix, blocks.ravel())
+    if isinstance(matrix, np.ndarray):
+        stacked = matrix.reshape(-1, count, size)
+        return np.einsum("nkb,kbc->nkc", stacked, blocks).reshape(matrix.shape)
+    from scipy.sparse import bsr_array
+
+    return (matrix @ bsr_array((blocks, np.arange(count), np.arange(count + 1)))).tocsr()
+
+
+def block_diagonal(blocks: Floats) -> Floats:
+    """Blocks (K, b, b) as one dense matrix (K b, K b)."""
+    count, size = blocks.shape[:2]
+    full = np.zeros((count, size, count, size))
+    full[np.arange(count), :, np.arange(count), :] = blocks
+    return full.reshape(count * size, count * size)
+
+
+def inverse_of(stack: Floats) -> Floats:
+    """Inverses of a stack of positive definite matrices."""
+    if stack.shape[1] == 1:
+        if not (stack > 0).all():
+            raise NotPositiveError
+        return 1.0 / stack
+    try:
+        np.linalg.cholesky(stack)
+    except np.linalg.LinAlgError:
+        raise NotPositiveError from None
+    inverse = np.linalg.inv(stack).astype(np.float64, copy=False)
+    return 0.5 * (inverse + inverse.transpose(0, 2, 1))
+
+
+def cholesky_of(matrix: Floats) -> tuple[Floats, bool]:
+    """The Cholesky factor; NotPositiveError where there is none."""
+    from scipy.linalg import cho_factor
+
+    if not np.isfinite(matrix).all():
+        raise NotPositiveError
+    try:
+        factor, lower = cho_factor(matrix, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise NotPositiveError from None
+    return factor, bool(lower)
+
+
+def inverse_from(cholesky: tuple[Floats, bool]) -> Floats:
+    """The inverse of a matrix from its Cholesky factor."""
+    from scipy.linalg.lapack import dpotri
+
+    lower, _ = dpotri(cholesky[0], lower=1)
+    triangle = np.tril(lower)
+    return triangle + np.tril(lower, -1).T
+
+
+def gauge(matrix: Floats, part: NDArray[np.int32]) -> Floats:
+    """A constant on the block of each part, of the size of its diagonal."""
+    size = np.bincount(part)
+    level = np.bincount(part, matrix.diagonal()) / size
+    level = np.where(size == 1, 1.0, level)
+    return np.where(part[:, None] == part[None, :], (level / size)[part][:, None], 0.0)
+
+
+def quadratic(square: Floats, columns: Matrix, chunk: int = 4096) -> Floats:
+    """diag(columns' square columns), a chunk of columns at a time."""
+    values = np.empty(columns.shape[1])
+    for start in range(0, columns.shape[1], chunk):
+        some = columns[:, start : start + chunk]
+        if isinstance(some, np.ndarray):
+            values[start : start + chunk] = np.einsum("nm,nm->m", some, square @ some)
+        else:
+            values[start : start + chunk] = np.asarray(
+                some.multiply(some.T.dot(square).T).sum(axis=0)
+            ).ravel()
+    return values
