@@ -54,9 +54,7 @@ def main(seeds: int = 40) -> None:
             found = np.mean([one(model.clone(), seed, **setting, **quality) for seed in range(seeds)], axis=0)
             eta = f"{found[3]:.3f} ({found[4]:.2f})" if len(found) > 3 else ""
             words = " ".join(f"{key}={value}" for key, value in setting.items())
-            print(
-                f"{name:28} {words:44} {found[0]:.3f}   {found[1]:.3f} ({found[2]:4.1f})   {eta}", flush=True
-            )
+            print(f"{name:28} {words:44} {found[0]:.3f}   {found[1]:.3f} ({found[2]:4.1f})   {eta}", flush=True)
 
 
 if __name__ == "__main__":

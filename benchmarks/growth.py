@@ -50,9 +50,7 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for votes in sizes:
             path = Path(folder) / f"{votes}.csv"
-            bt_crowd(seed=0, items=ITEMS, workers=WORKERS, votes=votes, spammers=0.3).judgments.write_csv(
-                path
-            )
+            bt_crowd(seed=0, items=ITEMS, workers=WORKERS, votes=votes, spammers=0.3).judgments.write_csv(path)
             for model in ("bt", "crowd-bt"):
                 found = alone("benchmarks.growth", "--one", str(path), "--model", model)
                 print(

@@ -19,9 +19,7 @@ def bradley_terry(votes: int = 1_000_000, items: int = 129) -> None:
     import evalica
 
     perfect = {"alpha": 1e9, "beta": 1.0, "spammers": 0.0}
-    table = bt_crowd(
-        seed=0, items=items, workers=50, votes=votes, spread=1.0, **perfect
-    ).judgments.to_pandas()
+    table = bt_crowd(seed=0, items=items, workers=50, votes=votes, spread=1.0, **perfect).judgments.to_pandas()
     winner = np.where(table["label"] == table["left"], "left", "right")
     outcomes = [evalica.Winner.X if side == "left" else evalica.Winner.Y for side in winner]
     left, right = table["left"].tolist(), table["right"].tolist()

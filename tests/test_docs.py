@@ -55,9 +55,7 @@ def test_the_readmes_example_runs(tmp_path, crowdrank):
     shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
     assert crowdrank(*shown.split()).code == 0
     code = re.search(r"```python\n(.*?)```", README, re.S)[1]
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "rank_high" in done.stdout
     assert "verdict" in done.stdout
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -124,17 +124,22 @@ class Fit:
     judgments: dict[str, Any]
     details: dict[str, Any] = field(default_factory=dict)
 
+    def timed(self, **seconds: float) -> Fit:
+        """The same with more timings."""
+        return replace(self, seconds={**self.seconds, **seconds})
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as fit.json has them; what is not a number is null."""
         values = asdict(self)
-        return {name: _plain(value) for name, value in values.items()}
+        return {name: plain(value) for name, value in values.items()}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Values that JSON has: what is not a finite number is null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(own) for key, own in value.items()}
+        return {str(key): plain(own) for key, own in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(own) for own in value]
+        return [plain(own) for own in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

@@ -144,9 +144,7 @@ class TestInput:
 
     def test_anchors(self, crowdrank, tmp_path):
         assert (
-            crowdrank(
-                "simulate", "crowd-bt-quality", "--out", ".", "--set", "alpha=1", "--set", "beta=5"
-            ).code
+            crowdrank("simulate", "crowd-bt-quality", "--out", ".", "--set", "alpha=1", "--set", "beta=5").code
             == 0
         )
         accuracies = []
@@ -246,9 +244,7 @@ class TestMistakes:
         )
         (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,a\n")
         command = [sys.executable, "-c", slow, "rank", "votes.csv", "--out", "result"]
-        run = subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert run.stdout.readline().strip() == "fitting"
         time.sleep(0.1)
         run.send_signal(number)

@@ -225,9 +225,7 @@ class TestOddData:
         if entry.name not in ("win-rate", "borda"):  # shares are not centred, and compare across groups
             assert table["rank_high"].max() == 4
             assert (table.filter(pl.col("item").is_in(["a", "c"]))["rank_low"] == 1).all()
-            assert table.filter(pl.col("item").is_in(["a", "b"]))["score"].sum() == pytest.approx(
-                0, abs=1e-12
-            )
+            assert table.filter(pl.col("item").is_in(["a", "b"]))["score"].sum() == pytest.approx(0, abs=1e-12)
 
     def test_one_worker(self, entry):
         model = fit(entry, votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "a", "c"), ("w", "c", "b")]))

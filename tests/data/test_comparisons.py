@@ -33,9 +33,7 @@ def test_workers_are_told_apart_and_weights_add():
     assert as_dict(table) == {(0, 0, 1): (1, 0), (1, 0, 1): (2, 0.5)}
 
 
-votes = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1
-)
+votes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1)
 
 
 @given(votes, st.booleans(), st.booleans())
@@ -100,8 +98,6 @@ class TestGraph:
 
 def test_agreed_pairs_need_many_workers_and_nine_tenths():
     """Footnote 4: more than ten workers, at least nine tenths of them of one mind."""
-    votes = (
-        [(0, 1, LEFT)] * 10 + [(0, 1, RIGHT)] + [(1, 2, LEFT)] * 10 + [(2, 3, RIGHT)] * 9 + [(2, 3, LEFT)] * 2
-    )
+    votes = [(0, 1, LEFT)] * 10 + [(0, 1, RIGHT)] + [(1, 2, LEFT)] * 10 + [(2, 3, RIGHT)] * 9 + [(2, 3, LEFT)] * 2
     workers = [*range(11), *range(10), *range(11)]
     assert agreed_pairs(counted(votes, workers)).tolist() == [[0, 1]]

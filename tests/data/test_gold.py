@@ -58,12 +58,34 @@ class TestAnchors:
     def test_gold_pairs_as_nodes(self):
         votes = self.votes()
         gold = Anchors.read(pl.DataFrame({"left": ["c", "b"], "right": ["a", "zzz"], "label": ["a", "b"]}))
-        assert gold.gold(nodes_of(votes)[0], votes.index).tolist() == [[0, 2]]
+        found, unused = gold.gold(nodes_of(votes)[0], votes.index)
+        assert found.tolist() == [[0, 2]]
+        assert unused == 1
 
     def test_gold_pairs_of_a_query(self):
         votes = self.votes(queries=True)
         frame = pl.DataFrame({"query": ["q", "other"], "winner": ["b", "a"], "loser": ["a", "b"]})
-        assert Anchors.read(frame).gold(nodes_of(votes)[0], votes.index).tolist() == [[1, 0]]
+        found, unused = Anchors.read(frame).gold(nodes_of(votes)[0], votes.index)
+        assert found.tolist() == [[1, 0]]
+        assert unused == 1
+
+    def test_a_gold_pair_without_a_query_holds_in_every_query(self):
+        frame = pl.DataFrame({"query": list("ppq"), "winner": list("abb"), "loser": list("bca")})
+        votes = cr.read(frame)  # nodes: p/a p/b p/c q/a q/b
+        gold = Anchors.read(pl.DataFrame({"winner": ["a", "c"], "loser": ["b", "b"]}))
+        found, unused = gold.gold(nodes_of(votes)[0], votes.index)
+        assert sorted(found.tolist()) == [[0, 1], [2, 1], [3, 4]]
+        assert unused == 0
+
+    def test_a_worker_twice_is_named(self):
+        with pytest.raises(cr.InputError, match="row 2, column 'worker': the worker stands twice"):
+            Anchors.read(pl.DataFrame({"worker": ["y", "y"], "eta": [0.9, 0.1]}))
+
+    def test_errors_name_the_file(self, tmp_path):
+        path = tmp_path / "anchors.csv"
+        path.write_text("left,right,label\na,b,c\n")
+        with pytest.raises(cr.InputError, match=r"anchors\.csv, row 1, column 'label'"):
+            Anchors.read(path)
 
     def test_known_workers(self):
         known = Anchors.read(pl.DataFrame({"worker": ["y", "nobody"], "quality": [0.75, 1.0]}))
@@ -81,5 +103,5 @@ class TestAnchors:
 
     def test_none_at_all(self):
         votes = self.votes()
-        assert Anchors().gold(nodes_of(votes)[0], votes.index).shape == (0, 2)
+        assert Anchors().gold(nodes_of(votes)[0], votes.index)[0].shape == (0, 2)
         assert np.array(Anchors().known(votes.index)[0]).size == 0

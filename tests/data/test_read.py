@@ -88,9 +88,11 @@ class TestLayouts:
         assert isinstance(cr.read(path, columns={"label": "label"}), Ratings)
 
     def test_an_item_may_have_the_name_of_a_side(self, file):
-        """For a label ids go first, for a winner words do."""
+        """A label is an id; a winner that is an id and a word for the other side is an error."""
         assert votes(cr.read(file("left,right,label\nright,left,left\n")))[0][3] == RIGHT
-        assert votes(cr.read(file("left,right,winner\nright,left,left\n")))[0][3] == LEFT
+        assert votes(cr.read(file("left,right,winner\na,b,a\n")))[0][3] == LEFT
+        with pytest.raises(cr.InputError, match="row 2, column 'winner': the outcome is the id of one item and"):
+            cr.read(file("left,right,winner\na,b,a\nb,a,a\n"))
 
     def test_a_winner_may_be_an_id(self, file):
         assert votes(cr.read(file("left,right,winner\nx1,x2,x2\n")))[0][3] == RIGHT
@@ -143,9 +145,7 @@ class TestForms:
             assert votes(cr.read(given)) == EXPECTED
 
     def test_queries_weights_and_timestamps(self, file):
-        table = cr.read(
-            file("query,winner,loser,weight,timestamp\nq,a,b,2,2024-01-01T00:00:01\np,b,a,0.5,7\n")
-        )
+        table = cr.read(file("query,winner,loser,weight,timestamp\nq,a,b,2,2024-01-01T00:00:01\np,b,a,0.5,7\n"))
         assert table.index.queries.to_list() == ["p", "q"]
         assert table.query.tolist() == [1, 0]
         assert table.weight.tolist() == [2.0, 0.5]

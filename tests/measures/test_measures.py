@@ -155,9 +155,7 @@ class TestEvaluate:
         assert found["acc"] == 0.0  # of the items that both have
         assert found["AP"] == pytest.approx((1 / 2) / 2)  # d is relevant and not ranked
 
-    @pytest.mark.parametrize(
-        "text", ["nope", "nDCG@", "tau@5", "AP(p=2)", "RBP(p=2)", "nDCG(gain=cubic)@3", ""]
-    )
+    @pytest.mark.parametrize("text", ["nope", "nDCG@", "tau@5", "AP(p=2)", "RBP(p=2)", "nDCG(gain=cubic)@3", ""])
     def test_unknown_measures_are_named(self, text):
         with pytest.raises(cr.UsageError):
             m.evaluate(read_ranking(self.ranking), read_gold(self.gold), text)

@@ -8,7 +8,7 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
 from crowdrank.models.paired.crowd_bt import BetaPrior, _Penalty
 from crowdrank.models.paired.estimator import VirtualNode
-from crowdrank.models.paired.likelihood import QUALITY_GRID, PairedSums, QualitySums
+from crowdrank.models.paired.likelihood import PairedSums, QualitySums
 from crowdrank.solve import Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal
@@ -119,16 +119,24 @@ def test_shards_change_nothing(link):
 
 def test_quality_table_is_the_likelihood_on_the_grid(link):
     table = rows()
+    grid = np.array([[0.1, 0.5, 0.9], [0.2, 0.6, 0.7], [0.3, 0.4, 1.0]])
     session = LocalEngine(1).open(QualitySums(link), plan(table, 9))
-    shared = session.evaluate({"scores": SCORES})
-    for place in (0, 7, 16):
-        eta = np.clip(np.full(K, QUALITY_GRID[place]), 1e-12, 1)
-        assert shared.shared["table"][:, place].sum() == pytest.approx(
-            evaluate(link, table, SCORES, eta)["value"], rel=1e-6
-        )
+    shared = session.evaluate({"scores": SCORES, "grid": grid}).shared
+    for place in range(3):
+        expected = evaluate(link, table, SCORES, grid[:, place])["value"]
+        assert shared["table"][:, place].sum() == pytest.approx(expected, rel=1e-12)
     win = link.values(SCORES[table.i] - SCORES[table.j]).win
     weight = table.wins + table.losses
-    assert shared.shared["agree"] == pytest.approx(weight @ np.maximum(win, 1 - win))
+    assert shared["agree"] == pytest.approx(weight @ np.maximum(win, 1 - win))
+    assert shared["votes"] == pytest.approx(weight.sum())
+
+
+def test_workers_beyond_the_grid_do_not_count(link):
+    table = rows()
+    session = LocalEngine(1).open(QualitySums(link), plan(table, 9))
+    shared = session.evaluate({"scores": SCORES, "grid": np.full((K - 1, 2), 0.5)}).shared
+    assert shared["votes"] == pytest.approx((table.wins + table.losses)[table.worker < K - 1].sum())
+    assert shared["table"].shape == (K - 1, 2)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (4.0, 1.5)])

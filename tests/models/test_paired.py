@@ -37,9 +37,7 @@ class TestBradleyTerry:
         assert 3 * f(-2 * s) - f(2 * s) + 0.5 * f(-s) - 0.5 * f(s) == pytest.approx(0, abs=1e-12)
 
     def test_without_regularisation_two_items_have_the_log_odds(self):
-        model = cr.BradleyTerry(regularization=0).fit(
-            cr.Pairs.from_votes(winner=list("aaab"), loser=list("bbba"))
-        )
+        model = cr.BradleyTerry(regularization=0).fit(cr.Pairs.from_votes(winner=list("aaab"), loser=list("bbba")))
         assert scores_of(model)["a"] - scores_of(model)["b"] == pytest.approx(np.log(3))
 
     def test_equals_choix(self):
@@ -207,9 +205,7 @@ class TestCrowdBT:
 
     def test_queries_share_workers(self):
         """A worker who lies on a long query is not believed on a short one."""
-        long = bt_crowd(
-            seed=5, items=12, workers=3, votes=1500, alpha=1e6, beta=1, spammers=0, malicious=0.34
-        )
+        long = bt_crowd(seed=5, items=12, workers=3, votes=1500, alpha=1e6, beta=1, spammers=0, malicious=0.34)
         liar = long.workers.filter(pl.col("quality") < 0.5)["worker"][0]
         honest = long.workers.filter(pl.col("quality") > 0.5)["worker"][0]
         short = pl.DataFrame(

@@ -20,9 +20,7 @@ def test_presets_are_judgments_with_their_truth(name):
 def test_section_511_by_the_numbers():
     crowd = flip_crowd(seed=0, alpha=5, beta=1)
     assert len(crowd.judgments) == 400 * 10
-    pair = pl.concat_str(
-        pl.min_horizontal("left", "right"), pl.max_horizontal("left", "right"), separator=" "
-    )
+    pair = pl.concat_str(pl.min_horizontal("left", "right"), pl.max_horizontal("left", "right"), separator=" ")
     by_pair = crowd.judgments.group_by(pair).agg(pl.len(), pl.col("worker").n_unique().alias("workers"))
     assert len(by_pair) == 400
     assert (by_pair["workers"] == 10).all()
@@ -40,9 +38,7 @@ def test_workers_are_right_as_often_as_their_quality_says():
             ]
         )
     )
-    share = (
-        frame.group_by("worker").agg(pl.col("right").mean().alias("share")).join(crowd.workers, on="worker")
-    )
+    share = frame.group_by("worker").agg(pl.col("right").mean().alias("share")).join(crowd.workers, on="worker")
     assert np.abs(share["share"] - share["quality"]).max() < 4 * 0.5 / np.sqrt(4000)
 
 
@@ -65,8 +61,15 @@ def test_gold_pairs_are_true_and_asked_of_everybody():
     [
         ("nope", {}, "no preset 'nope'"),
         ("bt-crowd", {"people": 3}, "no setting 'people'"),
-        ("bt-crowd", {"votes": "many"}, "must be a number"),
-        ("bt-crowd", {"items": 1}, "at least two items"),
+        ("bt-crowd", {"votes": "many"}, "must be a whole number"),
+        ("bt-crowd", {"items": 1}, "need two items"),
+        ("bt-crowd", {"votes": 0}, "need two items"),
+        ("bt-crowd", {"votes": -5}, "at least 0"),
+        ("bt-crowd", {"votes": 2.5}, "must be a whole number"),
+        ("bt-crowd", {"spread": float("inf")}, "must be a number"),
+        ("bt-crowd", {"alpha": 0}, "must be above 0"),
+        ("crowd-bt-quality", {"gold_pairs": 9999}, "need at least that many"),
+        ("bt-crowd", {"seed": -1}, "seed must be"),
         ("bt-crowd", {"spammers": 2.0}, "between 0 and 1"),
         ("crowd-bt-quality", {"labels": 1000}, "need at least that many"),
     ],

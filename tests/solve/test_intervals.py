@@ -58,6 +58,20 @@ def test_items_of_different_parts_are_never_told_apart():
     assert found.rank_high.tolist() == [3, 4, 3, 4]
 
 
+def test_an_item_alone_in_its_part_is_unknown():
+    found = one_query([1.0, 0.0, 0.5], [0.01] * 3, parts=[np.array([0, 1]), np.array([2])])
+    assert found.stderr[2] == np.inf
+    assert (found.rank_low[2], found.rank_high[2]) == (1, 3)
+
+
+def test_without_a_covariance_nothing_is_told_apart():
+    n = np.zeros(2, np.int32)
+    found = spread(np.array([1.0, 0.0]), None, n, [np.arange(2)])
+    assert found.score.tolist() == [0.5, -0.5]
+    assert found.high.tolist() == [np.inf, np.inf]
+    assert found.tier.tolist() == [1, 1]
+
+
 def test_ties_are_broken_by_what_is_given():
     n = np.zeros(3, np.int32)
     rank, size = module.ranks(np.array([1.0, 1.0, 2.0]), n, np.array([3.0, 7.0, 0.0]))
@@ -74,20 +88,25 @@ def test_intervals_that_do_not_overlap_count_like_differences():
 
 
 class TestHighestDensity:
-    grid = np.sin(np.linspace(0, np.pi / 2, 41)) ** 2
+    def found(self, function, low, high):
+        points = np.linspace(low, high, 49)
+        return highest_density(function(points)[None], np.array([low]), np.array([high]), 0.9)
 
     def test_of_a_beta_density(self):
         # Beta(9, 1): density rises to 1, so the interval is [0.1^(1/9), 1]
-        with np.errstate(divide="ignore"):
-            logs = np.maximum(8 * np.log(self.grid), -1e3)[None]
-        found = highest_density(logs, self.grid, 0.9)
-        assert found.mean[0] == pytest.approx(9 / 10, abs=0.004)
-        assert found.variance[0] == pytest.approx(9 / (100 * 11), abs=0.001)
-        assert found.low[0] == pytest.approx(0.1 ** (1 / 9), abs=0.01)
+        found = self.found(lambda eta: 8 * np.log(np.maximum(eta, 1e-9)), 0.0, 1.0)
+        assert found.mean[0] == pytest.approx(9 / 10, abs=0.002)
+        assert found.variance[0] == pytest.approx(9 / (100 * 11), abs=0.0005)
+        assert found.low[0] == pytest.approx(0.1 ** (1 / 9), abs=0.005)
         assert found.high[0] == 1.0
 
+    def test_of_a_narrow_normal_density(self):
+        found = self.found(lambda eta: -0.5 * ((eta - 0.7) / 0.002) ** 2, 0.688, 0.712)
+        assert found.mean[0] == pytest.approx(0.7, abs=1e-5)
+        assert found.high[0] - found.low[0] == pytest.approx(2 * Z * 0.002, rel=0.03)
+
     def test_of_no_evidence(self):
-        found = highest_density(np.zeros((1, 41)), self.grid, 0.9)
+        found = self.found(np.zeros_like, 0.0, 1.0)
         assert found.mean[0] == pytest.approx(0.5)
         assert found.high[0] - found.low[0] == pytest.approx(0.9, abs=0.01)
 

@@ -38,7 +38,7 @@ def command(
     print("Workers: " + ", ".join(f"{count} {verdict}" for verdict, count in found_verdicts) + "\n")
     table("Against the truth", ("model", "pairs in the right order", "tau", "seconds"), rows, left=("model",))
     with Folder(out) as folder:
-        model.fit_.seconds["read"] = 0.0
+        model.fit_ = model.fit_.timed(read=0.0)
         judgments = crowd.judgments
         folder.write({"judgments.csv": lambda path: write_frame(judgments, path, "csv")})
         write_result(folder, model, {}, "csv")

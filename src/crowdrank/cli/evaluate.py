@@ -12,9 +12,7 @@ DEFAULT = "nDCG@10 RBP(p=0.95) AP tau acc"
 
 
 def command(
-    ranking: Annotated[
-        str, typer.Argument(help="A ranking: [query,] item and score or rank; or a TREC run.")
-    ],
+    ranking: Annotated[str, typer.Argument(help="A ranking: [query,] item and score or rank; or a TREC run.")],
     gold: Annotated[
         str, typer.Argument(help="Gold: [query,] item and grade, gold, label or true_rank; or qrels.")
     ],

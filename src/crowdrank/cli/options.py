@@ -14,9 +14,7 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
     for one in given:
         name, sign, value = one.partition("=")
         if not sign or not name.strip():
-            raise UsageError(
-                f"--set takes name=value. Got {one!r}.", hint="For example --set regularization=1"
-            )
+            raise UsageError(f"--set takes name=value. Got {one!r}.", hint="For example --set regularization=1")
         try:
             settings[name.strip()] = json.loads(value)
         except json.JSONDecodeError:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -26,19 +26,20 @@ FORMATS = ("csv", "parquet", "json")
 class Folder:
     """A folder to write into, checked before the work begins.
 
-    Files are written into a hidden folder beside the target and moved when all of them are done; on
-    any failure the target is left as it was.
+    Files are written into a hidden folder inside it and moved into place when all of them are done; on
+    any failure the folder, and those above it, are left as they were.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._made = not path.exists()
+        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
 
     def __enter__(self) -> Self:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=self.path))
         except OSError as error:
+            self._remove_made()
             raise UsageError(f"--out {self.path}: cannot be written to ({error.strerror}).") from error
         return self
 
@@ -46,15 +47,22 @@ class Folder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         shutil.rmtree(self.stage, ignore_errors=True)
-        if error is not None and self._made and not any(self.path.iterdir()):
-            self.path.rmdir()
+        if error is not None:
+            self._remove_made()
 
-    def write(self, files: Mapping[str, Callable[[Path], Any]]) -> None:
-        """Write each file by its function, then move all of them into place."""
+    def _remove_made(self) -> None:
+        for folder in self._made:  # from the innermost out
+            if folder.exists() and not any(folder.iterdir()):
+                folder.rmdir()
+
+    def write(self, files: Mapping[str, Callable[[Path], Any]], stale: Collection[str] = ()) -> None:
+        """Write each file by its function, then move all of them into place and remove the stale ones."""
         for name, write in files.items():
             write(self.stage / name)
         for name in files:
             os.replace(self.stage / name, self.path / name)
+        for name in set(stale) - set(files):
+            (self.path / name).unlink(missing_ok=True)
 
 
 def write_frame(frame: pl.DataFrame, path: Path, form: str) -> None:
@@ -77,14 +85,15 @@ def check_format(form: str) -> str:
 def write_result(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:
     """All files of a result; fit.json last, as it says how long the others took."""
     from crowdrank.report import build, to_html
+    from crowdrank.results import plain
 
     began = time.perf_counter()
     ranking, workers, fit = estimator.ranking_, estimator.workers_, estimator.fit_
 
     def save_fit(path: Path) -> None:
-        fit.seconds["write"] = time.perf_counter() - began
-        content = fit.as_dict() | ({"gold": measured} if measured else {})
-        path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        content = fit.timed(write=time.perf_counter() - began).as_dict()
+        content |= {"gold": plain(measured)} if measured else {}
+        path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     files: dict[str, Any] = {f"ranking.{form}": lambda path: write_frame(ranking.polars(), path, form)}
     if workers is not None:
@@ -92,5 +101,6 @@ def write_result(folder: Folder, estimator: Model, measured: dict[str, float], f
     page = to_html(build(ranking, workers, fit, measured))
     files["report.html"] = lambda path: path.write_text(page, encoding="utf-8")
     files["fit.json"] = save_fit
-    folder.write(files)
+    # an older result in another format must not be taken for this one's
+    folder.write(files, stale=[f"{table}.{other}" for table in ("ranking", "workers") for other in FORMATS])
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)

@@ -33,9 +33,7 @@ def command(
     gold: Annotated[str | None, typer.Option(help="Gold grades to score the ranking by.")] = None,
     engine: Annotated[str, typer.Option(help="Where to compute: local.")] = "local",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.html.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.html.")] = None,
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
 ) -> None:
     """Rank items by the judgments of a crowd.
@@ -81,7 +79,7 @@ def _rank(
     estimator = _estimator(model, table, {"seed": seed, **parameters})
     with progress(estimator.name) as shown:
         estimator.fit(table, anchors=known, engine=engine, progress=shown)
-    estimator.fit_.seconds["read"] = reading
+    estimator.fit_ = estimator.fit_.timed(read=reading)
     warn(estimator.fit_.warnings)
     measured = _measured(estimator, grades)
     if folder is not None:

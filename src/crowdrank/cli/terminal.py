@@ -19,9 +19,7 @@ def warn(notes: Sequence[Note]) -> None:
         print(f"warning: {note.message}", file=sys.stderr)
 
 
-def table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()
-) -> None:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()) -> None:
     """A table on stdout; columns named in ``left`` are text."""
     from rich.console import Console
     from rich.table import Table

@@ -51,9 +51,7 @@ class Cells:
         """A column of ids without gaps."""
         column = self.frame[role]
         if column.null_count() or "" in self.words(role):
-            raise self.error(
-                role, first_row(column.cast(pl.String).fill_null("") == ""), "the value is missing."
-            )
+            raise self.error(role, first_row(column.cast(pl.String).fill_null("") == ""), "the value is missing.")
         return column
 
     def distinct(self, role: str) -> pl.Series:
@@ -104,9 +102,7 @@ class Cells:
         column = self.frame["timestamp"]
         values = column.str.strip_chars().cast(pl.Float64, strict=False)
         if values.null_count():
-            dates = (
-                column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
-            )
+            dates = column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
             values = values.fill_null(dates)
         if values.null_count():
             raise self.error(

@@ -105,6 +105,8 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
         return Source(name, pl.scan_parquet(where), data)
+    if head.lstrip()[:1] == b"[":
+        return _json_rows(name, data)
     if head.lstrip()[:1] == b"{":
         return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data)
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
@@ -114,6 +116,14 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     separator = max(",\t;", key=first.count)
     lazy = pl.scan_csv(where, separator=separator, infer_schema=False)
     return Source(name, lazy, data, separator)
+
+
+def _json_rows(name: str, data: Path | bytes) -> Source:
+    try:
+        frame = pl.read_json(data if isinstance(data, Path) else io.BytesIO(data), infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"cannot be read as JSON rows: {str(error).splitlines()[0]}", source=name) from error
+    return Source(name, frame.lazy(), data)
 
 
 def _trec_columns(line: str) -> tuple[str, ...]:

@@ -76,20 +76,17 @@ def _open(given: Any) -> tuple[pl.DataFrame, str, dict[str, str]]:
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)
     columns = {column.strip().lower(): column for column in reversed(frame.columns)}
+    frame = frame.select(columns.values())  # of names that differ in case alone, the first
     if "qid" in columns:
         columns.setdefault("query", columns["qid"])
     return frame, name, columns
 
 
 def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
-    named = frame.rename(
-        {column: role for role, column in columns.items() if role in ("query", "item", value)}
-    )
+    named = frame.rename({column: role for role, column in columns.items() if role in ("query", "item", value)})
     cells = Cells(named, columns, name)
     query = (
-        named["query"]
-        if "query" in named.columns
-        else pl.repeat(None, len(named), dtype=pl.String, eager=True)
+        named["query"] if "query" in named.columns else pl.repeat(None, len(named), dtype=pl.String, eager=True)
     )
     scored = pl.DataFrame({"query": query, "item": cells.required("item"), "value": cells.number(value)})
     twice = scored.select(pl.struct("query", "item").is_duplicated()).to_series()
@@ -108,45 +105,50 @@ class Anchors:
 
     @classmethod
     def read(cls, given: Any) -> Anchors:
-        """Gold pairs (any layout of pairs; the label is the truth), or ``worker, quality`` rows."""
+        """Gold pairs (any layout of pairs; the label is the truth), or workers of known quality.
+
+        Workers have ``worker`` and ``eta``, the probability of repeating the truth (eq. 4), which may
+        also be called ``quality``.
+        """
         if isinstance(given, Anchors):
             return given
         frame, name, columns = _open(given)
-        if "quality" in columns and "worker" in columns:
-            named = frame.rename({columns[role]: role for role in ("worker", "quality")})
-            cells = Cells(named, columns, name)
-            quality = cells.number("quality")
-            outside = (quality < 0) | (quality > 1)
-            if outside.any():
-                raise cells.error("quality", first_row(outside), "a quality lies between 0 and 1.")
-            ids = cells.required("worker").to_list()
-            return cls(workers=dict(zip(ids, quality.to_list(), strict=True)))
-        pairs = read(frame)
+        found = next((role for role in ("eta", "quality") if role in columns), None)
+        if found and "worker" in columns:
+            return cls(workers=_known_workers(frame, name, columns, found))
+        again = isinstance(given, str | Path) and str(given) != "-"  # errors then name the file
+        pairs = read(given if again else frame)
         if not isinstance(pairs, Pairs):
             raise InputError(
                 f"holds {pairs.kind}; anchors are gold pairs, or workers with a known quality.", source=name
             )
         return cls(pairs=pairs)
 
-    def gold(self, nodes: Nodes, index: Index) -> NDArray[np.int64]:
-        """Gold pairs as (better, worse) nodes; pairs of things that nobody judged are left out."""
+    def gold(self, nodes: Nodes, index: Index) -> tuple[NDArray[np.int64], int]:
+        """Gold pairs as (better, worse) nodes, and how many of the given ones are of no use: ties, and
+        pairs of things that nobody judged. A gold pair without a query holds in every query."""
         if self.pairs is None:
-            return np.empty((0, 2), np.int64)
+            return np.empty((0, 2), np.int64), 0
         own = self.pairs
         item = _translate(own.index.items, index.items)
-        query = None
-        if own.query is not None and own.index.queries is not None and index.queries is not None:
-            query = _translate(own.index.queries, index.queries)[own.query]
-        left, right = item[own.left], item[own.right]
-        known = (left >= 0) & (right >= 0) & (own.outcome != TIE)
-        if query is not None:
-            known &= query >= 0
-        left, right, swap = left[known], right[known], (own.outcome == RIGHT)[known]
-        chosen = None if query is None else query[known]
-        ends = [node_codes(nodes, index, chosen, side) for side in (left, right)]
-        better, worse = np.where(swap, ends[1], ends[0]), np.where(swap, ends[0], ends[1])
-        found = (better >= 0) & (worse >= 0)
-        return np.stack([better[found], worse[found]], axis=1)
+        swap = own.outcome == RIGHT
+        better = item[np.where(swap, own.right, own.left)]
+        worse = item[np.where(swap, own.left, own.right)]
+        place = np.arange(own.rows)
+        query: NDArray[Any] | None = None
+        if index.queries is not None:
+            if own.query is not None and own.index.queries is not None:
+                query = _translate(own.index.queries, index.queries)[own.query]
+            else:
+                place = np.tile(place, len(index.queries))
+                query = np.repeat(np.arange(len(index.queries), dtype=np.int32), own.rows)
+        good = (better >= 0) & (worse >= 0) & (own.outcome != TIE)
+        chosen = good[place] if query is None else good[place] & (query >= 0)
+        place, query = place[chosen], None if query is None else query[chosen]
+        first, second = (node_codes(nodes, index, query, side[place]) for side in (better, worse))
+        found = (first >= 0) & (second >= 0)
+        used = len(np.unique(place[found]))
+        return np.stack([first[found], second[found]], axis=1), own.rows - used
 
     def known(self, index: Index) -> tuple[NDArray[np.int64], Floats]:
         """Codes and qualities of the workers whose quality is known."""
@@ -155,6 +157,18 @@ class Anchors:
         codes = _translate(pl.Series(list(self.workers)), index.workers).astype(np.int64)
         quality = np.array(list(self.workers.values()), float)
         return codes[codes >= 0], quality[codes >= 0]
+
+
+def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> dict[str, float]:
+    named = frame.rename({columns[own]: own for own in ("worker", role)})
+    cells = Cells(named, columns, name)
+    quality, ids = cells.number(role), cells.required("worker")
+    outside = (quality < 0) | (quality > 1)
+    if outside.any():
+        raise cells.error(role, first_row(outside), "a quality lies between 0 and 1.")
+    if ids.is_duplicated().any():
+        raise cells.error("worker", first_row(~ids.is_first_distinct()), "the worker stands twice.")
+    return dict(zip(ids.to_list(), quality.to_list(), strict=True))
 
 
 def _translate(ids: pl.Series, target: pl.Series) -> Ints:

@@ -66,9 +66,7 @@ class _Names:
     sources of one call, so that equal ids have equal numbers and no column of text is kept."""
 
     def __init__(self) -> None:
-        self.sorts = {
-            sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")
-        }
+        self.sorts = {sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")}
 
     def dtypes(self, found: Recognised) -> dict[str, pl.DataType]:
         """The type of each role's column: a dictionary of ids, or text that is yet to be checked."""
@@ -127,9 +125,7 @@ def _joined(parts: list[_Checked]) -> _Checked:
 
 def _check(found: Recognised, frame: pl.DataFrame, name: str, backend: str) -> _Checked:
     cells = Cells(frame, found.columns, name)
-    checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](
-        cells
-    )
+    checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](cells)
     columns, keep, notes = dict(checked.columns), checked.keep, list(checked.notes)
     unknown = 0
     for role in ("query", "list"):
@@ -210,8 +206,16 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
         meanings = {("tie",): TIE}
     for words, code in meanings.items():
         meant = [value for value in cells.words(role) if value and value.strip().lower() in words]
-        if meant:
-            outcome = outcome.set(said.cast(pl.String).is_in(meant).fill_null(False), code)
+        if not meant:
+            continue
+        matches = said.cast(pl.String).is_in(meant).fill_null(False)
+        doubtful = matches & outcome.is_not_null() & (outcome != code)
+        if role == "winner" and doubtful.any():
+            raise cells.error(
+                role, first_row(doubtful), "the outcome is the id of one item and a word for the other.",
+                "Write the winning item's id in a column named label.",
+            )  # fmt: skip
+        outcome = outcome.set(matches & outcome.is_null(), code)
     if outcome.null_count():
         row = first_row(outcome.is_null())
         offered = f"{left[row]!r}, {right[row]!r}"

@@ -66,11 +66,6 @@ class Judgments:
         """Number of rows."""
         raise NotImplementedError
 
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights: the number of judgments where none is weighted."""
-        return float(self.rows if self.weight is None else self.weight.sum())
-
     def take(self, rows: NDArray[Any]) -> Self:
         """The same table with only these rows (a mask, or row numbers); the index stays."""
         changes = {
@@ -79,10 +74,6 @@ class Judgments:
             if isinstance(value := getattr(self, column.name), np.ndarray)
         }
         return replace(self, **changes)
-
-    def with_notes(self, *notes: Note) -> Self:
-        """The same table with further notes for the user."""
-        return replace(self, notes=self.notes + notes)
 
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, as fit.json shows them."""

@@ -65,9 +65,7 @@ class Engine(Protocol):
 
     name: str
 
-    def open(
-        self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10
-    ) -> Session:
+    def open(self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10) -> Session:
         """A session of these sums over these shards."""
         ...
 

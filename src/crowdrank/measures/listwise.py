@@ -15,12 +15,19 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError
 
+MOST_GRADE = 500.0
 
-def gains(grades: Floats, gain: str = "exp") -> Floats:
-    """2^grade - 1 (``exp``) or the grade (``linear``); grades below 0 gain nothing."""
+
+def gains(grades: Floats, gain: str = "exp", scale: float = 0.0) -> Floats:
+    """2^grade - 1 (``exp``) or the grade (``linear``), times 2^-scale; grades below 0 gain nothing.
+
+    Ratios of gains are taken with the largest grade as ``scale``, so that no grade is too large.
+    """
     positive = np.maximum(np.asarray(grades, float), 0.0)
     if gain == "exp":
-        return np.exp2(positive) - 1.0
+        if positive.max(initial=0.0) - scale > MOST_GRADE:
+            raise UsageError("The grades are too large for gains of 2^grade.", hint="Use gain=linear.")
+        return np.exp2(positive - scale) - 2.0**-scale
     if gain == "linear":
         return positive
     raise UsageError(f"The gain must be exp or linear. Got {gain!r}.")
@@ -46,10 +53,10 @@ def _discounted(values: Floats, discounts: Floats, cut: int | None) -> float:
     return float(values[:top] @ discounts[:top])
 
 
-def dcg(scores: Floats, grades: Floats, *, cut: int | None = None, gain: str = "exp") -> float:
-    """DCG@cut = sum over positions r from 1 of gain_r / log2(1 + r) (Jaervelin and Kekaelaeinen 2002)."""
+def dcg(scores: Floats, grades: Floats, *, cut: int | None = None, gain: str = "exp", scale: float = 0.0) -> float:
+    """DCG@cut = sum over positions r from 1 of gain_r / log2(1 + r) (Järvelin and Kekäläinen 2002)."""
     discounts = 1.0 / np.log2(np.arange(2, len(grades) + 2))
-    return _discounted(_expected(gains(grades, gain), scores), discounts, cut)
+    return _discounted(_expected(gains(grades, gain, scale), scores), discounts, cut)
 
 
 def ndcg(
@@ -65,8 +72,9 @@ def ndcg(
     ``ideal``: all grades of the query, where some of its items are not in the list.
     """
     best = np.asarray(grades if ideal is None else ideal, float)
-    top = dcg(best, best, cut=cut, gain=gain)
-    return dcg(scores, grades, cut=cut, gain=gain) / top if top > 0 else 0.0
+    scale = float(best.max(initial=0.0))
+    top = dcg(best, best, cut=cut, gain=gain, scale=scale)
+    return dcg(scores, grades, cut=cut, gain=gain, scale=scale) / top if top > 0 else 0.0
 
 
 def rbp(
@@ -84,9 +92,9 @@ def rbp(
     """
     if not 0 < p < 1:
         raise UsageError(f"The persistence p of RBP must lie between 0 and 1. Got {p!r}.")
-    scale = float(gains(np.array([most]), gain)[0]) or 1.0
+    scale = float(gains(np.array([most]), gain, most)[0]) or 1.0
     discounts: Floats = (1 - p) * np.power(p, np.arange(len(grades), dtype=np.float64))
-    return _discounted(_expected(gains(grades, gain) / scale, scores), discounts, cut)
+    return _discounted(_expected(gains(grades, gain, most) / scale, scores), discounts, cut)
 
 
 def precision(scores: Floats, grades: Floats, *, cut: int | None = None, rel: float = 1.0) -> float:
@@ -143,7 +151,7 @@ def err(scores: Floats, grades: Floats, *, cut: int | None = None, most: float |
     C(m, t) with e_t the elementary symmetric polynomial; the chance to stop at t is a difference of two.
     """
     top = float(np.max(grades, initial=0.0)) if most is None else most
-    passing = 1.0 - gains(np.asarray(grades, float), "exp") / 2.0**top
+    passing = 1.0 - gains(np.asarray(grades, float), "exp", top)
     order, ends = _groups(scores)
     value, reach, start = 0.0, 1.0, 0
     for end in ends:

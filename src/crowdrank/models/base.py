@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -17,10 +16,9 @@ from crowdrank.engine.base import find_engine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.votes import Votes
 from crowdrank.results import Fit, Ranking, Workers
-from crowdrank.solve import Spread
+from crowdrank.solve import Spread, one_blas_thread
 
 Progress = Callable[[int, float, float], None]
-MANY_NODES = 1500
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,7 @@ class Model:
 
     name: ClassVar[str]
     needs_workers: ClassVar[bool] = False
+    anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs" and "workers", what it can use
     seed: int = 0
 
     ranking_: Ranking
@@ -78,13 +77,12 @@ class Model:
         began = time.perf_counter()
         table: Judgments = read(judgments)
         self._check(table)
-        run = Run(
-            Anchors() if anchors is None else Anchors.read(anchors), find_engine(engine), self.seed, progress
-        )
-        votes = Votes(to_pairs(table))
-        with _calm_blas(len(votes.nodes)):
+        known = Anchors() if anchors is None else Anchors.read(anchors)
+        run = Run(known, find_engine(engine), whole("seed", self.seed), progress)
+        votes, anchor_notes = self._anchored(Votes(to_pairs(table)), known)
+        with one_blas_thread():
             outcome = self._fit(votes, run)
-        notes = (*votes.pairs.notes, *outcome.notes)
+        notes = (*votes.pairs.notes, *anchor_notes, *outcome.notes)
         self.ranking_ = _ranking(votes, outcome.spread)
         self.workers_ = outcome.workers
         self.fit_ = Fit(
@@ -105,6 +103,28 @@ class Model:
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         raise NotImplementedError
+
+    def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
+        """The votes with the gold pairs, and a note on every anchor that is of no use."""
+        notes = []
+        for kind, given in (("pairs", anchors.pairs), ("workers", anchors.workers)):
+            if given is not None and kind not in self.anchors:
+                words = "gold pairs" if kind == "pairs" else "known workers"
+                notes.append(Note("anchors", f"{self.name} does not use {words}; they are left out."))
+        index = votes.pairs.index
+        if anchors.pairs is not None and "pairs" in self.anchors:
+            gold, unused = anchors.gold(votes.nodes, index)
+            if unused:
+                total = anchors.pairs.rows
+                message = f"{unused} of {total} gold pairs are ties or name items that nobody judged."
+                notes.append(Note("anchors", message))
+            votes = votes.with_gold(gold, number("anchor_weight", self.get_params()["anchor_weight"], low=0))
+        if anchors.workers is not None and "workers" in self.anchors:
+            unused = len(anchors.workers) - len(anchors.known(index)[0])
+            if unused:
+                message = f"{unused} of {len(anchors.workers)} known workers judged nothing here."
+                notes.append(Note("anchors", message))
+        return votes, notes
 
     def _check(self, table: Judgments) -> None:
         if self.needs_workers and table.worker is None:
@@ -159,16 +179,6 @@ def _ranking(votes: Votes, spread: Spread) -> Ranking:
     )
 
 
-def _calm_blas(size: int) -> AbstractContextManager[Any]:
-    """One BLAS thread for matrices so small that its threads would only wait for each other and for ours."""
-    if size >= MANY_NODES:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-    return limits
-
-
 def _versions() -> dict[str, str]:
     import platform
 
@@ -186,7 +196,15 @@ def _versions() -> dict[str, str]:
 
 def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf) -> float:
     """A parameter that must be a number within [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+    good = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
+    if not good or not low <= value <= high:
         wanted = f"between {low:g} and {high:g}" if np.isfinite(high) else f"of at least {low:g}"
         raise UsageError(f"The parameter {name!r} must be a number {wanted}. Got {value!r}.")
     return float(value)
+
+
+def whole(name: str, value: Any) -> int:
+    """A parameter that must be a whole number of at least 0."""
+    if number(name, value, low=0) != int(value):
+        raise UsageError(f"The parameter {name!r} must be a whole number. Got {value!r}.")
+    return int(value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,6 +25,16 @@ class Votes:
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs
         self.nodes, self.left, self.right = nodes_of(pairs)
+        self.gold = np.empty((0, 2), np.int64)
+        self.gold_weight = 0.0
+
+    def with_gold(self, gold: NDArray[np.int64], weight: float) -> Votes:
+        """The same with gold pairs (better, worse nodes), each counting ``weight`` votes."""
+        more = copy(self)
+        for derived in ("comparisons", "graph"):
+            more.__dict__.pop(derived, None)
+        more.gold, more.gold_weight = gold, weight
+        return more
 
     @property
     def n_workers(self) -> int:
@@ -31,35 +43,37 @@ class Votes:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Counts, workers not told apart."""
-        pairs = self.pairs
-        return tally(len(self.nodes), self.left, self.right, pairs.outcome, weight=pairs.weight)
+        """Counts, workers not told apart; gold pairs among them."""
+        left, right, outcome, weight = self._with_gold_rows()
+        return tally(len(self.nodes), left, right, outcome, weight=weight)
 
     @cached_property
     def graph(self) -> Graph:
         """How the comparisons connect."""
         return graph(self.comparisons)
 
-    def by_worker(self, gold: NDArray[np.int64] | None = None, gold_weight: float = 1.0) -> Comparisons:
-        """Counts by worker; gold pairs (better, worse) count as votes of one more, perfect worker."""
-        pairs, workers = self.pairs, self.n_workers
-        left, right, outcome, worker, weight = (
-            self.left,
-            self.right,
-            pairs.outcome,
-            pairs.worker,
-            pairs.weight,
-        )
+    def by_worker(self) -> Comparisons:
+        """Counts by worker; gold pairs are the votes of one more worker, who is perfect."""
+        left, right, outcome, weight = self._with_gold_rows()
+        worker, workers = self.pairs.worker, self.n_workers
         assert worker is not None
-        if gold is not None and len(gold):
-            count = len(gold)
-            left, right = np.append(left, gold[:, 0]), np.append(right, gold[:, 1])
-            outcome = np.append(outcome, np.full(count, LEFT, np.int8))
-            worker = np.append(worker, np.full(count, workers, np.int32))
-            own = np.ones(pairs.rows) if weight is None else weight
-            weight = np.append(own, np.full(count, gold_weight))
+        if len(left) > len(worker):
+            worker = np.append(worker, np.full(len(left) - len(worker), workers, np.int32))
             workers += 1
         return tally(len(self.nodes), left, right, outcome, worker=worker, n_workers=workers, weight=weight)
+
+    def _with_gold_rows(self) -> tuple[Any, Any, Any, Any]:
+        """left, right, outcome and weight of every vote, and of every gold pair that counts as one."""
+        pairs, count = self.pairs, len(self.gold)
+        if not count or not self.gold_weight:
+            return self.left, self.right, pairs.outcome, pairs.weight
+        weight = np.ones(pairs.rows) if pairs.weight is None else pairs.weight
+        return (
+            np.append(self.left, self.gold[:, 0]),
+            np.append(self.right, self.gold[:, 1]),
+            np.append(pairs.outcome, np.full(count, LEFT, np.int8)),
+            np.append(weight, np.full(count, self.gold_weight)),
+        )
 
     def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
         """The first few ids, in words."""
@@ -86,9 +100,7 @@ class Votes:
             return []
         one = len(found) == 1
         rests = (
-            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation."
-            if regularised
-            else ""
+            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation." if regularised else ""
         )
         items = "item" if one else "items"
         return [Note(code, f"{len(found)} {items} never {word}: {self.item_names(found)}.{rests}")]
@@ -129,9 +141,7 @@ class Votes:
         found = np.flatnonzero((judged > 0) & (judged < FEW))
         if not len(found):
             return []
-        message = (
-            f"{len(found)} of {len(judged)} items have fewer than {FEW} judgments: {self.item_names(found)}."
-        )
+        message = f"{len(found)} of {len(judged)} items have fewer than {FEW} judgments: {self.item_names(found)}."
         return [Note("few-judgments", message)]
 
     def _one_sided(self) -> list[Note]:
@@ -156,9 +166,7 @@ class Votes:
         for code in suspects[:10]:
             side = "left" if lefts[code] == most[code] else "right"
             name = (
-                "all votes together"
-                if pairs.index.workers is None
-                else f"worker {pairs.index.workers[int(code)]}"
+                "all votes together" if pairs.index.workers is None else f"worker {pairs.index.workers[int(code)]}"
             )
             message = f"One-sided: {name} chose {side} in {most[code]} of {total[code]} decided votes."
             notes.append(Note("one-sided", message))

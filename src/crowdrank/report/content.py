@@ -19,13 +19,10 @@ class Report:
     gold: dict[str, float]
 
 
-def build(
-    ranking: Ranking, workers: Workers | None, fit: Fit, gold: Mapping[str, float] | None = None
-) -> Report:
+def build(ranking: Ranking, workers: Workers | None, fit: Fit, gold: Mapping[str, float] | None = None) -> Report:
     """The content of a report from a model's results; ``gold`` holds measures by a gold standard."""
     queries = [
-        _query(key[0], part.to_dicts())
-        for key, part in ranking.polars().group_by(["query"], maintain_order=True)
+        _query(key[0], part.to_dicts()) for key, part in ranking.polars().group_by(["query"], maintain_order=True)
     ]
     people = [] if workers is None else workers.polars().sort("quality", "worker").to_dicts()
     return Report(fit.as_dict(), queries, people, dict(gold or {}))

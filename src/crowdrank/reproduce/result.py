@@ -20,8 +20,7 @@ class Result:
     def text_rows(self) -> list[tuple[str, ...]]:
         """Every cell as text, numbers to four digits."""
         return [
-            tuple(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row)
-            for row in self.rows
+            tuple(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row) for row in self.rows
         ]
 
     def to_json(self) -> str:

@@ -34,7 +34,9 @@ def flip_crowd(
     """
     rng = np.random.default_rng(seed)
     most = items * (items - 1) // 2
-    if not 0 < pairs <= most or not 0 < labels <= workers:
+    if alpha <= 0 or beta <= 0:
+        raise UsageError(f"alpha and beta of the qualities must be above 0. Got {alpha} and {beta}.")
+    if not 0 < pairs <= most or not 0 < labels <= workers or gold_pairs > most:
         raise UsageError(
             f"{pairs} distinct pairs with {labels} labels each need at least that many workers and pairs: "
             f"{items} items have {most} pairs, and there are {workers} workers."
@@ -80,8 +82,12 @@ def bt_crowd(
     of ``spammers`` (1/2) and of ``malicious`` workers (0.1). Each vote has a random pair and worker.
     """
     rng = np.random.default_rng(seed)
-    if items < 2:
-        raise UsageError(f"Votes need at least two items. Got items={items}.")
+    if items < 2 or workers < 1 or votes < 1:
+        raise UsageError(
+            f"Votes need two items and a worker. Got items={items}, workers={workers}, votes={votes}."
+        )
+    if alpha <= 0 or beta <= 0:
+        raise UsageError(f"alpha and beta of the qualities must be above 0. Got {alpha} and {beta}.")
     if not (spammers >= 0 and malicious >= 0 and spammers + malicious <= 1):
         raise UsageError("The shares of spammers and malicious workers must lie between 0 and 1 together.")
     scores = rng.normal(0.0, spread, items)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,9 +24,7 @@ class Preset:
 
     def defaults(self) -> dict[str, Any]:
         """Every setting and its value in this preset."""
-        own = {
-            name: p.default for name, p in inspect.signature(self.make).parameters.items() if name != "seed"
-        }
+        own = {name: p.default for name, p in inspect.signature(self.make).parameters.items() if name != "seed"}
         return {**own, **self.settings}
 
 
@@ -60,18 +59,19 @@ def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
     """A crowd by the name of its preset, with settings of one's own."""
     preset = find_preset(name)
     known = preset.defaults()
+    if seed < 0:
+        raise UsageError(f"The seed must be a whole number of at least 0. Got {seed}.")
     for setting, value in settings.items():
         if setting not in known:
-            raise UsageError(
-                f"{name} has no setting {setting!r}.", hint=f"Its settings are {', '.join(known)}."
-            )
-        wanted = type(known[setting])
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or (wanted is int and value != int(value))
-        ):
-            raise UsageError(
-                f"{name}: the setting {setting!r} must be a number like {known[setting]}. Got {value!r}."
-            )
+            raise UsageError(f"{name} has no setting {setting!r}.", hint=f"Its settings are {', '.join(known)}.")
+        settings[setting] = _number(name, setting, value, known[setting])
     return preset.make(seed=seed, **{**preset.settings, **settings})
+
+
+def _number(name: str, setting: str, value: Any, like: float) -> float:
+    """A setting that is a number of at least 0, whole where its default is."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not good or value < 0 or (isinstance(like, int) and value != int(value)):
+        kind = "whole number" if isinstance(like, int) else "number"
+        raise UsageError(f"{name}: {setting!r} must be a {kind} of at least 0, like {like}. Got {value!r}.")
+    return type(like)(value)

@@ -3,7 +3,7 @@
 from crowdrank.solve.arrow import Arrow, Covariance
 from crowdrank.solve.intervals import Density, Spread, highest_density, spread
 from crowdrank.solve.iterate import iterate
-from crowdrank.solve.matrices import NotPositiveError, accumulate
+from crowdrank.solve.matrices import NotPositiveError, accumulate, one_blas_thread
 from crowdrank.solve.maximise import (
     Bounds,
     Maximum,
@@ -32,5 +32,6 @@ __all__ = [
     "information",
     "iterate",
     "maximise",
+    "one_blas_thread",
     "spread",
 ]

@@ -98,6 +98,13 @@ class Arrow:
 class Covariance:
     """The parts of an inverse information that are asked for."""
 
+    pairwise_limit = EXACT_LIMIT
+    """Parts of more scores than this are judged by their variances, not by every difference."""
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        """Variances of the centred scores of a part that is too large for its covariance."""
+        raise NotImplementedError
+
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of these nodes, which are one connected part."""
         raise NotImplementedError

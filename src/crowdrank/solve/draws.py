@@ -39,8 +39,8 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Draws(Covariance):
     """Covariances estimated from draws: ``scores`` (N, S) and ``workers`` (K, b, S)."""
 
-    def __init__(self, scores: Floats, workers: Floats) -> None:
-        self.scores, self.workers = scores, workers
+    def __init__(self, scores: Floats, workers: Floats, solved: bool = True) -> None:
+        self.scores, self.workers, self.solved = scores, workers, solved
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of one part, estimated."""
@@ -63,11 +63,8 @@ def draw(information: Arrow, noise: Floats, prior: Floats, seed: int, held: NDAr
     right = noise + np.sqrt(np.maximum(prior, 0.0))[:, None] * own
     n = len(information.part)
     right[n:][held.ravel()] = 0.0
-    solved = np.concatenate(
-        [
-            Iterative(information.fixed(held)).gradients(right[:, start : start + 16], tol=1e-4)
-            for start in range(0, right.shape[1], 16)
-        ],
-        axis=1,
-    )
-    return Draws(solved[:n], solved[n:].reshape(*held.shape, noise.shape[1]))
+    solver = Iterative(information.fixed(held))
+    solutions = [solver.gradients(right[:, start : start + 16], 1e-4) for start in range(0, right.shape[1], 16)]
+    found = np.concatenate([solution for solution, _ in solutions], axis=1)
+    workers = found[n:].reshape(*held.shape, noise.shape[1])
+    return Draws(found[:n], workers, all(solved for _, solved in solutions))

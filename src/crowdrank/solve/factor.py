@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from crowdrank.solve.arrow import Arrow, Covariance
 from crowdrank.solve.matrices import (
     Matrix,
     NotPositiveError,
+    add_diagonal,
     block_diagonal,
     cholesky_of,
     dense,
@@ -140,11 +142,10 @@ class _PartBlocks:
     def _stack(self, size: int, count: int, cells: tuple[NDArray[Any], NDArray[Any], Floats]) -> Floats:
         """The blocks of every part of this size."""
         rows, columns, values = cells
+        assert (self.part[rows] == self.part[columns]).all(), "an entry that joins two parts"
         here = self.size[self.part[rows]] == size
         stack = np.zeros((count, size, size))
-        stack[self.slot[self.part[rows[here]]], self.place[rows[here]], self.place[columns[here]]] = values[
-            here
-        ]
+        stack[self.slot[self.part[rows[here]]], self.place[rows[here]], self.place[columns[here]]] = values[here]
         return stack
 
     def inverse(self, size: int) -> Floats:
@@ -190,6 +191,9 @@ class Iterative(Factor):
     """Conjugate gradients with the diagonal as preconditioner."""
 
     def __init__(self, arrow: Arrow) -> None:
+        if arrow.gauge:  # a score that no vote is about stays where it is
+            alone = (arrow.items.diagonal() == 0).astype(float)
+            arrow = replace(arrow, items=add_diagonal(arrow.items, alone))
         self.arrow = arrow
         scores, workers = arrow.diagonals()
         self.diagonal = np.concatenate([scores, workers.ravel()])
@@ -197,18 +201,16 @@ class Iterative(Factor):
             raise NotPositiveError
 
     def times(self, x: Floats) -> Floats:
-        """The matrix times a vector, or times each column of a matrix."""
+        """The matrix times each column of a matrix."""
         n = len(self.arrow.part)
         s, w = x[:n], x[n:]
         blocks = self.arrow.workers
-        own = np.einsum("kbc,kc...->kb...", blocks, w.reshape(blocks.shape[:2] + x.shape[1:])).reshape(
-            w.shape
-        )
+        own = np.einsum("kbc,kcm->kbm", blocks, w.reshape(*blocks.shape[:2], x.shape[1])).reshape(w.shape)
         top = self.arrow.items @ s + self.arrow.coupling @ w
         return np.concatenate([top, own + self.arrow.coupling.T @ s])
 
-    def gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> Floats:
-        """Solve for each column of ``right`` by conjugate gradients."""
+    def gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> tuple[Floats, bool]:
+        """Solve for each column of ``right`` by conjugate gradients; and whether ``tol`` was met."""
         scale = self.diagonal[:, None]
         x = np.zeros_like(right)
         residual = right.copy()
@@ -228,15 +230,15 @@ class Iterative(Factor):
             z = residual / scale
             new = np.einsum("nm,nm->m", residual, z)
             if (new <= goal).all():
-                return x
+                return x, True
             direction = z + np.where(moving, new / np.where(rho > 0, rho, 1.0), 0.0) * direction
             rho = new
-        return x
+        return x, False
 
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
         right = np.concatenate([scores, workers.ravel()])[:, None]
-        x = self.gradients(right)[:, 0]
+        x = self.gradients(right)[0][:, 0]
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import EXACT_LIMIT, Covariance
-from crowdrank.solve.draws import Draws
+from crowdrank.solve.arrow import Covariance
 
 Integers = NDArray[np.int64]
 
@@ -32,7 +31,7 @@ class Spread:
 
 def spread(
     scores: Floats,
-    covariance: Covariance,
+    covariance: Covariance | None,
     query: NDArray[np.int32],
     parts: Sequence[Integers],
     *,
@@ -42,7 +41,8 @@ def spread(
     """Centre the scores within each part and say how sure they and their order are.
 
     Two items of a part are told apart when their difference exceeds its own standard error ``z(level)``
-    times; items of different parts never are. ``rank_low`` to ``rank_high`` leaves open the order of
+    times; items of different parts never are, nor is an item that is alone in its part, nor anything
+    where the covariance is not known (None). ``rank_low`` to ``rank_high`` leaves open the order of
     all that are not told apart, and a tier holds those not told apart from its best item.
     """
     count = len(scores)
@@ -51,7 +51,10 @@ def spread(
     apart: dict[int, Floats] = {}
     for number, nodes in enumerate(parts):
         score[nodes] = scores[nodes] - scores[nodes].mean()
-        if len(nodes) > EXACT_LIMIT and isinstance(covariance, Draws):
+        if covariance is None or len(nodes) == 1:
+            variance[nodes] = np.inf  # nothing is known of it
+            continue
+        if len(nodes) > covariance.pairwise_limit:
             variance[nodes] = covariance.variance(nodes)
             better[nodes], worse[nodes] = _by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
             continue
@@ -83,9 +86,7 @@ def differences(block: Floats) -> Floats:
     return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * block, 0.0))
 
 
-def ranks(
-    score: Floats, query: NDArray[np.int32], tie_break: Floats | None = None
-) -> tuple[Integers, Integers]:
+def ranks(score: Floats, query: NDArray[np.int32], tie_break: Floats | None = None) -> tuple[Integers, Integers]:
     """Strict ranks from 1 within each query, and the size of each node's query.
 
     Equal scores are ordered by ``tie_break`` (larger first), then by the order of the ids.
@@ -153,7 +154,7 @@ def _tiers(
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """Densities on [0, 1], one a row: mean, variance, and the ends of the highest-density interval."""
+    """Densities, one a row: mean, variance, and the ends of the highest-density interval."""
 
     mean: Floats
     variance: Floats
@@ -161,14 +162,16 @@ class Density:
     high: Floats
 
 
-def highest_density(log_density: Floats, grid: Floats, level: float) -> Density:
-    """Moments and highest-density intervals of densities given by their logs (rows, grid) on [0, 1].
+def highest_density(log_density: Floats, low: Floats, high: Floats, level: float) -> Density:
+    """Moments and highest-density intervals of densities given by their logs (rows, points).
 
-    The logs must be concave along the grid; between its points they are taken as straight.
+    The points of a row are equally spaced from its ``low`` to its ``high``; between them the logs, which
+    must be concave, are taken as straight.
     """
-    fine = np.linspace(0.0, 1.0, 401)
-    place = np.clip(np.searchsorted(grid, fine, side="right") - 1, 0, len(grid) - 2)
-    share = (fine - grid[place]) / (grid[place + 1] - grid[place])
+    points = log_density.shape[1]
+    fine = np.linspace(0.0, 1.0, 8 * (points - 1) + 1)
+    place = np.minimum((fine * (points - 1)).astype(int), points - 2)
+    share = fine * (points - 1) - place
     logs = log_density[:, place] * (1 - share) + log_density[:, place + 1] * share
     density = np.exp(logs - logs.max(axis=1, keepdims=True))
     density[:, [0, -1]] *= 0.5  # trapezoid
@@ -176,10 +179,10 @@ def highest_density(log_density: Floats, grid: Floats, level: float) -> Density:
     order = np.argsort(-logs, axis=1, kind="stable")
     mass = np.take_along_axis(density, order, axis=1)
     inside = np.cumsum(mass, axis=1) - mass < level
-    mean = density @ fine
+    mean, width = density @ fine, high - low
     return Density(
-        mean=mean,
-        variance=density @ fine**2 - mean**2,
-        low=np.where(inside, fine[order], np.inf).min(axis=1),
-        high=np.where(inside, fine[order], -np.inf).max(axis=1),
+        mean=low + width * mean,
+        variance=width**2 * (density @ fine**2 - mean**2),
+        low=low + width * np.where(inside, fine[order], np.inf).min(axis=1),
+        high=low + width * np.where(inside, fine[order], -np.inf).max(axis=1),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,23 @@ Matrix = Any  # a dense array, or a SciPy sparse array
 
 DENSE_CELLS = 1 << 20
 FILLED_CELLS = 1 << 26
+MANY_ROWS = 1500
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """One BLAS thread: with small matrices its threads would only wait for each other and for ours."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")
+
+
+def _blas_threads(size: int) -> AbstractContextManager[Any]:
+    """As many BLAS threads as there are cores, for a matrix that is worth it."""
+    if size < MANY_ROWS:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(os.cpu_count(), user_api="blas")
 
 
 class NotPositiveError(ArithmeticError):
@@ -124,7 +143,8 @@ def cholesky_of(matrix: Floats) -> tuple[Floats, bool]:
     if not np.isfinite(matrix).all():
         raise NotPositiveError
     try:
-        factor, lower = cho_factor(matrix, lower=True, check_finite=False)
+        with _blas_threads(len(matrix)):
+            factor, lower = cho_factor(matrix, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
         raise NotPositiveError from None
     return factor, bool(lower)
@@ -134,7 +154,8 @@ def inverse_from(cholesky: tuple[Floats, bool]) -> Floats:
     """The inverse of a matrix from its Cholesky factor."""
     from scipy.linalg.lapack import dpotri
 
-    lower, _ = dpotri(cholesky[0], lower=1)
+    with _blas_threads(len(cholesky[0])):
+        lower, _ = dpotri(cholesky[0], lower=1)
     triangle = np.tril(lower)
     return triangle + np.tril(lower, -1).T
 
@@ -155,7 +176,5 @@ def quadratic(square: Floats, columns: Matrix, chunk: int = 4096) -> Floats:
         if isinstance(some, np.ndarray):
             values[start : start + chunk] = np.einsum("nm,nm->m", some, square @ some)
         else:
-            values[start : start + chunk] = np.asarray(
-                some.multiply(some.T.dot(square).T).sum(axis=0)
-            ).ravel()
+            values[start : start + chunk] = np.asarray(some.multiply(some.T.dot(square).T).sum(axis=0)).ravel()
     return values

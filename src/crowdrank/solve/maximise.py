@@ -85,6 +85,7 @@ class Maximum:
     point: Point
     value: float
     log_likelihood: float
+    gradient: Floats  # of the worker parameters
     curvature: Arrow
     held: NDArray[np.bool_]
     slope: float
@@ -157,25 +158,22 @@ def maximise(
         if progress:
             progress(done, here.value, here.slope / max(total_weight, 1.0))
     return Maximum(
-        here.point,
-        here.value,
-        here.log_likelihood,
-        here.arrow,
-        here.held,
-        here.slope,
-        done,
-        here.slope <= goal,
+        point=here.point,
+        value=here.value,
+        log_likelihood=here.log_likelihood,
+        gradient=here.workers,
+        curvature=here.arrow,
+        held=here.held,
+        slope=here.slope,
+        iterations=done,
+        converged=here.slope <= goal,
     )
 
 
 def information(shared: dict[str, Any], terms: Terms, part: NDArray[np.int32], gauge: bool = False) -> Arrow:
     """The arrow matrix of a session's curvature and a penalty's."""
-    workers = (
-        shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
-    )
-    return Arrow(
-        add_diagonal(shared["items"], terms.scores_curvature), shared["coupling"], workers, part, gauge
-    )
+    workers = shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
+    return Arrow(add_diagonal(shared["items"], terms.scores_curvature), shared["coupling"], workers, part, gauge)
 
 
 def _combined(

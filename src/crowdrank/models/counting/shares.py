@@ -18,20 +18,24 @@ from crowdrank.solve import Covariance, spread
 class _Independent(Covariance):
     """Scores that vary independently."""
 
-    def __init__(self, variance: Floats) -> None:
-        self.variance = variance
+    pairwise_limit = 1000
+
+    def __init__(self, variances: Floats) -> None:
+        self.variances = variances
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
-        return np.diag(self.variance[nodes])
+        return np.diag(self.variances[nodes])
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        return self.variances[nodes]
 
 
 def share_intervals(votes: Votes, share: Floats, variance: Floats, *, effective: Floats) -> Outcome:
     """The outcome for shares that rest on ``effective`` comparisons each: Wilson's interval."""
     graph = votes.graph
-    queries = [np.flatnonzero(votes.nodes.query == q) for q in np.unique(votes.nodes.query)]
-    placed = spread(
-        share, _Independent(variance), votes.nodes.query, queries, level=LEVEL, tie_break=graph.wins
-    )
+    sizes = np.bincount(votes.nodes.query)  # nodes are sorted by query
+    queries = np.split(np.arange(len(votes.nodes)), np.cumsum(sizes)[:-1])
+    placed = spread(share, _Independent(variance), votes.nodes.query, queries, level=LEVEL, tie_break=graph.wins)
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     centre = (share * effective + z * z / 2) / (effective + z * z)
     half = z * np.sqrt(share * (1 - share) * effective + z * z / 4) / (effective + z * z)

@@ -16,13 +16,13 @@ where there are some, else by the larger mean quality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, agreed_pairs, plan, summed
+from crowdrank.data import Comparisons, Floats, agreed_pairs, graph, plan, summed
 from crowdrank.engine import Session, Stats, open_session
 from crowdrank.errors import Note, UsageError
 from crowdrank.kernels import LOGISTIC, Link
@@ -31,12 +31,12 @@ from crowdrank.models.paired.estimator import (
     PairedModel,
     VirtualNode,
     convergence,
+    gold_log_likelihood,
     placed,
     require_finite,
     uncertainty,
-    with_gold,
 )
-from crowdrank.models.paired.likelihood import QUALITY_GRID, PairedSums, QualitySums
+from crowdrank.models.paired.likelihood import PairedSums, QualitySums
 from crowdrank.models.paired.quality import People
 from crowdrank.models.votes import Votes
 from crowdrank.solve import (
@@ -65,6 +65,7 @@ class CrowdBT(PairedModel):
 
     name = "crowd-bt"
     needs_workers = True
+    anchors = frozenset({"pairs", "workers"})
     link = LOGISTIC
 
     def __init__(
@@ -85,9 +86,10 @@ class CrowdBT(PairedModel):
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         climb = _Climb(self, votes, run)
         top, mirror, notes = climb.mirrored(climb.run())
+        if climb.gauge:
+            climb.require_finite(top)
         session = open_session(run.engine, QualitySums(self.link), climb.shards)
-        log_prior = climb.prior.log_density(QUALITY_GRID)
-        people = People(votes, top, session, log_prior, climb.bounds)
+        people = People(votes, top, session, climb.prior.log_density, climb.bounds)
         covariance, more, details = uncertainty(
             climb.session, top, climb.penalty, run.seed, people.variance(top.point.workers.shape)
         )
@@ -96,8 +98,14 @@ class CrowdBT(PairedModel):
             workers=people.workers(covariance),
             converged=top.converged,
             iterations=climb.iterations,
-            log_likelihood=top.log_likelihood,
-            notes=(*votes.notes(), *convergence(top), *notes, *more, *people.notes()),
+            log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
+            notes=(
+                *votes.notes(regularised=not climb.gauge),
+                *convergence(top),
+                *notes,
+                *more,
+                *people.notes(),
+            ),
             details={**details, "mirror": mirror},
         )
 
@@ -156,17 +164,13 @@ class _Climb:
         self.votes, self.progress, self.engine, self.link = votes, run.progress, run.engine, model.link
         self.prior = BetaPrior.parsed(model.prior)
         if model.start not in STARTS:
-            raise UsageError(
-                f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}."
-            )
+            raise UsageError(f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}.")
         strength = number("regularization", model.regularization, low=0)
-        self.weight = number("anchor_weight", model.anchor_weight, low=0)
-        index = votes.pairs.index
-        self.gold = run.anchors.gold(votes.nodes, index)
-        self.rows = votes.by_worker(self.gold if self.weight else None, self.weight)
-        self.known = run.anchors.known(index)
+        self.gold = votes.gold
+        self.rows = votes.by_worker()
+        self.known = run.anchors.known(votes.pairs.index)
         if strength == 0:
-            require_finite(votes)
+            require_finite(votes, votes.graph)
         self.gauge = strength == 0
         self.shards = plan(self.rows)
         self.session: Session = open_session(run.engine, PairedSums(model.link), self.shards)
@@ -224,12 +228,9 @@ class _Climb:
         """Scores with the qualities at their start; where all start at 1, that is Bradley-Terry."""
         zeros = np.zeros(self.rows.nodes)
         if (self.start == 1.0).all():
-            rows = with_gold(self.votes.comparisons, self.gold, self.weight)
-            session = open_session(self.engine, PairedSums(self.link), plan(rows))
+            session = open_session(self.engine, PairedSums(self.link), plan(self.votes.comparisons))
             none = np.zeros((0, 1))
-            return self._maximise(
-                session, Point(zeros, none), Bounds(none, none, none.astype(bool))
-            ).point.scores
+            return self._maximise(session, Point(zeros, none), Bounds(none, none, none.astype(bool))).point.scores
         inside = np.clip(self.start, 0.05, 0.95) if self.bounds.barrier else self.start
         start = Point(zeros, np.where(self.bounds.fixed, self.start, inside))
         return self._maximise(self.session, start, frozen_workers(self.bounds)).point.scores
@@ -261,15 +262,20 @@ class _Climb:
             workers = np.where(turn, 1.0 - top.point.workers, top.point.workers)
             top = self._maximise(self.session, Point(sign * top.point.scores, workers), self.bounds)
             whole = len(flips) == 1
-            subject = (
-                "The ranking was" if whole else f"The rankings of {int(flips.sum())} groups of queries were"
-            )
+            subject = "The ranking was" if whole else f"The rankings of {int(flips.sum())} groups of queries were"
             reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
-            message = (
-                f"{subject} turned round, as {reason} asked; both directions are equally likely by the votes."
-            )
+            message = f"{subject} turned round, as {reason} asked; the votes alone do not tell the direction."
             return top, report, [Note("mirror", message)]
         return top, report, self._doubt(top, by)
+
+    def require_finite(self, top: Maximum) -> None:
+        """Without regularisation: with the votes of liars reversed, is there still a finite maximum?"""
+        assert self.rows.worker is not None
+        eta = top.point.workers[self.rows.worker, 0]
+        wins, losses = np.where(eta < 0.5, [self.rows.losses, self.rows.wins], [self.rows.wins, self.rows.losses])
+        told = eta != 0.5
+        effective = replace(self.rows, wins=wins * told, losses=losses * told)
+        require_finite(self.votes, graph(effective))
 
     def _doubt(self, top: Maximum, by: str) -> list[Note]:
         """A note where the workers are so poor that the direction of the ranking is uncertain."""
@@ -288,11 +294,11 @@ class _Climb:
         from scipy.sparse.csgraph import connected_components
 
         part, count = self.votes.graph.part, self.votes.graph.parts
-        worker = self.rows.worker
-        assert worker is not None
-        edges = (part[self.rows.i], count + worker)
+        assert self.rows.worker is not None
+        people = self.rows.worker < self.votes.n_workers  # gold pairs relate nothing to each other
+        edges = (part[self.rows.i[people]], count + self.rows.worker[people])
         size = count + self.rows.workers
-        links = coo_array((np.ones(len(worker), np.int8), edges), shape=(size, size))
+        links = coo_array((np.ones(int(people.sum()), np.int8), edges), shape=(size, size))
         group = connected_components(links, directed=False)[1]
         return group[:count][part], group[count:]
 
@@ -304,9 +310,7 @@ class _Climb:
         own = slice(0, self.votes.n_workers)
         weight = self.votes.judgments()
         total = summed(worker_group[own], weight, groups)
-        mean = summed(worker_group[own], weight * top.point.workers[own, 0], groups) / np.maximum(
-            total, 1e-300
-        )
+        mean = summed(worker_group[own], weight * top.point.workers[own, 0], groups) / np.maximum(total, 1e-300)
         flips = (total > 0) & (mean < 0.5)
         by = "mean quality"
         if len(self.known[0]):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, plan
+from crowdrank.data import Graph, plan
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Session, open_session
 from crowdrank.errors import FitError, Note
@@ -60,15 +60,15 @@ class PairedModel(Model):
     """Scores by penalised maximum likelihood, workers not told apart."""
 
     link: ClassVar[Link]
+    anchors = frozenset({"pairs"})
     regularization: float
     anchor_weight: float
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         strength = number("regularization", self.regularization, low=0)
         if strength == 0:
-            require_finite(votes)
-        gold = run.anchors.gold(votes.nodes, votes.pairs.index)
-        rows = with_gold(votes.comparisons, gold, number("anchor_weight", self.anchor_weight, low=0))
+            require_finite(votes, votes.graph)
+        rows = votes.comparisons
         session = open_session(run.engine, PairedSums(self.link), plan(rows))
         none = np.zeros((0, 1))
         top = maximise(
@@ -88,39 +88,29 @@ class PairedModel(Model):
             workers=votes.agreement(result.score),
             converged=top.converged,
             iterations=top.iterations,
-            log_likelihood=top.log_likelihood,
+            log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
             notes=(*votes.notes(regularised=strength > 0), *convergence(top), *notes),
             details=details,
         )
 
 
-def with_gold(rows: Comparisons, gold: NDArray[np.int64], weight: float) -> Comparisons:
-    """Counts with gold pairs (better, worse) as further wins."""
-    if not len(gold) or weight == 0:
-        return rows
-    low, high = gold.min(axis=1), gold.max(axis=1)
-    first = gold[:, 0] < gold[:, 1]
-    return Comparisons(
-        i=np.append(rows.i, low).astype(np.int32),
-        j=np.append(rows.j, high).astype(np.int32),
-        wins=np.append(rows.wins, np.where(first, weight, 0.0)),
-        losses=np.append(rows.losses, np.where(first, 0.0, weight)),
-        worker=None,
-        nodes=rows.nodes,
-        workers=0,
-    )
+def gold_log_likelihood(votes: Votes, link: Link, scores: Floats) -> float:
+    """What the gold pairs add to the log likelihood: they are no judgments."""
+    if not len(votes.gold) or not votes.gold_weight:
+        return 0.0
+    win = link.values(scores[votes.gold[:, 0]] - scores[votes.gold[:, 1]]).win
+    return votes.gold_weight * float(np.log(np.maximum(win, TINY)).sum())
 
 
-def require_finite(votes: Votes) -> None:
+def require_finite(votes: Votes, graph: Graph) -> None:
     """Without regularisation the maximum is finite only within strongly connected parts (Ford 1957)."""
-    part, strong = votes.graph.part, votes.graph.strong
-    if int(strong.max(initial=-1)) == int(part.max(initial=-1)):
+    in_strong, in_part = np.bincount(graph.strong)[graph.strong], np.bincount(graph.part)[graph.part]
+    apart = np.flatnonzero(in_strong < in_part)
+    if not len(apart):
         return
-    sizes = np.bincount(strong)
-    alone = np.flatnonzero(sizes[strong] < sizes.max())
     raise FitError(
         "Without regularisation the scores have no finite maximum: some items only won or only lost against "
-        f"the rest, among them {votes.item_names(alone)}.",
+        f"the rest of their group: {votes.item_names(apart)}.",
         hint="Use regularization > 0, for example --set regularization=0.5",
     )
 
@@ -150,7 +140,7 @@ def uncertainty(
         return _drawn(session, top, penalty, seed, worker_variance)
     exact = {"intervals": "exact information"}
     if worker_variance is not None:
-        soft = top.held & (worker_variance > 0)
+        soft = _soft(top, worker_variance)
         with suppress(NotPositiveError):
             softened = top.curvature.fixed(_unmoved(top) & ~soft).with_variance(soft, worker_variance)
             return softened.covariance(), [], exact
@@ -160,6 +150,7 @@ def uncertainty(
         return _NO_MAXIMUM
 
 
+_ROUGH = Note("rough-intervals", "The posterior draws were cut short; intervals may be too narrow.")
 _NO_MAXIMUM = (
     None,
     [Note("no-intervals", "The fit did not end at a proper maximum, so there are no intervals.")],
@@ -176,7 +167,7 @@ def _drawn(
     shared = session.evaluate(params).shared
     held = _unmoved(top)
     if worker_variance is not None:
-        soft = top.held & (worker_variance > 0)
+        soft = _soft(top, worker_variance)
         own = np.einsum("kbb->kb", shared["workers_curvature"])
         lacking = np.maximum(1.0 / np.where(soft, worker_variance, 1.0) - own, 0.0)
         terms = replace(terms, workers_curvature=np.where(soft, lacking, terms.workers_curvature))
@@ -187,7 +178,13 @@ def _drawn(
         draws = draw(matrix, shared["noise"], prior, seed, held)
     except NotPositiveError:
         return _NO_MAXIMUM
-    return draws, [], {"intervals": "posterior draws by conjugate gradients"}
+    details = {"intervals": "posterior draws by conjugate gradients"}
+    return draws, [] if draws.solved else [_ROUGH], details
+
+
+def _soft(top: Maximum, worker_variance: Floats) -> NDArray[np.bool_]:
+    """Parameters at a bound that are uncertain all the same."""
+    return top.held & (worker_variance > 0)
 
 
 def _unmoved(top: Maximum) -> NDArray[np.bool_]:
@@ -198,13 +195,4 @@ def _unmoved(top: Maximum) -> NDArray[np.bool_]:
 def placed(votes: Votes, scores: Floats, covariance: Covariance | None) -> Spread:
     """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
     parts = votes.graph.members()
-    if covariance is None:
-        covariance = _Unknown()
     return spread(scores, covariance, votes.nodes.query, parts, level=LEVEL, tie_break=votes.graph.wins)
-
-
-class _Unknown(Covariance):
-    """Nothing is known of the uncertainty: every variance is infinite."""
-
-    def block(self, nodes: NDArray[np.int64]) -> Floats:
-        return np.diag(np.full(len(nodes), np.inf))

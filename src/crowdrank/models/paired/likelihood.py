@@ -167,32 +167,34 @@ def _incidence(shard: Comparisons, slope: Floats, margin: Floats) -> Any:
     return coo_array((values, (rows, columns)), shape=(len(shard), shard.nodes + shard.workers)).tocsr()
 
 
-QUALITY_GRID = np.sin(np.linspace(0.0, np.pi / 2, 33)) ** 2
-"""Values of eta, closer together towards 0 and 1, where the likelihood of a good worker lives."""
-
-
 @dataclass(frozen=True)
 class QualitySums(_Stateless):
-    """For each worker the log likelihood on a grid of qualities, the scores being given;
-    and how often a perfect worker would agree with the fitted order, over all votes."""
+    """For each worker the log likelihood at ``params["grid"]`` (workers, points), the scores being
+    given; and how often a perfect worker would agree with the fitted order, over all votes.
+
+    Rows of workers beyond the grid (the perfect worker of gold pairs) do not count.
+    """
 
     link: Link
 
     def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""
-        scores = params["scores"]
-        win, lose, _, _ = self.link.values(scores[shard.i] - scores[shard.j])
-        votes = shard.wins + shard.losses
-        shared: dict[str, Any] = {"agree": float(votes @ np.maximum(win, lose)), "votes": float(votes.sum())}
+        scores, grid = params["scores"], params["grid"]
         assert shard.worker is not None
+        people = shard.take(slice(0, int(np.searchsorted(shard.worker, len(grid)))))  # rows are sorted by worker
+        assert people.worker is not None
+        win, lose, _, _ = self.link.values(scores[people.i] - scores[people.j])
+        votes = people.wins + people.losses
         # One entry for each way that a row was voted: a row is seldom voted both ways.
-        up, down = shard.wins > 0, shard.losses > 0
-        worker = np.concatenate([shard.worker[up], shard.worker[down]])
+        up, down = people.wins > 0, people.losses > 0
+        worker = np.concatenate([people.worker[up], people.worker[down]])
         said = np.concatenate([win[up], lose[down]])  # what a perfect worker's probability is
         unsaid = np.concatenate([lose[up], win[down]])
-        count = np.concatenate([shard.wins[up], shard.losses[down]])
-        table = np.empty((shard.workers, len(QUALITY_GRID)))
-        for place, eta in enumerate(QUALITY_GRID):
+        count = np.concatenate([people.wins[up], people.losses[down]])
+        table = np.empty(grid.shape)
+        for place in range(grid.shape[1]):
+            eta = grid[worker, place]
             value = np.log(np.maximum(eta * said + (1.0 - eta) * unsaid, TINY)) * count
-            table[:, place] = summed(worker, value, shard.workers)
-        return Stats({**shared, "table": table}), None
+            table[:, place] = summed(worker, value, len(grid))
+        agree = float(votes @ np.maximum(win, lose))
+        return Stats({"agree": agree, "votes": float(votes.sum()), "table": table}), None

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import Note
-from crowdrank.models.paired.likelihood import QUALITY_GRID
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Bounds, Covariance, Maximum, highest_density
+
+POINTS = 49
+DROP = 18.0
+"""Where the log density is this far below its top, nothing of the posterior is left."""
 
 
 class People:
     """The workers of a fit: each one's own posterior of eta, on a grid, at the fitted scores."""
 
     def __init__(
-        self, votes: Votes, top: Maximum, session: Session, log_prior: Floats, bounds: Bounds
+        self,
+        votes: Votes,
+        top: Maximum,
+        session: Session,
+        log_prior: Callable[[Floats], Floats],
+        bounds: Bounds,
     ) -> None:
-        shared = session.evaluate({"scores": top.point.scores}).shared
         self.votes, self.top = votes, top
         self.own = slice(0, votes.n_workers)
+        low, high = self._windows()
+        grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
+        shared = session.evaluate({"scores": top.point.scores, "grid": grid}).shared
         self.perfect = shared["agree"] / shared["votes"]  # how often eta = 1 agrees with the fitted order
         self.known = bounds.fixed[self.own, 0]
-        self.density = highest_density(shared["table"][self.own] + log_prior, QUALITY_GRID, LEVEL)
+        self.density = highest_density(shared["table"] + log_prior(grid), low, high, LEVEL)
+
+    def _windows(self) -> tuple[Floats, Floats]:
+        """Where each eta can be: as far from the estimate as its slope and curvature let the density be seen.
+
+        The log density falls by about |slope| x + curvature x^2 / 2 at a distance x.
+        """
+        eta = self.top.point.workers[self.own, 0]
+        slope = np.abs(self.top.gradient[self.own, 0])
+        curvature = np.maximum(self.top.curvature.workers[self.own, 0, 0], 1e-12)
+        reach = 1.5 * 2.0 * DROP / (slope + np.sqrt(slope**2 + 2.0 * DROP * curvature))
+        return np.clip(eta - reach, 0.0, 1.0), np.clip(eta + reach, 0.0, 1.0)
 
     def variance(self, shape: tuple[int, ...]) -> Floats:
         """Posterior variances of the worker parameters; 0 for those that are known."""
@@ -48,8 +71,9 @@ class People:
 
     def workers(self, covariance: Covariance | None) -> Workers:
         """Qualities and intervals; these are wider where the scores are uncertain too."""
-        eta = self.top.point.workers[self.own, 0]
-        low, high = self.density.low, self.density.high
+        told = self.top.curvature.workers[self.own, 0, 0] > 0  # else the votes say nothing of the worker
+        eta = np.where(told | self.known, self.top.point.workers[self.own, 0], self.density.mean)
+        low, high = np.minimum(self.density.low, eta), np.maximum(self.density.high, eta)
         if covariance is not None:
             low, high = _widened(eta, low, high, _inflation(self.top, covariance, self.density.variance))
         low, high = np.where(self.known, eta, low), np.where(self.known, eta, high)
