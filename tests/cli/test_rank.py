@@ -63,7 +63,12 @@ class TestOutput:
 
     @pytest.mark.parametrize("form", ["parquet", "json"])
     def test_a_folder_of_another_format(self, crowdrank, file, tmp_path, form):
+        assert crowdrank("rank", file, "--out", "result").code == 0
         assert crowdrank("rank", file, "--out", "result", "--format", form).code == 0
+        assert not (tmp_path / "result" / "ranking.csv").exists()  # it would be taken for this result
+        gold = pl.DataFrame({"item": [f"i{k}" for k in range(12)], "grade": range(12)})
+        gold.write_csv(tmp_path / "gold.csv")
+        assert crowdrank("evaluate", f"result/ranking.{form}", "gold.csv").code == 0
         assert (tmp_path / "result" / f"ranking.{form}").exists()
         assert (tmp_path / "result" / f"workers.{form}").exists()
 
@@ -77,6 +82,16 @@ class TestOutput:
             "tau",
             "nDCG@10",
         }
+
+    def test_an_undefined_measure_is_null(self, crowdrank, file, tmp_path):
+        pl.DataFrame({"item": [f"i{k}" for k in range(12)], "grade": [1] * 12}).write_csv(tmp_path / "gold.csv")
+        assert crowdrank("rank", file, "--gold", "gold.csv", "--out", "result").code == 0
+        assert json.loads((tmp_path / "result" / "fit.json").read_text())["gold"]["acc"] is None
+
+    def test_a_closed_stdout_is_no_traceback(self, file):
+        command = f"{sys.executable} -c 'from crowdrank.cli import main; main()' rank {file} >&-"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
 
     def test_a_terminal_gets_a_table_and_progress(self, file):
         import pty
@@ -212,6 +227,21 @@ class TestMistakes:
         ran = crowdrank("rank", "-", "--set", "regularization=0", stdin="winner,loser\na,b\nb,c\n")
         assert ran.code == 1
         assert "no finite maximum" in ran.err
+
+    def test_a_file_is_no_folder(self, crowdrank, file):
+        ran = crowdrank("rank", file, "--out", file)
+        assert ran.code == 2
+        assert "it is a file" in ran.err
+
+    def test_folders_made_for_a_failed_run_are_removed(self, crowdrank, file, tmp_path):
+        assert crowdrank("rank", file, "--out", "x/y/z", "--set", "regularization=-1").code == 2
+        assert not (tmp_path / "x").exists()
+
+    def test_gold_that_cannot_score_is_said_before_the_fit(self, crowdrank, file, tmp_path):
+        (tmp_path / "gold.csv").write_text("item,grade\nother,1\n")
+        ran = crowdrank("rank", file, "--gold", "gold.csv")
+        assert ran.code == 2
+        assert "no item in common" in ran.err
 
     def test_an_unwritable_folder_is_said_before_the_work(self, crowdrank, file):
         ran = crowdrank("rank", file, "--out", f"{file}/inside")

@@ -158,6 +158,20 @@ class TestForms:
 
 
 class TestHandled:
+    def test_blank_lines_are_skipped(self, file):
+        assert cr.read(file("worker,winner,loser\nx,a,b\n\ny,b,a\n\n\n")).rows == 2
+
+    def test_whole_floats_are_ids_without_a_point(self):
+        import pandas as pd
+
+        frame = pd.DataFrame({"left": [1, 2], "right": [2, 3], "label": [1.0, 3.0]})
+        assert cr.read(frame).outcome.tolist() == [LEFT, RIGHT]
+        assert cr.read(pd.DataFrame({"winner": [1.0, 2.5], "loser": [2.0, 1.0]})).index.items.to_list() == [
+            "1",
+            "2",
+            "2.5",
+        ]
+
     def test_an_item_compared_with_itself_is_left_out_and_said(self, file):
         table = cr.read(file("worker,winner,loser\nx,a,b\nx,a,a\n"))
         assert table.rows == 1
@@ -183,14 +197,14 @@ class TestMistakes:
             ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", "--columns label=NAME"]),
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "--columns"]),
             ("left,right,label\na,b,a\na,b,c\n", ["row 2, column 'label'", "'b' or 'tie'. Got 'c'"]),
-            ("left,right,label\na,b,\n", ["row 1", "column 'label'", "Got 'nothing'"]),
+            ("left,right,label\na,b,\n", ["row 1", "column 'label'", "The cell is empty"]),
             ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "understood", "'perhaps'"]),
             ("winner,loser\na,b\n,b\n", ["row 2", "column 'winner'", "missing"]),
             ("winner,loser\na,tie\n", ["row 1", "column 'loser'", "cannot be an item"]),
             ("winner,loser,weight\na,b,1\na,b,NaN\n", ["row 2", "column 'weight'", "Got 'NaN'"]),
             ("winner,loser,weight\na,b,-2\n", ["row 1", "column 'weight'", "Got '-2'"]),
             ("winner,loser,weight\na,b,much\n", ["row 1", "column 'weight'", "Got 'much'"]),
-            ("winner,loser,weight\na,b,\n", ["row 1", "column 'weight'", "Got 'nothing'"]),
+            ("winner,loser,weight\na,b,\n", ["row 1", "column 'weight'", "The cell is empty"]),
             ("winner,loser,timestamp\na,b,noon\n", ["row 1", "column 'timestamp'", "Got 'noon'"]),
             ("query,winner,loser\nq,a,b\n,a,b\n", ["row 2", "column 'query'"]),
             ("item,label\na,good\n", ["row 1", "column 'label'", "a number is needed", "Got 'good'"]),
@@ -198,12 +212,17 @@ class TestMistakes:
             ("worker,item,rank\nx,a,1\nx,b,2\nx,a,3\n", ["row 3, column 'item'", "ranked twice", "'a'"]),
             ("left,right,label,item,rank\na,b,a,a,1\n", ["more than one kind"]),
             ("winner,loser\na,b\na,b,c,d\n", ["row 2", "4 fields where the header has 2"]),
-            (b"winner,loser\na,b\n\xff\xfe,b\n", ["row 3", "not UTF-8"]),
+            (b"winner,loser\na,b\n\xff\xfe,b\n", ["row 2", "not UTF-8"]),
             (gzip.compress(PAIRS.encode() * 500)[:-20], ["gzip data is damaged or cut off"]),
             ('{"winner": [1, 2], "loser": "b"}\n', ["column 'winner'", "lists or objects"]),
             ('{"winner": "a"\n', ["cannot be read"]),
             ("1 Q0 d1 1 9.5 s\n1 Q0 d2\n", ["row 2", "3 fields where the first line has 6"]),
             ("PAR1 but no more", ["cannot be read"]),
+            ("winner,loser\na,b\n".encode("utf-16"), ["not UTF-8 text"]),
+            ("worker,left,right,label,Label\nx,a,b,a,b\n", ["column 'label'", "two columns of this name"]),
+            ("worker,left,right,label,label\nx,a,b,a,b\n", ["column 'label'", "two columns of this name"]),
+            ("winner,loser,weight\na,b,1e300\n", ["row 1, column 'weight'", "from 0 to 1e+12"]),
+            ("winner,loser\na,b\n\na,\n", ["row 3, column 'loser'"]),
         ],
     )  # fmt: skip
     def test_is_named(self, file, content, words):
@@ -244,6 +263,18 @@ class TestMistakes:
         one, two = file("worker,winner,loser\nx,a,b\n", "1.csv"), file("winner,loser\na,b\n", "2.csv")
         with pytest.raises(cr.InputError, match=r"2\.csv, column 'worker': is missing"):
             cr.read([one, two])
+
+    def test_a_pandas_column_of_mixed_types(self):
+        import pandas as pd
+
+        with pytest.raises(cr.InputError, match="cannot be read"):
+            cr.read(pd.DataFrame({"winner": pd.Series([1, "x"], dtype=object), "loser": ["b", "c"]}))
+
+    def test_two_pandas_columns_of_one_name(self):
+        import pandas as pd
+
+        with pytest.raises(cr.InputError, match="two columns of one name"):
+            cr.read(pd.DataFrame([["a", "b", "c"]], columns=["winner", "loser", "loser"]))
 
     def test_something_else_altogether(self):
         with pytest.raises(cr.InputError, match="a path or a frame"):

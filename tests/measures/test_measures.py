@@ -155,7 +155,25 @@ class TestEvaluate:
         assert found["acc"] == 0.0  # of the items that both have
         assert found["AP"] == pytest.approx((1 / 2) / 2)  # d is relevant and not ranked
 
-    @pytest.mark.parametrize("text", ["nope", "nDCG@", "tau@5", "AP(p=2)", "RBP(p=2)", "nDCG(gain=cubic)@3", ""])
+    def test_the_cut_may_stand_before_or_after_the_parameters(self):
+        one, two = (
+            m.evaluate(read_ranking(self.ranking), read_gold(self.gold), text)[text]
+            for text in ("nDCG(gain=linear)@2", "nDCG@2(gain=linear)")
+        )
+        assert one == two
+
+    def test_grades_of_any_size(self):
+        gold = read_gold(pl.DataFrame({"item": ["a", "b", "c"], "true_rank": [3000, 1, 2]}))
+        found = m.evaluate(read_ranking(self.ranking), gold, "nDCG RBP ERR")
+        # gains of 2^2999 and 2^2998 against nothing: the two best stand second and third
+        assert found["nDCG"] == pytest.approx((1 / np.log2(3) + 0.5 / 2) / (1 + 0.5 / np.log2(3)))
+        assert all(np.isfinite(value) for value in found.values())
+        with pytest.raises(cr.UsageError, match="gain=linear"):
+            m.evaluate(read_ranking(self.ranking), gold, "DCG")
+
+    @pytest.mark.parametrize(
+        "text", ["nope", "nDCG@", "tau@5", "AP(p=2)", "RBP(p=2)", "RBP(p=x)", "nDCG@0", "nDCG(gain=cubic)@3", ""]
+    )
     def test_unknown_measures_are_named(self, text):
         with pytest.raises(cr.UsageError):
             m.evaluate(read_ranking(self.ranking), read_gold(self.gold), text)

@@ -235,8 +235,10 @@ class TestCrowdBT:
     @pytest.mark.parametrize(
         ("parameters", "words"),
         [
-            ({"prior": (0.5, 1)}, "'prior' must be a number of at least 1"),
-            ({"prior": 3}, "'prior' must be two numbers"),
+            ({"prior": (0.5, 1)}, "'prior' must be two numbers of at least 1"),
+            ({"prior": 3}, "'prior' must be two numbers of at least 1"),
+            ({"regularization": float("inf")}, "'regularization' must be a number"),
+            ({"seed": 1.5}, "'seed' must be a whole number"),
             ({"regularization": -1}, "'regularization' must be a number of at least 0"),
             ({"regularization": "x"}, "Got 'x'"),
             ({"start": "two"}, "'start' must be one of one, agreed"),
@@ -274,3 +276,104 @@ def test_sparse_matrices_agree_with_dense_ones(monkeypatch):
     sparse = cr.CrowdBT().fit(frame).ranking_.polars()
     for column in ("score", "stderr", "low", "high"):
         np.testing.assert_allclose(sparse[column], dense[column], atol=1e-9)
+
+
+class TestGold:
+    def test_gold_between_groups_that_were_never_compared(self):
+        """Two gold pairs join two groups of votes: their scores become comparable, and finite."""
+        votes = cr.Pairs.from_votes(
+            winner=list("ab" * 10) + list("cd" * 10),
+            loser=list("ba" * 10) + list("dc" * 10),
+            worker=["w", "v"] * 20,
+        )
+        gold = pl.DataFrame({"winner": ["a", "b"], "loser": ["c", "d"]})
+        for kind in (cr.BradleyTerry, cr.CrowdBT):
+            model = kind(anchor_weight=5).fit(votes, anchors=gold)
+            assert model.fit_.converged
+            assert "disconnected" not in codes(model)
+            assert np.isfinite(model.ranking_.stderr).all()
+            assert min(scores_of(model)[item] for item in "ab") > max(scores_of(model)[item] for item in "cd")
+
+    def test_gold_of_one_query_does_not_turn_another(self):
+        """Liars judged q1, good workers q2, nobody both: each direction is decided by its own gold."""
+        frames = []
+        for query, quality, seed in (("q1", 0.05, 0), ("q2", 0.95, 1)):
+            crowd = flip_crowd(
+                seed=seed, items=8, workers=4, pairs=20, labels=4, alpha=1e3 * quality, beta=1e3 - 1e3 * quality
+            )
+            known = dict(crowd.gold.rows())
+            frames.append((query, crowd, known))
+        votes = pl.concat(
+            crowd.judgments.with_columns(query=pl.lit(query), worker=pl.lit(query) + pl.col("worker"))
+            for query, crowd, _ in frames
+        )
+        gold = pl.DataFrame(
+            [
+                {"query": query, "winner": better, "loser": worse}
+                for query, _, known in frames
+                for worse, better in zip(
+                    sorted(known, key=known.get)[:4], sorted(known, key=known.get)[4:], strict=True
+                )
+            ]
+        )
+        ranking = cr.CrowdBT(anchor_weight=0).fit(votes, anchors=gold).ranking_.polars()
+        for query, _, known in frames:
+            own = ranking.filter(pl.col("query") == query)
+            assert np.corrcoef(own["score"], [known[item] for item in own["item"]])[0, 1] > 0.7, query
+
+    def test_gold_does_not_count_as_judgments(self):
+        votes = random_votes(seed=3)
+        gold = pl.DataFrame({"winner": ["i0"], "loser": ["i1"]})
+        plain = cr.CrowdBT().fit(votes)
+        heavy = cr.CrowdBT(anchor_weight=1e5).fit(votes, anchors=gold)
+        assert heavy.fit_.log_likelihood == pytest.approx(plain.fit_.log_likelihood, rel=0.2)
+        assert heavy.workers_.judgments.sum() == plain.workers_.judgments.sum()
+
+    def test_anchors_of_no_use_are_said(self):
+        votes = random_votes()
+        unknown = pl.DataFrame({"winner": ["x", "i0"], "loser": ["y", "i1"]})
+        assert "anchors" in codes(cr.BradleyTerry().fit(votes, anchors=unknown))
+        known = pl.DataFrame({"worker": ["nobody"], "quality": [0.9]})
+        for kind in (cr.WinRate, cr.BradleyTerry, cr.CrowdBT):
+            assert "anchors" in codes(kind().fit(votes, anchors=known))
+
+
+def test_quality_intervals_of_workers_with_very_many_votes():
+    crowd = bt_crowd(seed=0, items=20, workers=3, votes=200_000, spammers=0, alpha=8, beta=2)
+    people = cr.CrowdBT().fit(crowd.judgments).workers_.polars()
+    assert (people["eta_low"] < people["eta"]).all()
+    assert (people["eta"] <= people["eta_high"]).all()
+    width = people["eta_high"] - people["eta_low"]
+    assert width.min() > 0.002
+    assert width.max() < 0.05
+
+
+def test_liars_can_make_the_unregularised_maximum_infinite():
+    rows = [("good", "a", "b"), ("good", "b", "c"), ("good", "a", "c")] * 20
+    rows += [("liar", "b", "a"), ("liar", "c", "b"), ("liar", "c", "a")] * 5
+    frame = pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
+    with pytest.raises(cr.FitError, match="no finite maximum"):
+        cr.CrowdBT(regularization=0).fit(frame)
+
+
+def test_a_worker_of_whom_nothing_is_known():
+    frame = pl.concat(
+        [
+            random_votes(votes=300, ties=0),
+            pl.DataFrame([["dull", "i1", "i1", "i1"]], schema=random_votes().schema, orient="row"),
+        ]
+    )
+    only_ties = pl.DataFrame(
+        {"worker": ["w", "v"], "left": ["a", "b"], "right": ["b", "a"], "label": ["tie", "tie"]}
+    )
+    assert len(cr.CrowdBT().fit(frame).workers_) == 9
+    assert cr.CrowdBT().fit(only_ties).workers_.further["eta"].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_an_item_met_only_by_itself_is_unknown():
+    frame = pl.DataFrame({"worker": list("wwv"), "winner": list("aba"), "loser": list("baa")})
+    frame = pl.concat([frame, pl.DataFrame({"worker": ["w"], "winner": ["z"], "loser": ["z"]})])
+    model = cr.BradleyTerry().fit(frame)
+    row = model.ranking_.polars().filter(pl.col("item") == "z").to_dicts()[0]
+    assert row["stderr"] == np.inf
+    assert {"unjudged", "self-pairs"} <= codes(model)

@@ -33,6 +33,8 @@ app = typer.Typer(
 def main() -> None:
     """Run a command. Exit 0 done, 1 the work failed, 2 bad usage or bad input, 130 interrupted."""
     signal.signal(signal.SIGTERM, _terminated)
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     app()
 
 

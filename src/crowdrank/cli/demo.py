@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crowdrank.cli.output import Folder, write_frame, write_result
+from crowdrank.cli.output import Folder, frame_writer, write_result
 
 NAME = "demo"
 
@@ -39,8 +39,8 @@ def command(
     table("Against the truth", ("model", "pairs in the right order", "tau", "seconds"), rows, left=("model",))
     with Folder(out) as folder:
         model.fit_ = model.fit_.timed(read=0.0)
-        judgments = crowd.judgments
-        folder.write({"judgments.csv": lambda path: write_frame(judgments, path, "csv")})
+        truth = {"judgments": crowd.judgments, "gold": crowd.gold, "true_workers": crowd.workers}
+        folder.write({f"{name}.csv": frame_writer(frame) for name, frame in truth.items()})
         write_result(folder, model, {}, "csv")
     print(f"\nOpen {out / 'report.html'} in a browser. The same by hand:")
     print(f"  crowdrank rank {out / 'judgments.csv'} --model crowd-bt --out my-result")

@@ -31,6 +31,8 @@ class Folder:
     """
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--out {path}: cannot be written to (it is a file).")
         self.path = path
         self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
 
@@ -75,6 +77,11 @@ def write_frame(frame: pl.DataFrame, path: Path, form: str) -> None:
         frame.write_json(path)
 
 
+def frame_writer(frame: pl.DataFrame, form: str = "csv") -> Callable[[Path], None]:
+    """A function that writes this frame to a path."""
+    return lambda path: write_frame(frame, path, form)
+
+
 def check_format(form: str) -> str:
     """One of the formats, or an error that lists them."""
     if form not in FORMATS:
@@ -95,9 +102,9 @@ def write_result(folder: Folder, estimator: Model, measured: dict[str, float], f
         content |= {"gold": plain(measured)} if measured else {}
         path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
-    files: dict[str, Any] = {f"ranking.{form}": lambda path: write_frame(ranking.polars(), path, form)}
+    files: dict[str, Callable[[Path], Any]] = {f"ranking.{form}": frame_writer(ranking.polars(), form)}
     if workers is not None:
-        files[f"workers.{form}"] = lambda path: write_frame(workers.polars(), path, form)
+        files[f"workers.{form}"] = frame_writer(workers.polars(), form)
     page = to_html(build(ranking, workers, fit, measured))
     files["report.html"] = lambda path: path.write_text(page, encoding="utf-8")
     files["fit.json"] = save_fit

@@ -11,9 +11,10 @@ import typer
 
 from crowdrank.cli.options import parse_settings
 from crowdrank.cli.output import Folder, check_format, write_result
+from crowdrank.errors import InputError
 
 if TYPE_CHECKING:
-    from crowdrank.data import AnyJudgments
+    from crowdrank.data import AnyJudgments, Scored
     from crowdrank.models.base import Model
 
 NAME = "rank"
@@ -76,6 +77,9 @@ def _rank(
         known = None if anchors is None else Anchors.read(anchors)
         grades = None if gold is None else read_gold(gold)
     reading = time.perf_counter() - began
+    _check_gold(table, grades)
+    if table.kind != "pairs":
+        print(f"{table.rows} {table.kind} are compared as pairs; that may take a while.", file=sys.stderr)
     estimator = _estimator(model, table, {"seed": seed, **parameters})
     with progress(estimator.name) as shown:
         estimator.fit(table, anchors=known, engine=engine, progress=shown)
@@ -90,6 +94,18 @@ def _rank(
         print_frame(estimator.ranking_.polars(), form)
     for name, value in measured.items():
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
+
+
+def _check_gold(table: AnyJudgments, grades: Scored | None) -> None:
+    """Say before the fit, not after it, that the gold cannot score it."""
+    if grades is None:
+        return
+    if table.query is None and grades.frame["query"].n_unique() > 1:
+        raise InputError("The gold has queries, the judgments have none.", hint="Name them: --columns query=NAME")
+    if not table.index.items.is_in(grades.frame["item"].to_list()).any():
+        raise InputError(
+            "The judgments and the gold have no item in common.", hint="Ids are text: '01' is not '1'."
+        )
 
 
 def _estimator(name: str | None, table: AnyJudgments, parameters: dict[str, Any]) -> Model:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from crowdrank.cli.options import parse_settings
-from crowdrank.cli.output import Folder, write_frame
+from crowdrank.cli.output import Folder, frame_writer
 
 NAME = "simulate"
 
@@ -30,9 +30,5 @@ def command(
 
     crowd = simulate(preset, seed=seed, **parse_settings(settings or []))
     with Folder(out) as folder:
-
-        def writer(frame: Any) -> Any:
-            return lambda path: write_frame(frame, path, "csv")
-
-        folder.write({f"{name}.csv": writer(frame) for name, frame in crowd.tables().items()})
+        folder.write({f"{name}.csv": frame_writer(frame) for name, frame in crowd.tables().items()})
     print(f"{len(crowd.judgments)} judgments are in {out}", file=sys.stderr)

@@ -10,6 +10,7 @@ import polars as pl
 from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.errors import InputError
 
+MOST_WEIGHT = 1e12
 MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
 
 
@@ -19,6 +20,8 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
 
     try:
         native = nw.from_native(frame)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(f"The frame has two columns of one name: {error}") from error
     except TypeError:
         raise InputError(
             "Judgments are read from a path or a frame of pandas, Polars or PyArrow.",
@@ -27,7 +30,10 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
     backend = str(native.implementation.value)
-    polars = native.to_polars()
+    try:
+        polars = native.to_polars()
+    except Exception as error:  # what the other library raises for a column of mixed types
+        raise InputError(f"The frame cannot be read: {error}", hint="Make every column one type.") from error
     return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
 
 
@@ -35,16 +41,25 @@ class Cells:
     """The text cells of one source; each method checks a column and returns it typed."""
 
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
-        self.frame, self.columns, self.name = frame, columns, name
+        blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        self.numbers = (~blank).arg_true() if blank.any() else None  # blank lines are skipped, but counted
+        self.frame = frame.filter(~blank) if blank.any() else frame
+        self.columns, self.name = columns, name
         self._distinct: dict[str, pl.Series] = {}
         self._words: dict[str, set[str | None]] = {}
 
     def error(self, role: str, row: int, problem: str, hint: str | None = None) -> InputError:
         """The error for one cell."""
         value = self.frame[role][row]
-        shown = "nothing" if value is None else value
+        if value is None:
+            problem += " The cell is empty."
         return InputError(
-            problem, source=self.name, row=row + 1, column=self.columns[role], value=shown, hint=hint
+            problem,
+            source=self.name,
+            row=(row if self.numbers is None else self.numbers[row]) + 1,
+            column=self.columns[role],
+            value=value,
+            hint=hint,
         )
 
     def required(self, role: str) -> pl.Series:
@@ -92,9 +107,9 @@ class Cells:
         """Weights: finite and not negative; a weight of 0 leaves its row out."""
         column = self.frame["weight"].str.strip_chars()
         values = column.cast(pl.Float64, strict=False)
-        bad = values.is_null() | ~values.is_finite() | (values < 0)
+        bad = values.is_null() | ~values.is_finite() | (values < 0) | (values > MOST_WEIGHT)
         if bad.any():
-            raise self.error("weight", first_row(bad), "a weight must be a number of at least 0.")
+            raise self.error("weight", first_row(bad), f"a weight must be a number from 0 to {MOST_WEIGHT:g}.")
         return values
 
     def timestamp(self) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -87,7 +88,18 @@ def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
     for role in OPTIONAL:
         if role in by_role:
             columns[role] = by_role[role]
+    _refuse_doubles(names, columns, source)
     return Recognised(found[0].kind, columns)
+
+
+def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: str) -> None:
+    """Two columns of one name, or of names that differ in case alone: which one counts?"""
+    plain = [re.sub(r"_duplicated_\d+$", "", name).strip().lower() for name in names]
+    for name in columns.values():
+        if plain.count(name.strip().lower()) > 1:
+            raise InputError(
+                "there are two columns of this name.", source=source, column=name, hint="Rename one of them."
+            )
 
 
 def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:

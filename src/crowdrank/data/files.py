@@ -40,16 +40,25 @@ class Source:
             if nested:
                 problem = "holds lists or objects, not plain values."
                 raise InputError(problem, source=self.name, column=nested[0])
-            return self.lazy.select(as_text(columns)).collect(engine="streaming")
+            return self.lazy.select(as_text(columns, schema)).collect(engine="streaming")
 
     def read_text(self) -> pl.DataFrame:
         """Every column as text."""
         return self.read(dict.fromkeys(self.columns(), pl.String()))
 
 
-def as_text(columns: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Columns as text, then as what they are wanted as."""
-    return [pl.col(name).cast(pl.String).cast(dtype) for name, dtype in columns.items()]
+def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Columns as text, then as what they are wanted as; a float column's whole numbers lose their point."""
+
+    def text(name: str) -> pl.Expr:
+        column = pl.col(name)
+        if not schema[name].is_float():
+            return column.cast(pl.String)
+        whole = column.is_finite() & (column == column.floor()) & (column.abs() < 2**53)
+        number = pl.when(whole).then(column).otherwise(0).cast(pl.Int64).cast(pl.String)
+        return pl.when(whole).then(number).otherwise(column.cast(pl.String)).alias(name)
+
+    return [text(name).cast(dtype) for name, dtype in columns.items()]
 
 
 class _Reasons:
@@ -105,6 +114,8 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
         return Source(name, pl.scan_parquet(where), data)
+    if b"\x00" in head:
+        raise InputError("is not UTF-8 text, nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
     if head.lstrip()[:1] == b"[":
         return _json_rows(name, data)
     if head.lstrip()[:1] == b"{":
@@ -160,11 +171,11 @@ def _reason(source: Source, error: BaseException) -> InputError:
     try:
         content = raw.decode("utf-8")
     except UnicodeDecodeError as bad:
-        line = raw[: bad.start].count(b"\n") + 1
+        row = raw[: bad.start].count(b"\n")  # the header is line 0
+        line = raw.splitlines()[row].decode("utf-8", "replace")[:80]
         return InputError(
-            "is not UTF-8 text.", source=source.name, row=line, value=raw[bad.start : bad.start + 8],
-            hint="Save the file as UTF-8.",
-        )  # fmt: skip
+            "is not UTF-8 text.", source=source.name, row=row, value=line, hint="Save the file as UTF-8."
+        )
     lines = csv.reader(io.StringIO(content), delimiter=source.separator)
     width = len(next(lines, []))
     for number, cells in enumerate(lines, 1):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Ints
 from crowdrank.data.cells import Cells, first_row, from_native
 from crowdrank.data.comparisons import Comparisons, Nodes, node_codes
-from crowdrank.data.files import open_source
+from crowdrank.data.files import as_text, open_source
 from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 from crowdrank.errors import InputError
@@ -72,7 +72,7 @@ def _open(given: Any) -> tuple[pl.DataFrame, str, dict[str, str]]:
         frame, name = source.read_text(), source.name
     else:
         frame, _ = from_native(given)
-        frame, name = frame.with_columns(pl.all().cast(pl.String)), "frame"
+        frame, name = frame.select(as_text(dict.fromkeys(frame.columns, pl.String()), frame.schema)), "frame"
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)
     columns = {column.strip().lower(): column for column in reversed(frame.columns)}

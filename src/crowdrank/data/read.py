@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.cells import Cells, first_row, from_native
-from crowdrank.data.columns import Recognised, recognise
+from crowdrank.data.columns import Recognised, parse_mapping, recognise
 from crowdrank.data.files import Source, as_text, open_source
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER, Index, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note
@@ -25,17 +25,20 @@ RIGHT_WORDS = ("right", "model_b", "b")
 TIE_WORDS = ("tie", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
 
 
-def read(given: Given, *, columns: Mapping[str, str] | None = None) -> AnyJudgments:
+def read(given: Given, *, columns: Mapping[str, str] | str | None = None) -> AnyJudgments:
     """Judgments from files or frames; the kind is told by the columns.
 
     ``given`` is a path (CSV, TSV, JSONL, Parquet, TREC text, each also gzipped), ``"-"`` for standard
     input, a frame of pandas, Polars or PyArrow, or a sequence of these that are read as one table.
-    ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left": "a", ...}``.
+    ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left": "a", ...}``, or
+    ``"worker=judge,left=a"``.
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
     if isinstance(given, Pairs | Ratings | Rankings):
         return given
+    if isinstance(columns, str):
+        columns = parse_mapping(columns)
     many = isinstance(given, Sequence) and not isinstance(given, str)
     names = _Names()
     parts = [_load(one, columns, names) for one in (given if many else [given])]
@@ -87,9 +90,7 @@ def _load(given: Given, mapping: Mapping[str, str] | None, names: _Names) -> _Ch
         name, available = "frame", frame.columns
     found = recognise(available, mapping, name)
     dtypes = {found.columns[role]: dtype for role, dtype in names.dtypes(found).items()}
-    frame = source.read(dtypes) if source else frame.select(as_text(dtypes))
-    if frame.is_empty():
-        raise InputError("there are no rows.", source=name, hint="A header line and at least one row.")
+    frame = source.read(dtypes) if source else frame.select(as_text(dtypes, frame.schema))
     renamed = frame.select(pl.col(column).alias(role) for role, column in found.columns.items())
     return _check(found, renamed, name, backend)
 
@@ -125,6 +126,9 @@ def _joined(parts: list[_Checked]) -> _Checked:
 
 def _check(found: Recognised, frame: pl.DataFrame, name: str, backend: str) -> _Checked:
     cells = Cells(frame, found.columns, name)
+    frame = cells.frame
+    if frame.is_empty():
+        raise InputError("there are no rows.", source=name, hint="A header line and at least one row.")
     checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](cells)
     columns, keep, notes = dict(checked.columns), checked.keep, list(checked.notes)
     unknown = 0
@@ -222,7 +226,9 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
         problem = f"the outcome is none of {offered} or 'tie'."
         if role == "winner":
             problem = f"the outcome is not understood: it is none of left, right, tie, {offered}."
-        hint = "Write the winning item's id, or tie." if role == "label" else None
+        hint = None
+        if role == "label":
+            hint = "Write the winning item's id, or tie. For left and right: --columns winner=NAME"
         raise cells.error(role, row, problem, hint)
     return outcome
 

@@ -54,7 +54,7 @@ _ORDER: dict[str, Callable[[Floats, Floats], float]] = {
     "distance": order.kendall_distance,
 }
 NAMES = "nDCG DCG RBP AP P ERR RR tau acc spearman distance"
-_FORM = re.compile(r"(?P<name>[A-Za-z]+)(\((?P<parameters>[^)]*)\))?(@(?P<cut>\d+))?")
+_FORM = re.compile(r"(?P<name>[A-Za-z]+)(@(?P<early>\d+))?(\((?P<parameters>[^)]*)\))?(@(?P<cut>\d+))?")
 
 
 def parse(text: str) -> list[Measure]:
@@ -83,9 +83,14 @@ def _measure(text: str) -> Measure:
                 f"{text}: {part.strip()!r} is not a parameter of it.", hint=f"Its parameters: {known}."
             )
         parameters[key] = _value(value)
-    cut = int(match["cut"]) if match["cut"] else None
-    if cut is not None and (name in _ORDER or cut < 1):
-        raise UsageError(f"{text}: a cut of at least 1 goes with the listwise measures only.")
+        if key != "gain" and isinstance(parameters[key], str):
+            raise UsageError(f"{text}: {key} must be a number. Got {value!r}.")
+    number = match["cut"] or match["early"]
+    cut = int(number) if number else None
+    if cut is not None and name in _ORDER:
+        raise UsageError(f"{text}: this measure takes no cut.")
+    if cut == 0:
+        raise UsageError(f"{text}: a cut is at least 1.")
     return Measure(text, name, parameters, cut)
 
 

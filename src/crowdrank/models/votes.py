@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
@@ -17,6 +18,11 @@ from crowdrank.results import LEVEL, Workers, verdicts
 
 FEW = 3
 ONE_SIDED = 0.9
+
+
+def _quoted(name: str) -> str:
+    """An id as it stands in a sentence: in quotes where it would be misread."""
+    return json.dumps(name, ensure_ascii=False) if any(sign in name for sign in ',"\n\r') else name
 
 
 class Votes:
@@ -78,7 +84,11 @@ class Votes:
     def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
         """The first few ids, in words."""
         items = self.pairs.index.items
-        names = [str(items[int(self.nodes.item[node])]) for node in nodes[:most]]
+        queries = self.pairs.index.queries
+        names = [_quoted(items[int(self.nodes.item[node])]) for node in nodes[:most]]
+        if queries is not None and len(queries) > 1:
+            where = [_quoted(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
+            names = [f"{name} (query {query})" for name, query in zip(names, where, strict=True)]
         return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
 
     # ------------------------------------------------------------------------------ what to know

@@ -122,9 +122,9 @@ class BetaPrior:
         """From the parameter ``prior``: two numbers of at least 1."""
         try:
             a, b = (number("prior", value, low=1.0) for value in given)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, UsageError):
             raise UsageError(
-                f"The parameter 'prior' must be two numbers. Got {given!r}.",
+                f"The parameter 'prior' must be two numbers of at least 1. Got {given!r}.",
                 hint="For example --set prior=[4,1.5]",
             ) from None
         return cls(a, b)
@@ -261,10 +261,11 @@ class _Climb:
             turn = flips[worker_group][:, None] & ~self.bounds.fixed
             workers = np.where(turn, 1.0 - top.point.workers, top.point.workers)
             top = self._maximise(self.session, Point(sign * top.point.scores, workers), self.bounds)
-            whole = len(flips) == 1
-            subject = "The ranking was" if whole else f"The rankings of {int(flips.sum())} groups of queries were"
+            subject = (
+                "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
+            )
             reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
-            message = f"{subject} turned round, as {reason} asked; the votes alone do not tell the direction."
+            message = f"{subject} was decided by {reason}; the votes alone do not tell it."
             return top, report, [Note("mirror", message)]
         return top, report, self._doubt(top, by)
 
