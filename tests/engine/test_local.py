@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from crowdrank.engine import LocalEngine, Stats, open_session
+from crowdrank.engine import LocalEngine, Stats, add_in_order, open_session
 from crowdrank.errors import UsageError
 
 
@@ -44,6 +44,14 @@ def test_evaluate_keeps_states_and_advance_replaces_them():
     assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 7
     assert session.advance({"scale": 1.0}).shared["state"] == 3 * 7
     assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 8
+
+
+@pytest.mark.parametrize("count", range(1, 20))
+def test_the_tree_of_sums_keeps_the_order(count):
+    parts = [Stats({"sum": 1 << place}, {"place": np.array([place])}) for place in range(count)]
+    total = add_in_order(iter(parts))
+    assert total.shared["sum"] == (1 << count) - 1
+    assert total.local["place"].tolist() == list(range(count))
 
 
 def test_an_unknown_engine_is_named():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,6 +26,22 @@ class Stats:
         shared = {name: value + other.shared[name] for name, value in self.shared.items()}
         local = {name: np.concatenate([value, other.local[name]]) for name, value in self.local.items()}
         return Stats(shared, local)
+
+
+def add_in_order(parts: Iterable[Stats]) -> Stats:
+    """The sum of the shards' statistics, by a binary tree over their order: the same to the bit whoever
+    computed them, and cheap for sparse parts, which grow as they are added."""
+    stack: list[tuple[int, Stats]] = []  # (height of the tree, its sum), heights falling
+    for part in parts:
+        height, total = 0, part
+        while stack and stack[-1][0] == height:
+            total = stack.pop()[1].joined(total)
+            height += 1
+        stack.append((height, total))
+    _, total = stack.pop()
+    while stack:
+        total = stack.pop()[1].joined(total)
+    return total
 
 
 class Sums(Protocol):

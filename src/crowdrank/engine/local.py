@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 from typing import Any
 
-from crowdrank.engine.base import Params, State, Stats, Sums
+from crowdrank.engine.base import Params, State, Stats, Sums, add_in_order
 
 
 class LocalEngine:
@@ -35,20 +34,17 @@ class LocalSession:
 
     def evaluate(self, params: Params) -> Stats:
         """The sums; states stay."""
-        return self._add(stats for stats, _ in self._map(self._sums.statistics, params))
+        return add_in_order(stats for stats, _ in self._map(self._sums.statistics, params))
 
     def advance(self, params: Params) -> Stats:
         """The sums; states move on."""
         results = list(self._map(self._sums.statistics, params))
         self._states = [state for _, state in results]
-        return self._add(stats for stats, _ in results)
+        return add_in_order(stats for stats, _ in results)
 
     def collect(self, params: Params) -> list[Mapping[str, Any]]:
         """Each shard's own results."""
         return list(self._map(self._sums.collect, params))
-
-    def _add(self, parts: Iterator[Stats]) -> Stats:
-        return reduce(Stats.joined, parts)
 
     def _map(self, function: Callable[..., Any], params: Params) -> Iterator[Any]:
         def run(shard: Any, state: State | None) -> Any:
