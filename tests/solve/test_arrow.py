@@ -48,14 +48,18 @@ class TestEveryMethod:
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
     def test_covariance(self, method, size, sparse):
-        if method == "iterative":
-            return  # its covariances come from draws
         arrow = random_arrow(size=size, sparse=sparse)
         inverse = np.linalg.inv(whole(arrow))
         covariance = arrow.covariance()
         for part in range(3):
             nodes = np.flatnonzero(part == PART)[::-1].copy()
-            np.testing.assert_allclose(covariance.block(nodes), inverse[np.ix_(nodes, nodes)], rtol=1e-9)
+            np.testing.assert_allclose(covariance.block(nodes), inverse[np.ix_(nodes, nodes)], rtol=1e-7)
+            block = inverse[np.ix_(nodes, nodes)]
+            centre = np.eye(len(nodes)) - 1 / len(nodes)
+            expected = (centre @ block @ centre).diagonal()
+            np.testing.assert_allclose(covariance.variance(nodes), expected, rtol=1e-7, atol=1e-12)
+        if method == "iterative":
+            return  # the variances of workers come from draws
         np.testing.assert_allclose(covariance.worker_variance().ravel(), inverse.diagonal()[6:], rtol=1e-9)
 
     def test_held_parameters_do_not_move(self, method, size, sparse):

@@ -6,6 +6,7 @@ nothing but the set of ids.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
@@ -40,7 +41,7 @@ class Index:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Judgments:
+class Judgments(ABC):
     """What the three kinds share. ``None`` in an optional column: absent, or 1 for ``weight``."""
 
     kind: ClassVar[str] = ""
@@ -62,9 +63,9 @@ class Judgments:
                 object.__setattr__(self, column.name, view)
 
     @property
+    @abstractmethod
     def rows(self) -> int:
         """Number of rows."""
-        raise NotImplementedError
 
     def take(self, rows: NDArray[Any]) -> Self:
         """The same table with only these rows (a mask, or row numbers); the index stays."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -44,7 +45,7 @@ class Outcome:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class Model:
+class Model(ABC):
     """A model of pairwise votes; other judgments are converted to pairs, and that is said.
 
     Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
@@ -101,8 +102,9 @@ class Model:
         )
         return self
 
+    @abstractmethod
     def _fit(self, votes: Votes, run: Run) -> Outcome:
-        raise NotImplementedError
+        """Fit to votes; the one decision of a subclass."""
 
     def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
         """The votes with the gold pairs, and a note on every anchor that is of no use."""

@@ -10,6 +10,7 @@ are too large, systems are solved by conjugate gradients on the sparse matrix.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,20 +96,26 @@ class Arrow:
         return self.factor()
 
 
-class Covariance:
-    """The parts of an inverse information that are asked for."""
+class Covariance(ABC):
+    """What is asked of an inverse information."""
 
     pairwise_limit = EXACT_LIMIT
     """Parts of more scores than this are judged by their variances, not by every difference."""
 
-    def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """Variances of the centred scores of a part that is too large for its covariance."""
-        raise NotImplementedError
-
+    @abstractmethod
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of these nodes, which are one connected part."""
-        raise NotImplementedError
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        """Variances of the centred scores of a part."""
+        return centred(self.block(nodes)).diagonal()
 
     def worker_variance(self) -> Floats:
-        """Variance of each worker parameter (K, b), all else being estimated too."""
-        raise NotImplementedError
+        """Variance of each worker parameter (K, b), all else being estimated too; none where there are none."""
+        return np.zeros((0, 1))
+
+
+def centred(block: Floats) -> Floats:
+    """Covariance of x - mean(x), from that of x."""
+    rows = block.mean(axis=0)
+    return block - rows[:, None] - rows[None, :] + rows.mean()

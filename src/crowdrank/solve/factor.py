@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +31,9 @@ from crowdrank.solve.matrices import (
 class Factor(Covariance):
     """A factorised arrow matrix."""
 
+    @abstractmethod
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
-        raise NotImplementedError
 
 
 class WorkersEliminated(Factor):
@@ -188,7 +189,7 @@ class _PartBlocks:
 
 
 class Iterative(Factor):
-    """Conjugate gradients with the diagonal as preconditioner."""
+    """Conjugate gradients with the diagonal as preconditioner; its covariances come from draws."""
 
     def __init__(self, arrow: Arrow) -> None:
         if arrow.gauge:  # a score that no vote is about stays where it is
@@ -199,6 +200,12 @@ class Iterative(Factor):
         self.diagonal = np.concatenate([scores, workers.ravel()])
         if not (self.diagonal > 0).all():
             raise NotPositiveError
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the scores of one part, a column of the inverse at a time: for small parts only."""
+        unit = np.zeros((len(self.diagonal), len(nodes)))
+        unit[nodes, np.arange(len(nodes))] = 1.0
+        return self.gradients(unit)[0][nodes]
 
     def times(self, x: Floats) -> Floats:
         """The matrix times each column of a matrix."""

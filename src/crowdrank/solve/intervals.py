@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Covariance
+from crowdrank.solve.arrow import Covariance, centred
 
 Integers = NDArray[np.int64]
 
@@ -72,12 +72,6 @@ def spread(
         part_of[nodes], place[nodes] = number, np.arange(len(nodes))
     tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, 1 + better, size - worse, tier)
-
-
-def centred(block: Floats) -> Floats:
-    """Covariance of x - mean(x), from that of x."""
-    rows = block.mean(axis=0)
-    return block - rows[:, None] - rows[None, :] + rows.mean()
 
 
 def differences(block: Floats) -> Floats:

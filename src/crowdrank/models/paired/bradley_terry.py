@@ -19,8 +19,3 @@ class BradleyTerry(PairedModel):
 
     name = "bt"
     link = LOGISTIC
-
-    def __init__(self, *, regularization: float = 0.5, anchor_weight: float = 1.0, seed: int = 0) -> None:
-        self.regularization = regularization
-        self.anchor_weight = anchor_weight
-        self.seed = seed

@@ -61,8 +61,11 @@ class PairedModel(Model):
 
     link: ClassVar[Link]
     anchors = frozenset({"pairs"})
-    regularization: float
-    anchor_weight: float
+
+    def __init__(self, *, regularization: float = 0.5, anchor_weight: float = 1.0, seed: int = 0) -> None:
+        self.regularization = regularization
+        self.anchor_weight = anchor_weight
+        self.seed = seed
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         strength = number("regularization", self.regularization, low=0)

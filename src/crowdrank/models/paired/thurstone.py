@@ -15,8 +15,3 @@ class Thurstone(PairedModel):
 
     name = "thurstone"
     link = PROBIT
-
-    def __init__(self, *, regularization: float = 0.5, anchor_weight: float = 1.0, seed: int = 0) -> None:
-        self.regularization = regularization
-        self.anchor_weight = anchor_weight
-        self.seed = seed
