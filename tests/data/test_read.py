@@ -139,6 +139,11 @@ class TestForms:
         table = cr.read([one, two])
         assert votes(table) == [("x", "a", "b", LEFT), ("y", "c", "b", LEFT)]
 
+    def test_weights_in_one_file_only(self, file):
+        one, two = file("winner,loser,weight\na,b,2\n", "1.csv"), file("winner,loser\nc,b\n", "2.csv")
+        assert cr.read([one, two]).weight.tolist() == [2.0, 1.0]
+        assert cr.read([two, one]).weight.tolist() == [1.0, 2.0]
+
     def test_frames(self):
         frame = pl.read_csv(io.StringIO(PAIRS))
         for given in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow()):

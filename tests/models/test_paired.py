@@ -150,6 +150,15 @@ class TestCrowdBT:
         assert eta["x"] == pytest.approx(x.ravel()[best[1]], abs=0.011)
         assert eta["y"] == pytest.approx(y.ravel()[best[2]], abs=0.011)
 
+    @pytest.mark.parametrize("prior", [(1, 1), (3, 1), (1, 3), (4, 1.5), (50, 50)])
+    def test_every_prior_converges(self, prior):
+        model = cr.CrowdBT(prior=prior).fit(random_votes(seed=12, workers=20, votes=600))
+        assert model.fit_.converged
+        eta = model.workers_.further["eta"]
+        assert (eta > 0).all() or prior[0] == 1
+        assert (eta < 1).all() or prior[1] == 1
+        assert prior != (3, 1) or (eta == 1).any()  # without a barrier at 1 good workers reach it
+
     def test_finds_spammers_and_liars(self):
         crowd = bt_crowd(seed=1, items=40, workers=50, votes=15000, spammers=0.3, malicious=0.2)
         model = cr.CrowdBT().fit(crowd.judgments)

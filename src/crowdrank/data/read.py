@@ -104,7 +104,7 @@ def _same(parts: list[_Checked]) -> None:
                 f"holds {other.kind}, but {first.name} holds {first.kind}.", source=other.name,
                 hint="Rank one kind at a time, or convert them first.",
             )  # fmt: skip
-        differ = sorted(set(first.frame.columns) ^ set(other.frame.columns) - {"weight", "timestamp"})
+        differ = sorted((set(first.frame.columns) ^ set(other.frame.columns)) - {"weight", "timestamp"})
         if differ:
             column = differ[0]
             lacks, has = (other, first) if column in first.frame.columns else (first, other)

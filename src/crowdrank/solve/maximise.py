@@ -54,21 +54,21 @@ Progress = Callable[[int, float, float], None]
 class Bounds:
     """Where the worker parameters (K, b) may go.
 
-    ``barrier``: the penalty is infinite at the bounds, which are approached but never reached.
-    ``fixed``: parameters that stay at their start.
+    ``barriers``: whether the penalty is infinite at the low, and at the high bound, which is then approached
+    but never reached. ``fixed``: parameters that stay at their start.
     """
 
     low: Floats
     high: Floats
     fixed: NDArray[np.bool_]
-    barrier: bool = False
+    barriers: tuple[bool, bool] = (False, False)
 
     def move(self, point: Point, scores: Floats, workers: Floats) -> Point:
         """The point after a step, brought back between the bounds."""
-        low, high = self.low, self.high
-        if self.barrier:
-            low = point.workers + 0.99 * (low - point.workers)
-            high = point.workers + 0.99 * (high - point.workers)
+        low, high = (
+            point.workers + 0.99 * (bound - point.workers) if barrier else bound
+            for bound, barrier in zip((self.low, self.high), self.barriers, strict=True)
+        )
         return Point(point.scores + scores, np.clip(point.workers + workers, low, high))
 
     def held(self, point: Point, gradient: Floats) -> NDArray[np.bool_]:

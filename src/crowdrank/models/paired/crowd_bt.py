@@ -186,7 +186,7 @@ class _Climb:
         fixed = np.zeros(shape, bool)
         fixed[self.votes.n_workers :] = True  # the perfect worker of the gold pairs
         fixed[self.known[0]] = True
-        return Bounds(np.zeros(shape), np.ones(shape), fixed, barrier=self.prior.a > 1 or self.prior.b > 1)
+        return Bounds(np.zeros(shape), np.ones(shape), fixed, barriers=(self.prior.a > 1, self.prior.b > 1))
 
     def _start(self, gold: NDArray[np.int64]) -> Floats:
         """Each quality at 1, or at the worker's accuracy on gold pairs (section 3.3)."""
@@ -231,7 +231,7 @@ class _Climb:
             session = open_session(self.engine, PairedSums(self.link), plan(self.votes.comparisons))
             none = np.zeros((0, 1))
             return self._maximise(session, Point(zeros, none), Bounds(none, none, none.astype(bool))).point.scores
-        inside = np.clip(self.start, 0.05, 0.95) if self.bounds.barrier else self.start
+        inside = np.clip(self.start, 0.05, 0.95) if any(self.bounds.barriers) else self.start
         start = Point(zeros, np.where(self.bounds.fixed, self.start, inside))
         return self._maximise(self.session, start, frozen_workers(self.bounds)).point.scores
 
