@@ -163,6 +163,11 @@ class TestForms:
 
 
 class TestHandled:
+    def test_a_missing_outcome_is_left_out_and_said(self, file):
+        table = cr.read(file("left,right,winner\na,b,left\na,b,\nb,a,#N/A\n"))
+        assert table.rows == 1
+        assert [(note.code, "2 rows" in note.message) for note in table.notes] == [("no-outcome", True)]
+
     def test_blank_lines_are_skipped(self, file):
         assert cr.read(file("worker,winner,loser\nx,a,b\n\ny,b,a\n\n\n")).rows == 2
 
@@ -202,7 +207,7 @@ class TestMistakes:
             ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", "--columns label=NAME"]),
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "--columns"]),
             ("left,right,label\na,b,a\na,b,c\n", ["row 2, column 'label'", "'b' or 'tie'. Got 'c'"]),
-            ("left,right,label\na,b,\n", ["row 1", "column 'label'", "The cell is empty"]),
+            ("left,right,label\na,b,\n", ["no row is left", "1 row has no outcome"]),
             ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "understood", "'perhaps'"]),
             ("winner,loser\na,b\n,b\n", ["row 2", "column 'winner'", "missing"]),
             ("winner,loser\na,tie\n", ["row 1", "column 'loser'", "cannot be an item"]),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "rank"
 GOLD_MEASURES = "acc tau nDCG@10"
+MANY_ROWS = 5000
 
 
 def command(
@@ -78,7 +79,7 @@ def _rank(
         grades = None if gold is None else read_gold(gold)
     reading = time.perf_counter() - began
     _check_gold(table, grades)
-    if table.kind != "pairs":
+    if table.kind != "pairs" and table.rows > MANY_ROWS:
         print(f"{table.rows} {table.kind} are compared as pairs; that may take a while.", file=sys.stderr)
     estimator = _estimator(model, table, {"seed": seed, **parameters})
     with progress(estimator.name) as shown:

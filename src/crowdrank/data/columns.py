@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from crowdrank.errors import InputError, UsageError
 
@@ -59,6 +60,24 @@ def parse_mapping(text: str) -> dict[str, str]:
             )
         mapping[role.strip()] = name.strip()
     return mapping
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A table with a column for each item: the role of its cells (rank or label), and those columns."""
+
+    role: str
+    items: tuple[str, ...]
+
+
+def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wide | None:
+    """``rank=P*`` or ``label=P*``: the columns that fit the pattern are items, their cells ranks or labels."""
+    for role in ("rank", "label"):
+        pattern = (mapping or {}).get(role, "")
+        if "*" in pattern and pattern not in names:
+            others = {name for own, name in (mapping or {}).items() if own != role}
+            return Wide(role, tuple(name for name in names if fnmatchcase(name, pattern) and name not in others))
+    return None
 
 
 def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Recognised:

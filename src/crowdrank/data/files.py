@@ -8,11 +8,13 @@ import io
 import sys
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
+from crowdrank.data.columns import Wide
+from crowdrank.data.texts import Parser, find_parser
 from crowdrank.errors import InputError
 
 _SNIFF = 1 << 16
@@ -20,27 +22,55 @@ _SNIFF = 1 << 16
 
 @dataclass(frozen=True)
 class Source:
-    """A table somewhere: how errors call it, and a lazy frame of it."""
+    """A table somewhere: how errors call it, and a lazy frame of it.
+
+    ``lazy`` is None, with a ``reason``, where the file holds no judgments; ``gold`` is set where it holds gold
+    that is not the table itself.
+    """
 
     name: str
-    lazy: pl.LazyFrame
+    lazy: pl.LazyFrame | None
     data: Path | bytes | None = None
     separator: str = ","
+    gold: pl.LazyFrame | None = None
+    reason: str = ""
+
+    def table(self) -> pl.LazyFrame:
+        """The table; an error where the file has none."""
+        if self.lazy is None:
+            raise InputError(self.reason, source=self.name)
+        return self.lazy
+
+    def long(self, wide: Wide) -> Source:
+        """A table with a column for each item as one with a row for each cell."""
+        if not wide.items:
+            raise InputError(f"no column fits the pattern given for {wide.role!r}.", source=self.name)
+        others = [name for name in self.columns() if name not in wide.items]
+        as_rows = (
+            self.table()
+            .with_columns(pl.col(wide.items).cast(pl.String))
+            .unpivot(wide.items, index=others, variable_name="item", value_name=wide.role)
+        )
+        return replace(self, lazy=as_rows)
+
+    def gold_face(self) -> Source:
+        """The same file seen as gold."""
+        return self if self.gold is None else replace(self, lazy=self.gold, gold=None)
 
     def columns(self) -> list[str]:
         """Its column names; reads no more than the beginning."""
         with _Reasons(self):
-            return self.lazy.collect_schema().names()
+            return self.table().collect_schema().names()
 
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to its type by way of text, whatever it was."""
         with _Reasons(self):
-            schema = self.lazy.collect_schema()
+            schema = self.table().collect_schema()
             nested = [name for name in columns if schema[name].is_nested()]
             if nested:
                 problem = "holds lists or objects, not plain values."
                 raise InputError(problem, source=self.name, column=nested[0])
-            return self.lazy.select(as_text(columns, schema)).collect(engine="streaming")
+            return self.table().select(as_text(columns, schema)).collect(engine="streaming")
 
     def read_text(self) -> pl.DataFrame:
         """Every column as text."""
@@ -121,9 +151,9 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     if head.lstrip()[:1] == b"{":
         return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data)
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
-    trec = _trec_columns(first)
-    if trec:
-        return _trec(name, data, trec)
+    parser = find_parser(head.decode("utf-8", "replace"))
+    if parser:
+        return _parsed(name, data, parser)
     separator = max(",\t;", key=first.count)
     lazy = pl.scan_csv(where, separator=separator, infer_schema=False)
     return Source(name, lazy, data, separator)
@@ -137,32 +167,15 @@ def _json_rows(name: str, data: Path | bytes) -> Source:
     return Source(name, frame.lazy(), data)
 
 
-def _trec_columns(line: str) -> tuple[str, ...]:
-    """The columns of a TREC run or qrels file, recognised by its first line; else nothing."""
-    words = line.split()
-    if len(words) == 6 and words[1].upper() == "Q0":
-        return ("query", "iteration", "item", "rank", "score", "worker")
-    if len(words) == 4 and words[1].upper() in {"0", "Q0"} and words[3].lstrip("-").isdigit():
-        return ("query", "iteration", "item", "label")
-    return ()
-
-
-def _trec(name: str, data: Path | bytes, columns: tuple[str, ...]) -> Source:
+def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
     raw = data.read_bytes() if isinstance(data, Path) else data
-    cells: list[list[str]] = []
-    for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
-        words = line.split()
-        if words and len(words) != len(columns):
-            raise InputError(
-                f"has {len(words)} fields where the first line has {len(columns)}.",
-                source=name,
-                row=number,
-                value=line[:80],
-            )
-        if words:
-            cells.append(words)
-    frame = pl.DataFrame(cells, schema=dict.fromkeys(columns, pl.String), orient="row")
-    return Source(name, frame.drop("iteration").lazy(), data)
+    try:
+        found = parser(name, raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8 text.", source=name, hint="Save the file as UTF-8.") from error
+    judgments = None if found.judgments is None else found.judgments.lazy()
+    gold = None if found.gold is None else found.gold.lazy()
+    return Source(name, judgments, data, gold=gold, reason=found.reason)
 
 
 def _reason(source: Source, error: BaseException) -> InputError:

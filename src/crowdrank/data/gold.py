@@ -33,11 +33,11 @@ class Scored:
 
 
 def read_gold(given: Any) -> Scored:
-    """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; or TREC qrels.
+    """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.
 
     A true rank (1 = best) becomes the grade ``largest rank - rank``.
     """
-    frame, name, columns = _open(given)
+    frame, name, columns = _open(given, gold=True)
     found = next((grade for grade in GRADES if grade in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
@@ -65,10 +65,11 @@ def read_ranking(given: Any) -> Scored:
     return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored)
 
 
-def _open(given: Any) -> tuple[pl.DataFrame, str, dict[str, str]]:
+def _open(given: Any, *, gold: bool = False) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, a name for errors, and its columns by their lower-case names."""
     if isinstance(given, str | Path):
         source = open_source(given)
+        source = source.gold_face() if gold else source
         frame, name = source.read_text(), source.name
     else:
         frame, _ = from_native(given)

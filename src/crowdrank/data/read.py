@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.cells import Cells, first_row, from_native
-from crowdrank.data.columns import Recognised, parse_mapping, recognise
-from crowdrank.data.files import Source, as_text, open_source
+from crowdrank.data.cells import MISSING_WORDS, Cells, first_row, from_native
+from crowdrank.data.columns import Recognised, parse_mapping, recognise, wide_columns
+from crowdrank.data.files import Source, open_source
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER, Index, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note
 
 AnyJudgments = Pairs | Ratings | Rankings
 Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
 
-LEFT_WORDS = ("left", "model_a", "a")
-RIGHT_WORDS = ("right", "model_b", "b")
-TIE_WORDS = ("tie", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
+LEFT_WORDS = ("left", "model_a", "a", "a1")
+RIGHT_WORDS = ("right", "model_b", "b", "a2")
+TIE_WORDS = ("tie", "equal", "same", "s", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
 
 
 def read(given: Given, *, columns: Mapping[str, str] | str | None = None) -> AnyJudgments:
@@ -81,18 +81,19 @@ class _Names:
 
 
 def _load(given: Given, mapping: Mapping[str, str] | None, names: _Names) -> _Checked:
-    source: Source | None = None
     if isinstance(given, str | Path):
-        source = open_source(given)
-        name, backend, available = source.name, "polars", source.columns()
+        source, backend = open_source(given), "polars"
     else:
         frame, backend = from_native(given)
-        name, available = "frame", frame.columns
-    found = recognise(available, mapping, name)
+        source = Source("frame", frame.lazy())
+    wide = wide_columns(source.columns(), mapping)
+    if wide:
+        source, mapping = source.long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
+    found = recognise(source.columns(), mapping, source.name)
     dtypes = {found.columns[role]: dtype for role, dtype in names.dtypes(found).items()}
-    frame = source.read(dtypes) if source else frame.select(as_text(dtypes, frame.schema))
+    frame = source.read(dtypes)
     renamed = frame.select(pl.col(column).alias(role) for role, column in found.columns.items())
-    return _check(found, renamed, name, backend)
+    return _check(found, renamed, source.name, backend)
 
 
 def _same(parts: list[_Checked]) -> None:
@@ -188,19 +189,25 @@ def _check_pairs(cells: Cells) -> _Kept:
         if "tie" in cells.words(role):
             row = first_row(column.cast(pl.String) == "tie")
             raise cells.error(role, row, "'tie' is an outcome and cannot be an item's id.")
-    keep = (left != right).to_numpy()
-    selfs = int((~keep).sum())
-    notes: tuple[Note, ...] = ()
-    if selfs:
-        rows = "1 row compares" if selfs == 1 else f"{selfs} rows compare"
-        message = f"{cells.name}: {rows} an item with itself and {'is' if selfs == 1 else 'are'} left out."
-        notes = (Note("self-pairs", message),)
-    columns = {"left": left, "right": right, "outcome": outcome}
-    return _Kept(columns, sides, keep, notes, sided)
+    notes = []
+    answered = outcome.is_not_null().to_numpy()
+    if not answered.all():
+        count = int((~answered).sum())
+        rows = "1 row has no outcome and is" if count == 1 else f"{count} rows have no outcome and are"
+        notes.append(Note("no-outcome", f"{cells.name}: {rows} left out."))
+    different = (left != right).to_numpy()
+    if not different.all():
+        count = int((~different).sum())
+        rows = "1 row compares" if count == 1 else f"{count} rows compare"
+        left_out = "is left out" if count == 1 else "are left out"
+        notes.append(Note("self-pairs", f"{cells.name}: {rows} an item with itself and {left_out}."))
+    columns = {"left": left, "right": right, "outcome": outcome.fill_null(TIE)}
+    return _Kept(columns, sides, answered & different, tuple(notes), sided)
 
 
 def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
-    """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``)."""
+    """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``); null where the
+    cell is empty."""
     role = "label" if "label" in cells.frame.columns else "winner"
     said = cells.frame[role]
     outcome = pl.repeat(None, len(said), dtype=pl.Int8, eager=True)
@@ -220,16 +227,15 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
                 "Write the winning item's id in a column named label.",
             )  # fmt: skip
         outcome = outcome.set(matches & outcome.is_null(), code)
-    if outcome.null_count():
-        row = first_row(outcome.is_null())
+    asked = outcome.is_null() & ~said.cast(pl.String).fill_null("").str.strip_chars().is_in(MISSING_WORDS)
+    if asked.any():
+        row = first_row(asked)
         offered = f"{left[row]!r}, {right[row]!r}"
-        problem = f"the outcome is none of {offered} or 'tie'."
         if role == "winner":
             problem = f"the outcome is not understood: it is none of left, right, tie, {offered}."
-        hint = None
-        if role == "label":
-            hint = "Write the winning item's id, or tie. For left and right: --columns winner=NAME"
-        raise cells.error(role, row, problem, hint)
+            raise cells.error(role, row, problem)
+        hint = "Write the winning item's id, or tie. For left and right: --columns winner=NAME"
+        raise cells.error(role, row, f"the outcome is none of {offered} or 'tie'.", hint)
     return outcome
 
 
