@@ -41,10 +41,11 @@ class Cells:
     """The text cells of one source; each method checks a column and returns it typed."""
 
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
-        blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
-        self.numbers = (~blank).arg_true() if blank.any() else None  # blank lines are skipped, but counted
-        self.frame = frame.filter(~blank) if blank.any() else frame
-        self.columns, self.name = columns, name
+        self.frame, self.columns, self.name = frame, columns, name
+        self.numbers: pl.Series | None = None
+        if all(column.null_count() for column in frame):  # blank lines are skipped, but counted
+            filled = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
+            self.frame, self.numbers = frame.filter(filled), filled.arg_true()
         self._distinct: dict[str, pl.Series] = {}
         self._words: dict[str, set[str | None]] = {}
 
