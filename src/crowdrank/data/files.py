@@ -7,7 +7,8 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,12 +60,12 @@ class Source:
 
     def columns(self) -> list[str]:
         """Its column names; reads no more than the beginning."""
-        with _Reasons(self):
+        with _reasons(self):
             return self.table().collect_schema().names()
 
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to its type by way of text, whatever it was."""
-        with _Reasons(self):
+        with _reasons(self):
             schema = self.table().collect_schema()
             nested = [name for name in columns if schema[name].is_nested()]
             if nested:
@@ -91,18 +92,13 @@ def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType
     return [text(name).cast(dtype) for name, dtype in columns.items()]
 
 
-class _Reasons:
+@contextmanager
+def _reasons(source: Source) -> Iterator[None]:
     """Turns what Polars raises while reading into an InputError that names the place."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, pl.exceptions.PolarsError | OSError):
-            raise _reason(self.source, error) from error
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _reason(source, error) from error
 
 
 def open_source(given: str | Path) -> Source:

@@ -25,12 +25,6 @@ UNKNOWN_WORKER = "(unknown)"
 """The worker that stands for rows whose worker is missing."""
 
 
-def text(values: Sequence[Any] | pl.Series | NDArray[Any]) -> pl.Series:
-    """A column of ids as text; numbers are written out, text is kept to the letter."""
-    series = values if isinstance(values, pl.Series) else pl.Series(values)
-    return series if series.dtype == pl.String else series.cast(pl.String)
-
-
 @dataclass(frozen=True, eq=False)
 class Index:
     """The ids behind the codes. ``queries`` or ``workers`` is None where the data has none."""

@@ -5,6 +5,7 @@ from crowdrank.solve.intervals import Density, Spread, highest_density, spread
 from crowdrank.solve.iterate import iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate, one_blas_thread
 from crowdrank.solve.maximise import (
+    NO_WORKERS,
     Bounds,
     Maximum,
     Penalty,
@@ -16,6 +17,7 @@ from crowdrank.solve.maximise import (
 )
 
 __all__ = [
+    "NO_WORKERS",
     "Arrow",
     "Bounds",
     "Covariance",

@@ -25,6 +25,8 @@ TOLERANCE = 1e-8
 LAST_STEP = 1e-7
 """A full Newton step this small is the last one: its error is of the order of its square."""
 MOST_DAMPING = 1e12
+NO_WORKERS = np.zeros((0, 1))
+"""The worker parameters of a model that has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,11 @@ class Bounds:
     high: Floats
     fixed: NDArray[np.bool_]
     barriers: tuple[bool, bool] = (False, False)
+
+    @classmethod
+    def none(cls) -> Bounds:
+        """For models without worker parameters."""
+        return cls(NO_WORKERS, NO_WORKERS, NO_WORKERS.astype(bool))
 
     def move(self, point: Point, scores: Floats, workers: Floats) -> Point:
         """The point after a step, brought back between the bounds."""

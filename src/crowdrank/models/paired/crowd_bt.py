@@ -40,6 +40,7 @@ from crowdrank.models.paired.likelihood import PairedSums, QualitySums
 from crowdrank.models.paired.quality import People
 from crowdrank.models.votes import Votes
 from crowdrank.solve import (
+    NO_WORKERS,
     Bounds,
     Maximum,
     Point,
@@ -229,8 +230,7 @@ class _Climb:
         zeros = np.zeros(self.rows.nodes)
         if (self.start == 1.0).all():
             session = open_session(self.engine, PairedSums(self.link), plan(self.votes.comparisons))
-            none = np.zeros((0, 1))
-            return self._maximise(session, Point(zeros, none), Bounds(none, none, none.astype(bool))).point.scores
+            return self._maximise(session, Point(zeros, NO_WORKERS), Bounds.none()).point.scores
         inside = np.clip(self.start, 0.05, 0.95) if any(self.bounds.barriers) else self.start
         start = Point(zeros, np.where(self.bounds.fixed, self.start, inside))
         return self._maximise(self.session, start, frozen_workers(self.bounds)).point.scores

@@ -19,6 +19,7 @@ from crowdrank.models.paired.likelihood import TINY, PairedSums
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
 from crowdrank.solve import (
+    NO_WORKERS,
     Bounds,
     Covariance,
     Maximum,
@@ -73,12 +74,11 @@ class PairedModel(Model):
             require_finite(votes, votes.graph)
         rows = votes.comparisons
         session = open_session(run.engine, PairedSums(self.link), plan(rows))
-        none = np.zeros((0, 1))
         top = maximise(
             session,
-            Point(np.zeros(rows.nodes), none),
+            Point(np.zeros(rows.nodes), NO_WORKERS),
             VirtualNode(self.link, strength),
-            Bounds(none, none, none.astype(bool)),
+            Bounds.none(),
             part=votes.graph.part,
             total_weight=float(rows.wins.sum() + rows.losses.sum()),
             gauge=strength == 0,
