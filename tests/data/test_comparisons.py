@@ -4,15 +4,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdrank as cr
-from crowdrank.data import LEFT, RIGHT, TIE, agreed_pairs, graph, nodes_of, plan, tally
+from crowdrank.data import (
+    LEFT,
+    RIGHT,
+    TIE,
+    CodedVotes,
+    Tally,
+    agreed_pairs,
+    coded_votes,
+    graph,
+    nodes_of,
+    plan,
+    tally,
+)
 from helpers import random_votes
 
 
 def counted(votes, workers=None, weights=None, nodes=4):
     left, right, outcome = (np.array(column, np.int64) for column in zip(*votes, strict=True))
-    extra = {} if workers is None else {"worker": np.array(workers, np.int32), "n_workers": max(workers) + 1}
+    worker = None if workers is None else np.array(workers, np.int32)
     weight = None if weights is None else np.array(weights, float)
-    return tally(nodes, left, right, outcome.astype(np.int8), weight=weight, **extra)
+    batch = CodedVotes(left, right, outcome.astype(np.int8), worker, weight)
+    return tally(nodes, batch, 0 if workers is None else max(workers) + 1)
 
 
 def as_dict(table):
@@ -63,7 +76,8 @@ def test_equals_a_direct_count(rows, weighted, huge):
 
 def test_a_node_is_an_item_within_a_query():
     pairs = cr.read(random_votes(queries=2, votes=50, items=4))
-    nodes, left, right = nodes_of(pairs)
+    nodes = nodes_of(pairs.batches(), pairs.index)
+    left, right, *_ = coded_votes(nodes, pairs)
     assert len(nodes) == 8
     assert nodes.query.tolist() == [0] * 4 + [1] * 4
     assert (nodes.item[left] == pairs.left).all()
@@ -100,4 +114,6 @@ def test_agreed_pairs_need_many_workers_and_nine_tenths():
     """Footnote 4: more than ten workers, at least nine tenths of them of one mind."""
     votes = [(0, 1, LEFT)] * 10 + [(0, 1, RIGHT)] + [(1, 2, LEFT)] * 10 + [(2, 3, RIGHT)] * 9 + [(2, 3, LEFT)] * 2
     workers = [*range(11), *range(10), *range(11)]
-    assert agreed_pairs(counted(votes, workers)).tolist() == [[0, 1]]
+    rows = counted(votes, workers)
+    by_worker = Tally(plan(rows, 5), rows.nodes, rows.workers)
+    assert agreed_pairs(counted(votes), by_worker).tolist() == [[0, 1]]

@@ -58,14 +58,14 @@ class TestAnchors:
     def test_gold_pairs_as_nodes(self):
         votes = self.votes()
         gold = Anchors.read(pl.DataFrame({"left": ["c", "b"], "right": ["a", "zzz"], "label": ["a", "b"]}))
-        found, unused = gold.gold(nodes_of(votes)[0], votes.index)
+        found, unused = gold.gold(nodes_of(votes.batches(), votes.index), votes.index)
         assert found.tolist() == [[0, 2]]
         assert unused == 1
 
     def test_gold_pairs_of_a_query(self):
         votes = self.votes(queries=True)
         frame = pl.DataFrame({"query": ["q", "other"], "winner": ["b", "a"], "loser": ["a", "b"]})
-        found, unused = Anchors.read(frame).gold(nodes_of(votes)[0], votes.index)
+        found, unused = Anchors.read(frame).gold(nodes_of(votes.batches(), votes.index), votes.index)
         assert found.tolist() == [[1, 0]]
         assert unused == 1
 
@@ -73,7 +73,7 @@ class TestAnchors:
         frame = pl.DataFrame({"query": list("ppq"), "winner": list("abb"), "loser": list("bca")})
         votes = cr.read(frame)  # nodes: p/a p/b p/c q/a q/b
         gold = Anchors.read(pl.DataFrame({"winner": ["a", "c"], "loser": ["b", "b"]}))
-        found, unused = gold.gold(nodes_of(votes)[0], votes.index)
+        found, unused = gold.gold(nodes_of(votes.batches(), votes.index), votes.index)
         assert sorted(found.tolist()) == [[0, 1], [2, 1], [3, 4]]
         assert unused == 0
 
@@ -103,5 +103,5 @@ class TestAnchors:
 
     def test_none_at_all(self):
         votes = self.votes()
-        assert Anchors().gold(nodes_of(votes)[0], votes.index)[0].shape == (0, 2)
+        assert Anchors().gold(nodes_of(votes.batches(), votes.index), votes.index)[0].shape == (0, 2)
         assert np.array(Anchors().known(votes.index)[0]).size == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdrank.data import plan, tally
+from crowdrank.data import CodedVotes, plan, tally
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
 from crowdrank.models.paired.crowd_bt import BetaPrior, _Penalty
@@ -23,8 +23,7 @@ def rows(workers=True, seed=0, votes=60):
     outcome = rng.integers(0, 3, votes).astype(np.int8)
     worker = rng.integers(0, K, votes).astype(np.int32)
     weight = rng.uniform(0.5, 2.0, votes)
-    extra = {"worker": worker, "n_workers": K} if workers else {}
-    return tally(N, left, right, outcome, weight=weight, **extra)
+    return tally(N, CodedVotes(left, right, outcome, worker, weight), K if workers else 0)
 
 
 def evaluate(link, table, scores, eta, order=2, shard_rows=10**9):

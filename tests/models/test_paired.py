@@ -99,8 +99,8 @@ def test_the_fixed_point_is_a_maximum(kind):
     assert model.fit_.converged
     votes = Votes(read(frame))
     crowd = model.needs_workers
-    table = votes.by_worker() if crowd else votes.comparisons
-    session = LocalEngine(1).open(PairedSums(model.link), plan(table))
+    shards = votes.by_worker().shards if crowd else plan(votes.comparisons)
+    session = LocalEngine(1).open(PairedSums(model.link), shards)
     penalty = _Penalty(model.link, 0.5, BetaPrior(1, 1))
     place = {item: number for number, item in enumerate(votes.items().to_list())}
     scores = np.empty(len(place))

@@ -101,7 +101,7 @@ def _check_gold(table: AnyJudgments, grades: Scored | None) -> None:
     """Say before the fit, not after it, that the gold cannot score it."""
     if grades is None:
         return
-    if table.query is None and grades.frame["query"].n_unique() > 1:
+    if table.index.queries is None and grades.frame["query"].n_unique() > 1:
         raise InputError("The gold has queries, the judgments have none.", hint="Name them: --columns query=NAME")
     if not table.index.items.is_in(grades.frame["item"].to_list()).any():
         raise InputError(
@@ -113,7 +113,7 @@ def _estimator(name: str | None, table: AnyJudgments, parameters: dict[str, Any]
     """The model asked for; without a name Crowd-BT, or Bradley-Terry where nobody says who judged."""
     from crowdrank.models.registry import make
 
-    return make(name or ("bt" if table.worker is None else "crowd-bt"), parameters)
+    return make(name or ("bt" if table.index.workers is None else "crowd-bt"), parameters)
 
 
 def _measured(estimator: Model, grades: Any) -> dict[str, float]:

@@ -2,11 +2,23 @@
 
 from crowdrank.data.arrays import Floats, Ints, summed
 from crowdrank.data.columns import parse_mapping
-from crowdrank.data.comparisons import Comparisons, Nodes, ShardRef, node_codes, nodes_of, plan, tally
+from crowdrank.data.comparisons import (
+    CodedVotes,
+    Comparisons,
+    Nodes,
+    ShardRef,
+    Tally,
+    coded_votes,
+    node_codes,
+    nodes_of,
+    plan,
+    tally,
+)
 from crowdrank.data.convert import to_pairs
 from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
 from crowdrank.data.graph import Graph, graph
 from crowdrank.data.read import AnyJudgments, read
+from crowdrank.data.spool import FileShard, SpooledPairs, tally_batches, tally_spooled
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings
 
 __all__ = [
@@ -15,7 +27,9 @@ __all__ = [
     "TIE",
     "Anchors",
     "AnyJudgments",
+    "CodedVotes",
     "Comparisons",
+    "FileShard",
     "Floats",
     "Graph",
     "Index",
@@ -27,7 +41,10 @@ __all__ = [
     "Ratings",
     "Scored",
     "ShardRef",
+    "SpooledPairs",
+    "Tally",
     "agreed_pairs",
+    "coded_votes",
     "graph",
     "node_codes",
     "nodes_of",
@@ -38,5 +55,7 @@ __all__ = [
     "read_ranking",
     "summed",
     "tally",
+    "tally_batches",
+    "tally_spooled",
     "to_pairs",
 ]

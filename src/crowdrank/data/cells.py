@@ -11,6 +11,9 @@ from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.errors import InputError
 
 MOST_WEIGHT = 1e12
+ROW = "#row"
+"""A column with the number of a row in its file, where one row of the file became several."""
+
 MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
 
 
@@ -40,12 +43,14 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
 class Cells:
     """The text cells of one source; each method checks a column and returns it typed."""
 
-    def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str) -> None:
-        self.frame, self.columns, self.name = frame, columns, name
-        self.numbers: pl.Series | None = None
-        if all(column.null_count() for column in frame):  # blank lines are skipped, but counted
-            filled = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
-            self.frame, self.numbers = frame.filter(filled), filled.arg_true()
+    def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str, offset: int = 0) -> None:
+        self.columns, self.name, self.offset = columns, name, offset
+        self.numbers = frame[ROW] if ROW in frame.columns else None  # row of the file, where it is not the place
+        self.frame = frame.drop(ROW, strict=False)
+        if all(column.null_count() for column in self.frame):  # blank lines are skipped, but counted
+            filled = self.frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
+            self.numbers = filled.arg_true() if self.numbers is None else self.numbers.filter(filled)
+            self.frame = self.frame.filter(filled)
         self._distinct: dict[str, pl.Series] = {}
         self._words: dict[str, set[str | None]] = {}
 
@@ -57,7 +62,7 @@ class Cells:
         return InputError(
             problem,
             source=self.name,
-            row=(row if self.numbers is None else self.numbers[row]) + 1,
+            row=self.offset + (row if self.numbers is None else self.numbers[row]) + 1,
             column=self.columns[role],
             value=value,
             hint=hint,

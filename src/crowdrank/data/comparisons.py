@@ -7,9 +7,10 @@ by (worker, i, j), so they depend on the votes alone, not on their order in the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
-from typing import Any, Protocol, Self
+from functools import cached_property, reduce
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,11 @@ class Comparisons:
         """A shard in memory is its own reference."""
         return self
 
+    @property
+    def pair(self) -> NDArray[np.int64]:
+        """One number for each pair of nodes, in the order of (i, j)."""
+        return self.i.astype(np.int64) * self.nodes + self.j
+
     def take(self, rows: slice) -> Self:
         """These rows."""
         arrays: dict[str, Any] = {
@@ -69,22 +75,62 @@ class ShardRef(Protocol):
 
 
 def plan(comparisons: Comparisons, rows: int = SHARD_ROWS) -> list[ShardRef]:
-    """Cut the rows into shards of about ``rows``: by the data alone, never by the machine."""
-    count = max(1, round(len(comparisons) / rows))
-    cuts = np.linspace(0, len(comparisons), count + 1).round().astype(int)
-    return [comparisons.take(slice(a, b)) for a, b in pairwise(cuts)]
+    """Cut into shards of ``rows`` rows: by the data alone, never by the machine."""
+    starts = range(0, max(len(comparisons), 1), rows)
+    return [comparisons.take(slice(start, start + rows)) for start in starts]
 
 
-def nodes_of(pairs: Pairs) -> tuple[Nodes, NDArray[np.int64], NDArray[np.int64]]:
-    """The nodes, and the node of each row's left and right item."""
+class Tally:
+    """Rows in shards, in memory or in files: what is summed over, shard by shard."""
+
+    def __init__(self, shards: Sequence[ShardRef], nodes: int, workers: int) -> None:
+        self.shards, self.nodes, self.workers = shards, nodes, workers
+
+    def __iter__(self) -> Iterator[Comparisons]:
+        return (shard.load() for shard in self.shards)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each worker's votes."""
+        total = np.zeros(self.workers)
+        for shard in self:
+            assert shard.worker is not None
+            total += summed(shard.worker, shard.wins + shard.losses, self.workers)
+        return total
+
+
+class CodedVotes(NamedTuple):
+    """Votes between nodes, a batch at a time."""
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    outcome: NDArray[np.int8]
+    worker: Ints | None = None
+    weight: Floats | None = None
+
+
+def nodes_of(batches: Iterable[Pairs], index: Index) -> Nodes:
+    """The nodes that these pairs name."""
+    if index.queries is None:
+        items = np.arange(len(index.items), dtype=np.int32)
+        return Nodes(np.zeros_like(items), items)
+    width = len(index.items)
+
+    def named(batch: Pairs) -> NDArray[np.int64]:
+        assert batch.query is not None
+        base = batch.query.astype(np.int64) * width
+        return np.union1d(base + batch.left, base + batch.right)
+
+    seen = reduce(np.union1d, map(named, batches))
+    return Nodes((seen // width).astype(np.int32), (seen % width).astype(np.int32))
+
+
+def coded_votes(nodes: Nodes, pairs: Pairs) -> CodedVotes:
+    """The votes of a batch of pairs, by nodes."""
     if pairs.query is None:
-        items = np.arange(len(pairs.index.items), dtype=np.int32)
-        return Nodes(np.zeros_like(items), items), pairs.left.astype(np.int64), pairs.right.astype(np.int64)
-    width = len(pairs.index.items)
-    base = pairs.query.astype(np.int64) * width
-    seen, codes = np.unique(np.concatenate([base + pairs.left, base + pairs.right]), return_inverse=True)
-    left, right = codes[: pairs.rows], codes[pairs.rows :]
-    return Nodes((seen // width).astype(np.int32), (seen % width).astype(np.int32)), left, right
+        return CodedVotes(pairs.left, pairs.right, pairs.outcome, pairs.worker, pairs.weight)
+    left, right = (node_codes(nodes, pairs.index, pairs.query, side) for side in (pairs.left, pairs.right))
+    return CodedVotes(left, right, pairs.outcome, pairs.worker, pairs.weight)
 
 
 def node_codes(nodes: Nodes, index: Index, query: Ints | None, item: Ints) -> NDArray[np.int64]:
@@ -96,20 +142,16 @@ def node_codes(nodes: Nodes, index: Index, query: Ints | None, item: Ints) -> ND
     return np.where(keys[place] == wanted, place, -1)
 
 
-def tally(
-    n_nodes: int,
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-    outcome: NDArray[np.int8],
-    *,
-    worker: Ints | None = None,
-    n_workers: int = 0,
-    weight: Floats | None = None,
-) -> Comparisons:
-    """Count the votes of each (worker, pair of nodes); the order of the votes does not matter."""
+def tally(n_nodes: int, votes: CodedVotes, n_workers: int = 0) -> Comparisons:
+    """Count the votes of each (worker, pair of nodes); the order of the votes does not matter.
+
+    With ``n_workers`` 0 workers are not told apart.
+    """
+    left, right = votes.left.astype(np.int64), votes.right.astype(np.int64)
+    worker = votes.worker if n_workers else None
     low, high = np.minimum(left, right), np.maximum(left, right)
     # 0: the lower node won, 1: the higher, 2: a tie
-    result = np.where(outcome == TIE, 2, (left > right) ^ (outcome == RIGHT)).astype(np.int64)
+    result = np.where(votes.outcome == TIE, 2, (left > right) ^ (votes.outcome == RIGHT)).astype(np.int64)
     pair = low * n_nodes + high
     groups = n_workers if worker is not None else 1
     n_pairs = n_nodes * n_nodes
@@ -118,7 +160,7 @@ def tally(
         distinct, pair = np.unique(pair, return_inverse=True)
         n_pairs = len(distinct)
     key = pair if worker is None else worker.astype(np.int64) * n_pairs + pair
-    keys, counts = _count(key * 3 + result, groups * n_pairs * 3, weight)
+    keys, counts = _count(key * 3 + result, groups * n_pairs * 3, votes.weight)
     row_of, code = keys // 3, keys % 3
     starts = np.diff(row_of, prepend=-1) > 0  # the keys are sorted
     place, rows = np.cumsum(starts) - 1, row_of[starts]
@@ -134,7 +176,7 @@ def tally(
         losses=losses,
         worker=None if worker is None else (rows // n_pairs).astype(np.int32),
         nodes=n_nodes,
-        workers=n_workers if worker is not None else 0,
+        workers=n_workers,
     )
 
 

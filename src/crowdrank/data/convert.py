@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.data.spool import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note, UsageError
 
 MOST_PAIRS = 200_000_000
 
 
-def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs:
+def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPairs:
     """Every pair of items that one worker judged within one query (or list), as a comparison.
 
     The better label, or the smaller rank, wins; equal ones are a tie, kept (``ties="keep"``) or left
@@ -22,7 +23,7 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs:
     """
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
-    if isinstance(judgments, Pairs):
+    if isinstance(judgments, Pairs | SpooledPairs):
         return judgments
     if isinstance(judgments, Ratings):
         group: NDArray[Any] = _worker_groups(judgments)

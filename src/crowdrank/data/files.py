@@ -5,20 +5,26 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import shutil
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 
+from crowdrank.data.cells import ROW
 from crowdrank.data.columns import Wide
+from crowdrank.data.spool import Spool
 from crowdrank.data.texts import Parser, find_parser
 from crowdrank.errors import InputError
 
 _SNIFF = 1 << 16
+_PIECE = 1 << 22
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class Source:
     separator: str = ","
     gold: pl.LazyFrame | None = None
     reason: str = ""
+    parquet: bool = False
 
     def table(self) -> pl.LazyFrame:
         """The table; an error where the file has none."""
@@ -49,10 +56,25 @@ class Source:
         others = [name for name in self.columns() if name not in wide.items]
         as_rows = (
             self.table()
+            .with_row_index(ROW)
             .with_columns(pl.col(wide.items).cast(pl.String))
-            .unpivot(wide.items, index=others, variable_name="item", value_name=wide.role)
+            .unpivot(wide.items, index=[ROW, *others], variable_name="item", value_name=wide.role)
         )
         return replace(self, lazy=as_rows)
+
+    def split(self, column: str) -> Source:
+        """A table whose cells name several items, joined by commas, as one with a row for each of them."""
+        each = pl.col(column).cast(pl.String).str.split(",").list.eval(pl.element().str.strip_chars())
+        return replace(self, lazy=self.table().with_row_index(ROW).with_columns(each).explode(column))
+
+    def rows(self) -> int:
+        """About how many rows there are: counted where that is cheap, else by the length of the first."""
+        if isinstance(self.data, Path) and not self.parquet:
+            with self.data.open("rb") as file:
+                head = file.read(_SNIFF)
+            return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)
+        with _reasons(self):
+            return int(self.table().select(pl.len()).collect().item())
 
     def gold_face(self) -> Source:
         """The same file seen as gold."""
@@ -61,17 +83,25 @@ class Source:
     def columns(self) -> list[str]:
         """Its column names; reads no more than the beginning."""
         with _reasons(self):
-            return self.table().collect_schema().names()
+            return [name for name in self.table().collect_schema().names() if name != ROW]
 
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to its type by way of text, whatever it was."""
         with _reasons(self):
-            schema = self.table().collect_schema()
-            nested = [name for name in columns if schema[name].is_nested()]
-            if nested:
-                problem = "holds lists or objects, not plain values."
-                raise InputError(problem, source=self.name, column=nested[0])
-            return self.table().select(as_text(columns, schema)).collect(engine="streaming")
+            return self._plain(columns).collect(engine="streaming")
+
+    def batches(self, columns: Mapping[str, pl.DataType], rows: int) -> Iterator[pl.DataFrame]:
+        """The same, ``rows`` rows at a time."""
+        with _reasons(self):
+            yield from self._plain(columns).collect_batches(chunk_size=rows, engine="streaming")
+
+    def _plain(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+        schema = self.table().collect_schema()
+        nested = [name for name in columns if schema[name].is_nested()]
+        if nested:
+            raise InputError("holds lists or objects, not plain values.", source=self.name, column=nested[0])
+        numbers = [pl.col(ROW)] if ROW in schema else []
+        return self.table().select(*as_text(columns, schema), *numbers)
 
     def read_text(self) -> pl.DataFrame:
         """Every column as text."""
@@ -101,36 +131,69 @@ def _reasons(source: Source) -> Iterator[None]:
         raise _reason(source, error) from error
 
 
-def open_source(given: str | Path) -> Source:
+def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
+    """A path, a folder of Parquet files, or ``-``; text that is not in a file goes to the spool where it
+    takes more than ``limit`` bytes."""
+    path = Path(given)
+    if str(given) == "-" or not path.is_dir():
+        return [open_source(given, spool, limit)]
+    files = sorted(
+        file
+        for file in path.rglob("*.parquet")
+        if file.is_file() and not any(part[0] in "._" for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise InputError(
+            "is a folder without Parquet files.", source=str(path), hint="Name the files themselves: DIR/*.csv"
+        )
+    return [open_source(file, spool, limit) for file in files]
+
+
+def open_source(given: str | Path, spool: Spool | None = None, limit: int = sys.maxsize) -> Source:
     """A path, or ``-`` for standard input. The format is told by the content, not by the name."""
     if str(given) == "-":
-        return _from_bytes("standard input", sys.stdin.buffer.read())
+        return _from_stream("standard input", cast(io.BufferedReader, sys.stdin.buffer), spool, limit)
     path = Path(given)
     if path.is_dir():
         raise InputError("is a folder, not a file.", source=str(path))
     try:
         with path.open("rb") as file:
-            head = file.read(_SNIFF)
+            if file.peek(2)[:2] == _GZIP or not path.is_file():  # a named pipe is read once, like stdin
+                return _from_stream(str(path), file, spool, limit)
+            return _from_head(str(path), file.read(_SNIFF), path)
     except FileNotFoundError:
         raise InputError("there is no such file.", source=str(path)) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=str(path)) from error
-    if head[:2] == b"\x1f\x8b":
-        return _from_bytes(str(path), path.read_bytes())
-    return _from_head(str(path), head, path)
+        raise InputError(f"cannot be read: {error.strerror or error}.", source=str(path)) from error
 
 
-def _from_bytes(name: str, data: bytes) -> Source:
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(
-                f"the gzip data is damaged or cut off ({error}).",
-                source=name,
-                hint="Copy or download the file again; nothing was read from it.",
-            ) from error
-    return _from_head(name, data[:_SNIFF], data)
+def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limit: int) -> Source:
+    """What can be read only once, and what is compressed: into memory, or into a file where it is large."""
+    whole = gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _GZIP else stream
+    try:
+        data = _beginning(whole, limit)
+        if spool is None or len(data) <= limit:
+            return _from_head(name, data[:_SNIFF], data)
+        path = spool.folder("text") / "text"
+        with path.open("wb") as file:
+            file.write(data)
+            shutil.copyfileobj(whole, file)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"the gzip data is damaged or cut off ({error}).",
+            source=name,
+            hint="Copy or download the file again; nothing was read from it.",
+        ) from error
+    return _from_head(name, data[:_SNIFF], path)
+
+
+def _beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
+    """Everything, or the first bytes of what is longer than ``limit``."""
+    pieces, size = [], 0
+    while size <= limit and (piece := stream.read(_PIECE)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
 
 
 def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
@@ -139,7 +202,7 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
         raise InputError("the file is empty.", source=name, hint="A header line and at least one row.")
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
-        return Source(name, pl.scan_parquet(where), data)
+        return Source(name, pl.scan_parquet(where), data, parquet=True)
     if b"\x00" in head:
         raise InputError("is not UTF-8 text, nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
     if head.lstrip()[:1] == b"[":

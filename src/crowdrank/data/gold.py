@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
 from crowdrank.data.cells import Cells, first_row, from_native
-from crowdrank.data.comparisons import Comparisons, Nodes, node_codes
+from crowdrank.data.comparisons import Comparisons, Nodes, Tally, node_codes
 from crowdrank.data.files import as_text, open_source
 from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
@@ -180,18 +180,22 @@ def _translate(ids: pl.Series, target: pl.Series) -> Ints:
     return np.where(found, place, -1).astype(np.int32)
 
 
-def agreed_pairs(comparisons: Comparisons, *, workers: int = 10, share: float = 0.9) -> NDArray[np.int64]:
+def agreed_pairs(
+    pairs: Comparisons, by_worker: Tally, *, workers: int = 10, share: float = 0.9
+) -> NDArray[np.int64]:
     """Gold pairs made from the votes themselves (Crowd-BT, footnote 4), as (better, worse) nodes.
 
     A pair counts when more than ``workers`` workers judged it and at least ``share`` of them agree.
+    ``pairs``: the same votes, workers not told apart.
     """
-    pair = comparisons.i.astype(np.int64) * comparisons.nodes + comparisons.j
-    keys, place = np.unique(pair, return_inverse=True)
-    says = np.sign(comparisons.wins - comparisons.losses)
-    voters = np.bincount(place, minlength=len(keys))
-    ahead = np.bincount(place, says > 0, len(keys))
-    behind = np.bincount(place, says < 0, len(keys))
+    keys = pairs.pair
+    voters, ahead, behind = np.zeros((3, len(keys)))
+    for shard in by_worker:
+        place = np.searchsorted(keys, shard.pair)
+        says = np.sign(shard.wins - shard.losses)
+        for counts, kind in ((voters, None), (ahead, says > 0), (behind, says < 0)):
+            counts += np.bincount(place, kind, len(keys))
     enough = (voters > workers) & (np.maximum(ahead, behind) >= share * voters)
-    low, high = keys[enough] // comparisons.nodes, keys[enough] % comparisons.nodes
+    low, high = pairs.i[enough].astype(np.int64), pairs.j[enough].astype(np.int64)
     first = ahead[enough] > behind[enough]
     return np.stack([np.where(first, low, high), np.where(first, high, low)], axis=1)

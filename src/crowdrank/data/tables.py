@@ -7,7 +7,7 @@ nothing but the set of ids.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -100,6 +100,10 @@ class Pairs(Judgments):
     def rows(self) -> int:
         """Number of comparisons."""
         return len(self.left)
+
+    def batches(self) -> Iterator[Pairs]:
+        """Everything at once: pairs in memory are their own only batch."""
+        yield self
 
     @classmethod
     def from_votes(

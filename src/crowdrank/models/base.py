@@ -129,7 +129,7 @@ class Model(ABC):
         return votes, notes
 
     def _check(self, table: Judgments) -> None:
-        if self.needs_workers and table.worker is None:
+        if self.needs_workers and table.index.workers is None:
             raise InputError(
                 f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
                 hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",

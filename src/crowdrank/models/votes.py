@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import LEFT, RIGHT, TIE, Comparisons, Floats, Graph, Pairs, graph, nodes_of, summed, tally
+from crowdrank.data import (
+    LEFT,
+    RIGHT,
+    TIE,
+    CodedVotes,
+    Comparisons,
+    Floats,
+    Graph,
+    Pairs,
+    SpooledPairs,
+    Tally,
+    coded_votes,
+    graph,
+    nodes_of,
+    plan,
+    summed,
+    tally,
+    tally_batches,
+    tally_spooled,
+)
 from crowdrank.errors import Note
 from crowdrank.results import LEVEL, Workers, verdicts
 
@@ -26,11 +45,11 @@ def _quoted(name: str) -> str:
 
 
 class Votes:
-    """Pairs with everything that more than one model derives from them."""
+    """Pairs with everything that more than one model derives from them, a batch of votes at a time."""
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: Pairs | SpooledPairs) -> None:
         self.pairs = pairs
-        self.nodes, self.left, self.right = nodes_of(pairs)
+        self.nodes = nodes_of(pairs.batches(), pairs.index)
         self.gold = np.empty((0, 2), np.int64)
         self.gold_weight = 0.0
 
@@ -50,36 +69,55 @@ class Votes:
     @cached_property
     def comparisons(self) -> Comparisons:
         """Counts, workers not told apart; gold pairs among them."""
-        left, right, outcome, weight = self._with_gold_rows()
-        return tally(len(self.nodes), left, right, outcome, weight=weight)
+        if isinstance(self.pairs, SpooledPairs):
+            return tally_batches(self._batches(), len(self.nodes), self.pairs.spool)
+        return tally(len(self.nodes), self._all())
 
     @cached_property
     def graph(self) -> Graph:
         """How the comparisons connect."""
         return graph(self.comparisons)
 
-    def by_worker(self) -> Comparisons:
+    def by_worker(self) -> Tally:
         """Counts by worker; gold pairs are the votes of one more worker, who is perfect."""
-        left, right, outcome, weight = self._with_gold_rows()
-        worker, workers = self.pairs.worker, self.n_workers
-        assert worker is not None
-        if len(left) > len(worker):
-            worker = np.append(worker, np.full(len(left) - len(worker), workers, np.int32))
-            workers += 1
-        return tally(len(self.nodes), left, right, outcome, worker=worker, n_workers=workers, weight=weight)
+        nodes, workers = len(self.nodes), self.n_workers + bool(self._gold_votes())
+        if isinstance(self.pairs, SpooledPairs):
+            return tally_spooled(self._batches(), nodes, workers, self.pairs.spool)
+        return Tally(plan(tally(nodes, self._all(), workers)), nodes, workers)
 
-    def _with_gold_rows(self) -> tuple[Any, Any, Any, Any]:
-        """left, right, outcome and weight of every vote, and of every gold pair that counts as one."""
-        pairs, count = self.pairs, len(self.gold)
+    def _batches(self) -> Iterator[CodedVotes]:
+        """The votes by nodes, and at last the gold pairs that count as votes."""
+        for batch in self.pairs.batches():
+            yield coded_votes(self.nodes, batch)
+        gold = self._gold_votes()
+        if gold:
+            yield gold
+
+    def _gold_votes(self) -> CodedVotes | None:
+        count = len(self.gold)
         if not count or not self.gold_weight:
-            return self.left, self.right, pairs.outcome, pairs.weight
-        weight = np.ones(pairs.rows) if pairs.weight is None else pairs.weight
-        return (
-            np.append(self.left, self.gold[:, 0]),
-            np.append(self.right, self.gold[:, 1]),
-            np.append(pairs.outcome, np.full(count, LEFT, np.int8)),
-            np.append(weight, np.full(count, self.gold_weight)),
+            return None
+        return CodedVotes(
+            left=self.gold[:, 0],
+            right=self.gold[:, 1],
+            outcome=np.full(count, LEFT, np.int8),
+            worker=np.full(count, self.n_workers, np.int32) if self.n_workers else None,
+            weight=np.full(count, self.gold_weight),
         )
+
+    def _all(self) -> CodedVotes:
+        """Votes and gold pairs in memory, as one batch."""
+        first, *more = self._batches()
+        if not more:
+            return first
+        weighted = [
+            batch._replace(weight=np.ones(len(batch.left)) if batch.weight is None else batch.weight)
+            for batch in (first, *more)
+        ]
+        joined: list[Any] = [
+            None if column[0] is None else np.concatenate(column) for column in zip(*weighted, strict=True)
+        ]
+        return CodedVotes(*joined)
 
     def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
         """The first few ids, in words."""
@@ -156,14 +194,10 @@ class Votes:
 
     def _one_sided(self) -> list[Note]:
         """Workers who nearly always choose the same side, more often than chance explains."""
-        pairs = self.pairs
+        pairs, count = self.pairs, max(self.n_workers, 1)
         if not pairs.sided:
             return []
-        worker = np.zeros(pairs.rows, np.int32) if pairs.worker is None else pairs.worker
-        count = max(self.n_workers, 1)
-        decided = pairs.outcome != TIE
-        total = summed(worker[decided], None, count).astype(int)
-        lefts = summed(worker[pairs.outcome == LEFT], None, count).astype(int)
+        lefts, total = self._sides
         most = np.maximum(lefts, total - lefts)
         suspects = np.flatnonzero((total >= 10) & (most >= ONE_SIDED * total))
         if not len(suspects):
@@ -186,10 +220,24 @@ class Votes:
 
     # ----------------------------------------------------------------------------------- workers
 
+    @cached_property
+    def _sides(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each worker (or all together) the votes for the left side, and those for either side."""
+        lefts, total = np.zeros((2, max(self.n_workers, 1)), np.int64)
+        for batch in self.pairs.batches():
+            worker = np.zeros(batch.rows, np.int32) if batch.worker is None else batch.worker
+            for counts, chosen in ((lefts, batch.outcome == LEFT), (total, batch.outcome != TIE)):
+                counts += np.bincount(worker[chosen], minlength=len(counts))
+        return lefts, total
+
+    @cached_property
     def judgments(self) -> Floats:
         """The weight of each worker's votes."""
-        assert self.pairs.worker is not None
-        return summed(self.pairs.worker, self.pairs.weight, self.n_workers)
+        total = np.zeros(self.n_workers)
+        for batch in self.pairs.batches():
+            assert batch.worker is not None
+            total += summed(batch.worker, batch.weight, self.n_workers)
+        return total
 
     def agreement(self, scores: Floats) -> Workers | None:
         """For models without worker parameters: how often each worker's votes agree with the scores.
@@ -197,15 +245,18 @@ class Votes:
         A tie, of votes or of scores, is half an agreement; the interval is Jeffreys'.
         """
         pairs = self.pairs
-        if pairs.worker is None or pairs.index.workers is None:
+        if pairs.index.workers is None:
             return None
         from scipy.special import betaincinv
 
-        ahead = np.sign(scores[self.left] - scores[self.right])
-        said = np.where(pairs.outcome == LEFT, 1, np.where(pairs.outcome == RIGHT, -1, 0))
-        weight = np.ones(pairs.rows) if pairs.weight is None else pairs.weight
-        agreed = summed(pairs.worker, weight * (1 + said * ahead) / 2, self.n_workers)
-        total = self.judgments()
+        agreed = np.zeros(self.n_workers)
+        for batch in map(partial(coded_votes, self.nodes), pairs.batches()):
+            ahead = np.sign(scores[batch.left] - scores[batch.right])
+            said = np.where(batch.outcome == LEFT, 1, np.where(batch.outcome == RIGHT, -1, 0))
+            share = (1 + said * ahead) / 2
+            assert batch.worker is not None
+            agreed += summed(batch.worker, share if batch.weight is None else batch.weight * share, self.n_workers)
+        total = self.judgments
         alpha, beta = agreed + 0.5, total - agreed + 0.5
         low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
         quality = agreed / np.maximum(total, 1e-300)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, agreed_pairs, graph, plan, summed
+from crowdrank.data import Comparisons, Floats, Tally, agreed_pairs, graph, plan, summed
 from crowdrank.engine import Session, Stats, open_session
 from crowdrank.errors import Note, UsageError
 from crowdrank.kernels import LOGISTIC, Link
@@ -89,7 +89,7 @@ class CrowdBT(PairedModel):
         top, mirror, notes = climb.mirrored(climb.run())
         if climb.gauge:
             climb.require_finite(top)
-        session = open_session(run.engine, QualitySums(self.link), climb.shards)
+        session = open_session(run.engine, QualitySums(self.link), climb.rows.shards)
         people = People(votes, top, session, climb.prior.log_density, climb.bounds)
         covariance, more, details = uncertainty(
             climb.session, top, climb.penalty, run.seed, people.variance(top.point.workers.shape)
@@ -173,13 +173,12 @@ class _Climb:
         if strength == 0:
             require_finite(votes, votes.graph)
         self.gauge = strength == 0
-        self.shards = plan(self.rows)
-        self.session: Session = open_session(run.engine, PairedSums(model.link), self.shards)
+        self.session: Session = open_session(run.engine, PairedSums(model.link), self.rows.shards)
         self.penalty = _Penalty(model.link, strength, self.prior)
         self.bounds = self._bounds()
-        gold = agreed_pairs(self.rows) if model.start == "agreed" and not len(self.gold) else self.gold
-        self.start = self._start(gold)
-        self.total = float(self.rows.wins.sum() + self.rows.losses.sum())
+        by_agreement = model.start == "agreed" and not len(self.gold)
+        self.start = self._start(agreed_pairs(votes.comparisons, self.rows) if by_agreement else self.gold)
+        self.total = float(self.rows.weights.sum())
         self.iterations = 0
 
     def _bounds(self) -> Bounds:
@@ -241,8 +240,7 @@ class _Climb:
         The expected number of faithful votes is n eta + eta (1 - eta) dL/d eta, so the gradient is enough.
         """
         eta, gradient = params["workers"], stats.shared["workers"]
-        assert self.rows.worker is not None
-        votes = summed(self.rows.worker, self.rows.wins + self.rows.losses, self.rows.workers)[:, None]
+        votes = self.rows.weights[:, None]
         faithful = votes * eta + eta * (1.0 - eta) * gradient
         new = (faithful + self.prior.a - 1) / np.maximum(votes + self.prior.a + self.prior.b - 2, 1e-300)
         new = np.where(self.bounds.fixed, eta, np.clip(new, 1e-3, 1 - 1e-3))
@@ -271,16 +269,19 @@ class _Climb:
 
     def require_finite(self, top: Maximum) -> None:
         """Without regularisation: with the votes of liars reversed, is there still a finite maximum?"""
-        assert self.rows.worker is not None
-        eta = top.point.workers[self.rows.worker, 0]
-        wins, losses = np.where(eta < 0.5, [self.rows.losses, self.rows.wins], [self.rows.wins, self.rows.losses])
-        told = eta != 0.5
-        effective = replace(self.rows, wins=wins * told, losses=losses * told)
-        require_finite(self.votes, graph(effective))
+        pairs = self.votes.comparisons
+        keys, (won, lost) = pairs.pair, np.zeros((2, len(pairs)))
+        for shard in self.rows:
+            eta = top.point.workers[shard.worker, 0]
+            counts = np.where(eta < 0.5, [shard.losses, shard.wins], [shard.wins, shard.losses]) * (eta != 0.5)
+            place = np.searchsorted(keys, shard.pair)
+            won += summed(place, counts[0], len(keys))
+            lost += summed(place, counts[1], len(keys))
+        require_finite(self.votes, graph(replace(pairs, wins=won, losses=lost)))
 
     def _doubt(self, top: Maximum, by: str) -> list[Note]:
         """A note where the workers are so poor that the direction of the ranking is uncertain."""
-        mean = float(np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments()))
+        mean = float(np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments))
         if by != "mean quality" or mean >= 0.6:
             return []
         message = (
@@ -295,11 +296,16 @@ class _Climb:
         from scipy.sparse.csgraph import connected_components
 
         part, count = self.votes.graph.part, self.votes.graph.parts
-        assert self.rows.worker is not None
-        people = self.rows.worker < self.votes.n_workers  # gold pairs relate nothing to each other
-        edges = (part[self.rows.i[people]], count + self.rows.worker[people])
-        size = count + self.rows.workers
-        links = coo_array((np.ones(int(people.sum()), np.int8), edges), shape=(size, size))
+        workers = self.rows.workers
+
+        def met(shard: Comparisons) -> NDArray[np.int64]:
+            assert shard.worker is not None
+            people = shard.worker < self.votes.n_workers  # gold pairs relate nothing to each other
+            return np.unique(part[shard.i[people]].astype(np.int64) * workers + shard.worker[people])
+
+        edges = np.divmod(np.unique(np.concatenate([met(shard) for shard in self.rows])), workers)
+        size = count + workers
+        links = coo_array((np.ones(len(edges[0]), np.int8), (edges[0], count + edges[1])), shape=(size, size))
         group = connected_components(links, directed=False)[1]
         return group[:count][part], group[count:]
 
@@ -309,7 +315,7 @@ class _Climb:
         """Which groups to turn round, and by what that was decided."""
         groups = int(max(node_group.max(initial=0), worker_group.max(initial=0))) + 1
         own = slice(0, self.votes.n_workers)
-        weight = self.votes.judgments()
+        weight = self.votes.judgments
         total = summed(worker_group[own], weight, groups)
         mean = summed(worker_group[own], weight * top.point.workers[own, 0], groups) / np.maximum(total, 1e-300)
         flips = (total > 0) & (mean < 0.5)
@@ -326,17 +332,17 @@ class _Climb:
         return flips, by
 
 
-def _accuracy(rows: Comparisons, gold: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _accuracy(rows: Tally, gold: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """For each worker the weight of right answers on gold pairs, and of all answers on them."""
     keys = gold.min(axis=1) * rows.nodes + gold.max(axis=1)
     order = np.argsort(keys)
     keys, low_better = keys[order], (gold[:, 0] < gold[:, 1])[order]
-    own = rows.i.astype(np.int64) * rows.nodes + rows.j
-    place = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
-    hit = keys[place] == own
-    right = np.where(low_better[place], rows.wins, rows.losses)
-    assert rows.worker is not None
-    return (
-        summed(rows.worker[hit], right[hit], rows.workers),
-        summed(rows.worker[hit], (rows.wins + rows.losses)[hit], rows.workers),
-    )
+    right, total = np.zeros((2, rows.workers))
+    for shard in rows:
+        place = np.minimum(np.searchsorted(keys, shard.pair), len(keys) - 1)
+        hit = keys[place] == shard.pair
+        assert shard.worker is not None
+        worker, agreed = shard.worker[hit], np.where(low_better[place], shard.wins, shard.losses)[hit]
+        right += summed(worker, agreed, rows.workers)
+        total += summed(worker, (shard.wins + shard.losses)[hit], rows.workers)
+    return right, total

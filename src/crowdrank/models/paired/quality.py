@@ -83,7 +83,7 @@ class People:
         assert pairs.index.workers is not None
         return Workers(
             worker=pairs.index.workers,
-            judgments=self.votes.judgments(),
+            judgments=self.votes.judgments,
             quality=quality,
             low=quality_low,
             high=quality_high,

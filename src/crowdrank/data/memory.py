@@ -1,0 +1,54 @@
+"""How much memory judgments may take before they are kept on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from crowdrank.errors import UsageError
+
+ROW_BYTES = 160
+"""What a pair takes at the peak of a fit of crowd-bt, as measured (benchmarks/growth.py)."""
+
+TEXT_SHARE = 4
+"""Text that has to be held in memory may take this part of what its rows may."""
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def budget(given: str | int | None) -> int:
+    """Bytes, from ``8GB``, ``500MB`` or a number; half of what is free where nothing is given."""
+    if given is None:
+        return _available() // 2
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(given), re.IGNORECASE)
+    if not found:
+        raise UsageError(f"An amount of memory is needed. Got {given!r}.", hint="For example --memory 8GB")
+    return int(float(found[1]) * _UNITS[found[2].lower()])
+
+
+def _available() -> int:
+    """Bytes that are free: of this machine, or of the container where that is less."""
+    free = [_machine()]
+    for limit, used in _CONTAINERS:
+        try:
+            free.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+        except (OSError, ValueError):  # no such container, or one without a limit
+            continue
+    return max(min(free), 0)
+
+
+_CONTAINERS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+def _machine() -> int:
+    try:
+        free = re.search(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        free = None
+    if free:
+        return int(free[1]) * 1024
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
