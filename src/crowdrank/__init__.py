@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, read, to_pairs
+    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_pairs
     from crowdrank.engine import LocalEngine
+    from crowdrank.engine.dask import DaskEngine
     from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
     from crowdrank.models.counting.borda import Borda
     from crowdrank.models.counting.win_rate import WinRate
@@ -29,6 +30,7 @@ _HOME = {
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
+    "DaskEngine": "engine.dask",
     "Fit": "results",
     "FitError": "errors",
     "InputError": "errors",
@@ -38,6 +40,7 @@ _HOME = {
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
+    "SpooledPairs": "data",
     "Thurstone": "models.paired.thurstone",
     "UsageError": "errors",
     "WinRate": "models.counting.win_rate",
@@ -53,6 +56,7 @@ __all__ = [
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",
+    "DaskEngine",
     "Fit",
     "FitError",
     "InputError",
@@ -62,6 +66,7 @@ __all__ = [
     "Ranking",
     "Rankings",
     "Ratings",
+    "SpooledPairs",
     "Thurstone",
     "UsageError",
     "WinRate",

@@ -1,33 +1,10 @@
 import numpy as np
 import pytest
 
-from crowdrank.engine import LocalEngine, Stats, add_in_order, open_session
+from crowdrank.engine import LocalEngine, Stats, add_in_order, running
+from crowdrank.engine.base import Pieces, total_of
 from crowdrank.errors import UsageError
-
-
-class Shard:
-    def __init__(self, values):
-        self.values = np.asarray(values, float)
-
-    def load(self):
-        return self
-
-
-class CountingSums:
-    """Sums the values; the state counts how often a shard was advanced."""
-
-    def start(self, shard, seed):
-        return seed
-
-    def statistics(self, shard, params, state):
-        shared = {"sum": params["scale"] * shard.values.sum(), "state": state}
-        return Stats(shared, {"values": shard.values}), state + 1
-
-    def collect(self, shard, params, state):
-        return {"first": shard.values[0]}
-
-
-SHARDS = [Shard([1, 2]), Shard([3]), Shard([4, 5, 6])]
+from sums import SHARDS, CountingSums, Shard
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -55,8 +32,8 @@ def test_the_tree_of_sums_keeps_the_order(count):
 
 
 def test_an_unknown_engine_is_named():
-    with pytest.raises(UsageError, match="no engine 'moon'"):
-        open_session("moon", CountingSums(), SHARDS)
+    with pytest.raises(UsageError, match="no engine 'moon'"), running("moon"):
+        pass
 
 
 def test_sums_do_not_depend_on_threads_to_the_bit():
@@ -67,3 +44,16 @@ def test_sums_do_not_depend_on_threads_to_the_bit():
         for threads in (1, 2, 4)
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("count", range(1, 20))
+def test_the_tree_does_not_depend_on_who_adds_which_part(count):
+    """Sums that round differently in every order: blocks of any sizes give the tree of the whole."""
+    rng = np.random.default_rng(count)
+    parts = [Stats({"sum": value}) for value in rng.normal(size=count) * 10.0 ** rng.integers(-8, 8, count)]
+    whole = add_in_order(parts).shared["sum"]
+    for first in range(count + 1):
+        for second in range(first, count + 1):
+            cuts = [(0, first), (first, second), (second, count)]
+            branches = [piece for start, end in cuts for piece in Pieces(start).added(parts[start:end])]
+            assert total_of(branches).shared["sum"] == whole

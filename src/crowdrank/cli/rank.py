@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +25,7 @@ MANY_ROWS = 5000
 
 
 def command(
-    judgments: Annotated[list[str], typer.Argument(help="Files of judgments; - is standard input.")],
+    judgments: Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")],
     model: Annotated[str | None, typer.Option(help="A name from `crowdrank models`.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model, name=value.")
@@ -33,7 +35,14 @@ def command(
     ] = "",
     anchors: Annotated[str | None, typer.Option(help="Gold pairs, or workers of known quality.")] = None,
     gold: Annotated[str | None, typer.Option(help="Gold grades to score the ranking by.")] = None,
-    engine: Annotated[str, typer.Option(help="Where to compute: local.")] = "local",
+    engine: Annotated[str, typer.Option(help="Where to compute: local, dask, tcp://host:port.")] = "local",
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Judgments that take more are kept on disk: 8GB.", envvar="CROWDRANK_MEMORY"),
+    ] = None,
+    spool: Annotated[
+        Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.html.")] = None,
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
@@ -45,54 +54,59 @@ def command(
     """
     check_format(form)
     parameters = parse_settings(settings or [])
-    if out is None:
-        _rank(judgments, model, parameters, columns, anchors, gold, engine, seed, form, None)
-        return
-    with Folder(out) as folder:
-        _rank(judgments, model, parameters, columns, anchors, gold, engine, seed, form, folder)
+    request = _Request(judgments, model, parameters, columns, anchors, gold, engine, memory, spool, seed, form)
+    with nullcontext() if out is None else Folder(out) as folder:
+        _rank(request, folder)
 
 
-def _rank(
-    judgments: list[str],
-    model: str | None,
-    parameters: dict[str, Any],
-    columns: str,
-    anchors: str | None,
-    gold: str | None,
-    engine: str,
-    seed: int,
-    form: str,
-    folder: Folder | None,
-) -> None:
+@dataclass(frozen=True)
+class _Request:
+    """What was asked for."""
+
+    judgments: list[str]
+    model: str | None
+    parameters: dict[str, Any]
+    columns: str
+    anchors: str | None
+    gold: str | None
+    engine: str
+    memory: str | None
+    spool: Path | None
+    seed: int
+    form: str
+
+
+def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
     from crowdrank.data import Anchors, parse_mapping, read, read_gold
-    from crowdrank.engine.base import find_engine
+    from crowdrank.engine import running
     from crowdrank.models.registry import find
 
-    if model is not None:
-        find(model).load()().set_params(**parameters)  # a wrong name is said before any file is read
-    find_engine(engine)
-    began = time.perf_counter()
-    with progress("reading"):
-        table = read(judgments, columns=parse_mapping(columns))
-        known = None if anchors is None else Anchors.read(anchors)
-        grades = None if gold is None else read_gold(gold)
-    reading = time.perf_counter() - began
-    _check_gold(table, grades)
-    if table.kind != "pairs" and table.rows > MANY_ROWS:
-        print(f"{table.rows} {table.kind} are compared as pairs; that may take a while.", file=sys.stderr)
-    estimator = _estimator(model, table, {"seed": seed, **parameters})
-    with progress(estimator.name) as shown:
-        estimator.fit(table, anchors=known, engine=engine, progress=shown)
+    if asked.model is not None:
+        find(asked.model).load()().set_params(**asked.parameters)  # a wrong name is said before a file is read
+    with running(asked.engine) as engine:
+        began = time.perf_counter()
+        with progress("reading"):
+            columns = parse_mapping(asked.columns)
+            table = read(asked.judgments, columns=columns, memory=asked.memory, spool=asked.spool)
+            known = None if asked.anchors is None else Anchors.read(asked.anchors)
+            grades = None if asked.gold is None else read_gold(asked.gold)
+        reading = time.perf_counter() - began
+        _check_gold(table, grades)
+        if table.kind != "pairs" and table.rows > MANY_ROWS:
+            print(f"{table.rows} {table.kind} are compared as pairs; that may take a while.", file=sys.stderr)
+        estimator = _estimator(asked.model, table, {"seed": asked.seed, **asked.parameters})
+        with progress(estimator.name) as shown:
+            estimator.fit(table, anchors=known, engine=engine, progress=shown)
     estimator.fit_ = estimator.fit_.timed(read=reading)
     warn(estimator.fit_.warnings)
     measured = _measured(estimator, grades)
     if folder is not None:
-        write_result(folder, estimator, measured, form)
-    elif sys.stdout.isatty() and form == "csv":
+        write_result(folder, estimator, measured, asked.form)
+    elif sys.stdout.isatty() and asked.form == "csv":
         print_ranking(estimator.ranking_.polars())
     else:
-        print_frame(estimator.ranking_.polars(), form)
+        print_frame(estimator.ranking_.polars(), asked.form)
     for name, value in measured.items():
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
 

@@ -52,6 +52,11 @@ class Comparisons:
         return self
 
     @property
+    def nbytes(self) -> int:
+        """The memory that the rows take."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    @property
     def pair(self) -> NDArray[np.int64]:
         """One number for each pair of nodes, in the order of (i, j)."""
         return self.i.astype(np.int64) * self.nodes + self.j

@@ -1,6 +1,25 @@
 """Where sums over the judgments are computed: a model supplies pure functions and never knows where."""
 
-from crowdrank.engine.base import Engine, Session, Stats, Sums, add_in_order, open_session
+from crowdrank.engine.base import (
+    Engine,
+    Session,
+    Stats,
+    Sums,
+    add_in_order,
+    one_blas_thread,
+    open_session,
+    running,
+)
 from crowdrank.engine.local import LocalEngine
 
-__all__ = ["Engine", "LocalEngine", "Session", "Stats", "Sums", "add_in_order", "open_session"]
+__all__ = [
+    "Engine",
+    "LocalEngine",
+    "Session",
+    "Stats",
+    "Sums",
+    "add_in_order",
+    "one_blas_thread",
+    "open_session",
+    "running",
+]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,20 +29,50 @@ class Stats:
         return Stats(shared, local)
 
 
-def add_in_order(parts: Iterable[Stats]) -> Stats:
-    """The sum of the shards' statistics, by a binary tree over their order: the same to the bit whoever
-    computed them, and cheap for sparse parts, which grow as they are added."""
-    stack: list[tuple[int, Stats]] = []  # (height of the tree, its sum), heights falling
-    for part in parts:
-        height, total = 0, part
-        while stack and stack[-1][0] == height:
-            total = stack.pop()[1].joined(total)
+class Pieces:
+    """A binary tree of sums over the order of the shards, from the shard ``start`` on.
+
+    The tree depends on the places of the shards alone, so the sum is the same to the bit whoever
+    computed which part; and it is cheap for sparse parts, which grow as they are added.
+    """
+
+    def __init__(self, start: int = 0) -> None:
+        self._end = start
+        self._done: list[tuple[int, Stats]] = []  # (height, sum of 2^height shards), in order
+
+    def added(self, parts: Iterable[Stats]) -> list[tuple[int, Stats]]:
+        """The sums of the shards that follow, as the tree's largest whole branches."""
+        for part in parts:
+            self.add(0, part)
+        return self._done
+
+    def add(self, height: int, total: Stats) -> None:
+        """A branch of 2^height shards that comes next; two that make up a larger one are joined."""
+        self._end += 1 << height
+        while self._done and self._done[-1][0] == height and self._end % (2 << height) == 0:
+            total = self._done.pop()[1].joined(total)
             height += 1
-        stack.append((height, total))
-    _, total = stack.pop()
-    while stack:
-        total = stack.pop()[1].joined(total)
-    return total
+        self._done.append((height, total))
+
+    def total(self) -> Stats:
+        """The sum of all."""
+        _, total = self._done[-1]
+        for _, before in reversed(self._done[:-1]):
+            total = before.joined(total)
+        return total
+
+
+def total_of(branches: Iterable[tuple[int, Stats]]) -> Stats:
+    """The sum over all shards of branches that follow each other from the first shard on."""
+    pieces = Pieces()
+    for height, total in branches:
+        pieces.add(height, total)
+    return pieces.total()
+
+
+def add_in_order(parts: Iterable[Stats]) -> Stats:
+    """The sum of the shards' statistics."""
+    return total_of((0, part) for part in parts)
 
 
 class Sums(Protocol):
@@ -85,18 +116,46 @@ class Engine(Protocol):
         """A session of these sums over these shards."""
         ...
 
+    def close(self) -> None:
+        """Let go of whatever it holds."""
+        ...
 
-def open_session(engine: Engine | str | None, sums: Sums, shards: Sequence[Any], *, seed: int = 0) -> Session:
-    """A session on the engine given, by object or by name; local threads where none is."""
-    return find_engine(engine).open(sums, shards, seed=seed)
+
+def open_session(engine: Engine, sums: Sums, shards: Sequence[Any], *, seed: int = 0) -> Session:
+    """A session on this engine."""
+    return engine.open(sums, shards, seed=seed)
 
 
-def find_engine(engine: Engine | str | None) -> Engine:
-    """The engine of that name: ``local``, or the engine object itself."""
+@contextmanager
+def running(engine: Engine | str | None) -> Iterator[Engine]:
+    """The engine given, by object or by name: ``local``, ``dask`` (a cluster of processes on this
+    machine) or ``tcp://host:port`` (the cluster whose scheduler is there). One that is named is closed
+    at the end."""
+    if engine is not None and not isinstance(engine, str):
+        yield engine
+        return
+    started = _started(engine or "local")
+    try:
+        yield started
+    finally:
+        started.close()
+
+
+def _started(name: str) -> Engine:
     from crowdrank.engine.local import LocalEngine
 
-    if engine is None or engine == "local":
+    if name == "local":
         return LocalEngine()
-    if isinstance(engine, str):
-        raise UsageError(f"There is no engine {engine!r}.", hint="The engines are: local.")
-    return engine
+    if name == "dask" or "://" in name:
+        from crowdrank.engine.dask import DaskEngine
+
+        return DaskEngine(None if name == "dask" else name)
+    raise UsageError(f"There is no engine {name!r}.", hint="The engines are local, dask and tcp://host:port.")
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """One BLAS thread: with small matrices its threads would only wait for each other and for ours, and
+    the rounding of its sums depends on their number."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")

@@ -24,6 +24,9 @@ class LocalEngine:
         """A session; there is nothing to checkpoint within one process."""
         return LocalSession(sums, shards, seed, self.threads)
 
+    def close(self) -> None:
+        """Nothing is held between sessions."""
+
 
 class LocalSession:
     """Sums over shards in this process, added in the order of the shards."""

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from crowdrank.data import Anchors, Judgments, read, to_pairs
-from crowdrank.engine import Engine
-from crowdrank.engine.base import find_engine
+from crowdrank.engine import Engine, one_blas_thread, running
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.votes import Votes
 from crowdrank.results import Fit, Ranking, Workers
-from crowdrank.solve import Spread, one_blas_thread
+from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
 
@@ -72,17 +71,16 @@ class Model(ABC):
         """Fit to judgments: a table of ``crowdrank.read``, or anything that it reads.
 
         ``anchors``: gold pairs or known workers (``Anchors``, or what it reads). ``engine``: where to
-        compute, local threads where none is given. ``progress(iteration, objective, slope)`` is
-        called after each step.
+        compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
+        ``progress(iteration, objective, slope)`` is called after each step.
         """
         began = time.perf_counter()
         table: Judgments = read(judgments)
         self._check(table)
         known = Anchors() if anchors is None else Anchors.read(anchors)
-        run = Run(known, find_engine(engine), whole("seed", self.seed), progress)
         votes, anchor_notes = self._anchored(Votes(to_pairs(table)), known)
-        with one_blas_thread():
-            outcome = self._fit(votes, run)
+        with running(engine) as place, one_blas_thread():
+            outcome = self._fit(votes, Run(known, place, whole("seed", self.seed), progress))
         notes = (*votes.pairs.notes, *anchor_notes, *outcome.notes)
         self.ranking_ = _ranking(votes, outcome.spread)
         self.workers_ = outcome.workers
@@ -95,7 +93,7 @@ class Model(ABC):
             warnings=notes,
             seconds={"fit": time.perf_counter() - began},
             seed=self.seed,
-            engine=run.engine.name,
+            engine=place.name,
             versions=_versions(),
             judgments=table.summary(),
             details=outcome.details,

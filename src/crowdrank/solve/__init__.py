@@ -3,7 +3,7 @@
 from crowdrank.solve.arrow import Arrow, Covariance
 from crowdrank.solve.intervals import Density, Spread, highest_density, spread
 from crowdrank.solve.iterate import iterate
-from crowdrank.solve.matrices import NotPositiveError, accumulate, one_blas_thread
+from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.maximise import (
     NO_WORKERS,
     Bounds,
@@ -34,6 +34,5 @@ __all__ = [
     "information",
     "iterate",
     "maximise",
-    "one_blas_thread",
     "spread",
 ]

@@ -18,13 +18,6 @@ FILLED_CELLS = 1 << 26
 MANY_ROWS = 1500
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """One BLAS thread: with small matrices its threads would only wait for each other and for ours."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, user_api="blas")
-
-
 def _blas_threads(size: int) -> AbstractContextManager[Any]:
     """As many BLAS threads as there are cores, for a matrix that is worth it."""
     if size < MANY_ROWS:

@@ -1,0 +1,184 @@
+"""A real cluster of processes on this machine: the same results to the bit, whatever happens to a worker."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import crowdrank as cr
+from crowdrank.data import comparisons, tally_spooled
+from crowdrank.engine import LocalEngine, running
+from crowdrank.engine import dask as dask_engine
+from crowdrank.errors import CrowdrankError, UsageError
+from crowdrank.models import entries
+from crowdrank.models.votes import Votes
+from helpers import random_votes
+from sums import SHARDS, CountingSums, Shard, StatelessSums
+
+pytest.importorskip("distributed", reason="dask and distributed are not installed")
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of distributed's own sockets at the end
+    pytest.mark.xdist_group("cluster"),
+]
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with running("dask") as started:
+        yield started
+
+
+@pytest.fixture
+def own_engine():
+    """A cluster that the test may hurt."""
+    started = cr.DaskEngine(workers=2)
+    yield started
+    started.close()
+
+
+def test_the_verbs_of_a_session(engine):
+    session = engine.open(CountingSums(), SHARDS, seed=7)
+    stats = session.evaluate({"scale": 2.0})
+    assert stats.shared["sum"] == 2 * (1 + 2 + 3 + 4 + 5 + 6)
+    assert stats.local["values"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert [part["first"] for part in session.collect({})] == [1, 3, 4]
+    assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 7
+    assert session.advance({"scale": 1.0}).shared["state"] == 3 * 7
+    assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 8
+
+
+def test_more_workers_than_shards(engine):
+    assert engine.open(StatelessSums(), SHARDS[:1]).evaluate({"scale": 1.0}).shared["sum"] == 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 37])
+def test_sums_equal_the_local_ones_to_the_bit(engine, count):
+    rng = np.random.default_rng(count)
+    shards = [Shard(rng.normal(size=1000)) for _ in range(count)]
+    there, here = (place.open(StatelessSums(), shards) for place in (engine, LocalEngine()))
+    for scale in (1.0, 1 / 3):
+        assert there.advance({"scale": scale}).shared["sum"] == here.advance({"scale": scale}).shared["sum"]
+
+
+@pytest.mark.parametrize("entry", entries().values(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("memory", [None, 0], ids=["in memory", "on disk"])
+def test_every_model_gives_the_local_result_to_the_bit(engine, entry, memory, monkeypatch):
+    monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
+    monkeypatch.setattr(tally_spooled, "__defaults__", (50,))
+    frame = random_votes(seed=11, votes=700, queries=3)
+    here, there = entry.load()().fit(frame), entry.load()().fit(cr.read(frame, memory=memory), engine=engine)
+    assert there.fit_.engine == "dask"
+    assert here.ranking_.polars().equals(there.ranking_.polars())
+    assert here.workers_.polars().equals(there.workers_.polars())
+
+
+def test_a_worker_killed_in_the_middle_costs_time_not_the_result(own_engine, monkeypatch):
+    monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
+    frame, killed = random_votes(seed=2, votes=900), []
+
+    def kill(iteration, objective, slope):
+        if iteration == 3 and not killed:
+            killed.append(min(own_engine.client.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    there = cr.CrowdBT().fit(frame, engine=own_engine, progress=kill)
+    here = cr.CrowdBT().fit(frame)
+    assert killed
+    assert here.ranking_.polars().equals(there.ranking_.polars())
+    assert here.workers_.polars().equals(there.workers_.polars())
+    assert killed[0] not in own_engine.client.run(os.getpid).values()
+
+
+def test_states_survive_a_killed_worker(own_engine):
+    """The chain of states is made again from the last checkpoint."""
+    session = own_engine.open(CountingSums(), SHARDS, seed=0, checkpoint_every=4)
+    for step in range(15):
+        if step == 6:
+            os.kill(min(own_engine.client.run(os.getpid).values()), signal.SIGKILL)
+        assert session.advance({"scale": 1.0}).shared["state"] == 3 * step
+    assert [part["state"] for part in session.collect({})] == [15, 15, 15]
+
+
+def test_the_scheduler_forgets_what_is_done(engine):
+    """Iterations with states: no more tasks are remembered at the end than early on."""
+    scheduler = engine._cluster.scheduler
+    session = engine.open(CountingSums(), SHARDS, seed=0)
+    most = 0
+    for step in range(200):
+        session.advance({"scale": 1.0})
+        if step == 40:
+            most = len(scheduler.tasks) + 60  # a chain between two checkpoints, and what is on its way out
+        if step > 40:
+            assert len(scheduler.tasks) <= most
+    assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 200
+
+
+def test_other_versions_on_the_workers_are_named(monkeypatch):
+    monkeypatch.setattr(dask_engine, "_version", lambda package: "0.0.7")
+    with pytest.raises(CrowdrankError, match=r"The worker tcp://.* has crowdrank .*, and here it is 0.0.7"):
+        cr.DaskEngine(workers=1)
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "tcp://nowhere", "tcp://nowhere.invalid:8786", "http://"]
+)
+def test_nobody_at_the_address(address, crowdrank, tmp_path):
+    random_votes().write_csv(tmp_path / "votes.csv")
+    done = crowdrank("rank", "votes.csv", "--engine", address)
+    assert done.code == 2
+    assert "no Dask scheduler" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_without_the_packages(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(UsageError, match=r"crowdrank\[cluster\]"):
+        cr.DaskEngine()
+
+
+def test_files_that_the_workers_cannot_read(engine, tmp_path):
+    table = cr.read(random_votes(), memory=0, spool=tmp_path)
+    shards = Votes(table).by_worker().shards
+    for path in tmp_path.rglob("*.parquet"):
+        path.unlink()
+    with pytest.raises(CrowdrankError, match=r"cannot read .*\n.*--spool"):
+        engine.open(StatelessSums(), shards)
+
+
+def test_the_command_on_a_cluster_of_its_own_and_on_one_that_is_there(crowdrank, tmp_path):
+    random_votes().write_csv(tmp_path / "votes.csv")
+    here = crowdrank("rank", "votes.csv")
+    assert crowdrank("rank", "votes.csv", "--engine", "dask").out == here.out
+    address, processes = f"tcp://127.0.0.1:{_free_port()}", []
+    try:
+        port = address.rpartition(":")[2]
+        processes.append(_dask("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"))
+        processes += [_dask("worker", address, "--nthreads", "1", "--no-dashboard") for _ in range(2)]
+        for _ in range(60):
+            there = crowdrank("rank", "votes.csv", "--engine", address, "--memory", "0")
+            if there.code == 0:
+                break
+            time.sleep(0.5)  # the workers are still on their way
+        assert there.out == here.out
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait()
+
+
+def _dask(*words):
+    command = [sys.executable, "-m", "dask", *words]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _free_port():
+    import socket
+
+    with socket.socket() as own:
+        own.bind(("127.0.0.1", 0))
+        return own.getsockname()[1]
