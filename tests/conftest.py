@@ -8,10 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from helpers import random_votes
 
 ROOT = Path(__file__).parent.parent
+settings.register_profile("steady", deadline=None)  # a busy machine is no failure
+settings.load_profile("steady")
+
 DATA = Path(os.environ.get("CROWDRANK_DATA", ROOT.parent / "shared" / "data"))
 
 

@@ -11,6 +11,8 @@ import pytest
 import crowdrank as cr
 from conftest import ROOT
 from crowdrank.cli import COMMANDS
+from crowdrank.data import read_gold
+from crowdrank.data.checks import COUNTED
 from crowdrank.models import entries
 
 README = (ROOT / "README.md").read_text()
@@ -79,6 +81,26 @@ def test_links_lead_somewhere(page):
 SOURCES = "".join(path.read_text() for path in ROOT.glob("src/**/*.py"))
 
 
-@pytest.mark.parametrize("code", sorted(set(re.findall(r'Note\(\s*"([a-z-]+)"', SOURCES))))
+CODES = {*re.findall(r'Note\(\s*"([a-z-]+)"', SOURCES), *COUNTED}
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
 def test_every_warning_is_explained(code):
     assert f"`{code}`" in (ROOT / "docs" / "commands.md").read_text()
+
+
+def _shown_commands():
+    page = (ROOT / "docs" / "formats.md").read_text().replace("\\\n", " ")
+    return re.findall(r"^    crowdrank rank (.*)$", page, re.M)
+
+
+@pytest.mark.parametrize("shown", _shown_commands(), ids=lambda shown: shown.split()[0])
+def test_the_commands_of_the_formats_read_the_real_files(shown, real):
+    """The file and its --columns, and the gold; the models have tests of their own."""
+    file, *words = shown.split()
+    options = dict(zip(words[::2], words[1::2], strict=True))
+    table = cr.read(real / file, columns=options.get("--columns"))
+    assert table.rows > 50
+    if "--gold" in options:
+        gold = read_gold(real / options["--gold"], columns=options.get("--gold-columns"))
+        assert set(table.index.items) & set(gold.frame["item"])

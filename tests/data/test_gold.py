@@ -105,3 +105,21 @@ class TestAnchors:
         votes = self.votes()
         assert Anchors().gold(nodes_of(votes.batches(), votes.index), votes.index)[0].shape == (0, 2)
         assert np.array(Anchors().known(votes.index)[0]).size == 0
+
+
+class TestColumnsOfGold:
+    frame = pl.DataFrame({"doc": ["a", "b"], "rel": [1, 2], "query": ["q", "q"]})
+
+    @pytest.mark.parametrize(
+        "columns", ["item=doc,grade=rel,query=", {"item": "doc", "grade": "rel", "query": ""}]
+    )
+    def test_are_named(self, columns):
+        assert values(read_gold(self.frame, columns=columns)) == {(None, "a"): 1.0, (None, "b"): 2.0}
+
+    def test_that_are_not_there(self):
+        with pytest.raises(cr.InputError, match="no column 'dok'"):
+            read_gold(self.frame, columns="item=dok")
+
+    def test_of_no_role(self):
+        with pytest.raises(cr.UsageError, match="no role 'score'"):
+            read_gold(self.frame, columns="score=rel")

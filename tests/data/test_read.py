@@ -49,10 +49,33 @@ class TestLayouts:
         assert votes(table) == [("x", "a", "b", LEFT), ("y", "c", "b", LEFT)]
         assert not table.sided
 
-    @pytest.mark.parametrize("word", ["tie", "both_bad", "tie (bothbad)", "Tie"])
+    @pytest.mark.parametrize("word", ["tie", "both_bad", "tie (bothbad)", "Tie", "tie (inconsistent)"])
     def test_arena(self, file, word):
         text = f"judge,model_a,model_b,winner\nx,a,b,model_a\ny,b,c,model_b\nx,c,a,{word}\n"
         assert votes(cr.read(file(text))) == EXPECTED
+
+    def test_ties_of_a_special_sort_are_said(self, file):
+        rows = ["both_bad", "tie (bothbad)", "tie", "tie (inconsistent)", "model_a"]
+        text = "judge,model_a,model_b,winner\n" + "".join(f"x,a,b,{word}\n" for word in rows)
+        assert [(note.code, note.message.partition(": ")[2]) for note in cr.read(file(text)).notes] == [
+            ("both-bad", "2 rows say that both were bad; they count as ties."),
+            ("inconsistent", "1 row says that the answer changed with the order; it counts as a tie."),
+        ]
+
+    def test_several_items_in_one_cell_share_the_rank(self, file):
+        text = 'worker,systems,rank\nx,"a, b",2\nx,c,1\n'
+        table = cr.read(file(text), columns="items=systems")
+        assert [table.index.items[int(code)] for code in table.item] == ["a", "b", "c"]
+        assert table.rank.tolist() == [2, 2, 1]
+
+    def test_the_row_of_a_mistake_is_the_file_s_where_rows_were_split(self, file):
+        text = 'worker,systems,rank\nx,"a,b,c,d",2\nx,e,one\n'
+        with pytest.raises(cr.InputError, match=r"row 2, column 'rank'.*Got 'one'"):
+            cr.read(file(text), columns="items=systems")
+
+    def test_the_row_of_a_mistake_is_the_file_s_in_a_wide_table(self, file):
+        with pytest.raises(cr.InputError, match=r"row 2.*Got 'x'"):
+            cr.read(file("worker,P1,P2,P3\nw,1,2,3\nv,1,2,x\n"), columns="rank=P*")
 
     def test_top_and_bottom_item(self, file):
         table = cr.read(file(",assessor,bottom_item,top_item\n1,x,b,a\n"))
@@ -297,16 +320,17 @@ class TestRealFiles:
         [
             ("readinglevel/pairs.csv", None, Pairs, 12726, 490),
             ("mtbench-human/human.csv", None, Pairs, 3355, 6),
+            ("mtbench-human/gpt4_pair.csv", None, Pairs, 2400, 6),
             ("llmfao/crowd-comparisons.csv", None, Pairs, 8931, 59),
             ("potato-beach/sounds.csv", None, Pairs, 1380, 12),
             ("websearch5/labels.csv", None, Ratings, 15567, 2665),
             ("trec2010/labels.csv", None, Ratings, 88385, 19033),
             (
                 "wmt16-rankings/rankings_long.csv.gz",
-                {"item": "systems", "query": "langpair", "list": "ranking"},
+                {"items": "systems", "query": "langpair", "list": "ranking"},
                 Rankings,
-                154302,
-                1852,
+                196596,
+                138,
             ),
         ],
     )

@@ -55,3 +55,16 @@ def test_agreement_of_workers():
     assert found["quality"].to_list() == [4 / 5, 0.0]
     assert (found["low"] <= found["quality"]).all()
     assert (found["quality"] <= found["high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["a", "b"], "met the same two items in both orders, and 1 times chose"),
+        (["a", "a"], None),
+    ],
+)
+def test_the_same_side_in_both_orders_is_said(labels, said):
+    frame = pl.DataFrame({"worker": ["w", "w"], "left": ["a", "b"], "right": ["b", "a"], "label": labels})
+    notes = [note.message for note in cr.WinRate().fit(frame).fit_.warnings if note.code == "both-orders"]
+    assert [said in note for note in notes] == ([] if said is None else [True])

@@ -17,6 +17,7 @@ def command(
         str, typer.Argument(help="Gold: [query,] item and grade, gold, label or true_rank; or qrels.")
     ],
     measures: Annotated[str, typer.Option(help="Measures, separated by spaces.")] = DEFAULT,
+    gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
     json: Annotated[bool, typer.Option("--json", help="As JSON: {measure: value}.")] = False,
 ) -> None:
     """Score a ranking by a gold standard: the mean of each measure over the gold's queries."""
@@ -24,7 +25,7 @@ def command(
     from crowdrank.measures import evaluate, parse
 
     chosen = parse(measures)
-    values = evaluate(read_ranking(ranking), read_gold(gold), chosen)
+    values = evaluate(read_ranking(ranking), read_gold(gold, columns=gold_columns), chosen)
     if json:
         clean = {name: None if value != value else value for name, value in values.items()}
         print(json_module.dumps(clean, indent=2))

@@ -35,6 +35,7 @@ def command(
     ] = "",
     anchors: Annotated[str | None, typer.Option(help="Gold pairs, or workers of known quality.")] = None,
     gold: Annotated[str | None, typer.Option(help="Gold grades to score the ranking by.")] = None,
+    gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
     engine: Annotated[str, typer.Option(help="Where to compute: local, dask, tcp://host:port.")] = "local",
     memory: Annotated[
         str | None,
@@ -54,7 +55,9 @@ def command(
     """
     check_format(form)
     parameters = parse_settings(settings or [])
-    request = _Request(judgments, model, parameters, columns, anchors, gold, engine, memory, spool, seed, form)
+    request = _Request(
+        judgments, model, parameters, columns, anchors, gold, gold_columns, engine, memory, spool, seed, form
+    )
     with nullcontext() if out is None else Folder(out) as folder:
         _rank(request, folder)
 
@@ -69,6 +72,7 @@ class _Request:
     columns: str
     anchors: str | None
     gold: str | None
+    gold_columns: str
     engine: str
     memory: str | None
     spool: Path | None
@@ -90,7 +94,7 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
             columns = parse_mapping(asked.columns)
             table = read(asked.judgments, columns=columns, memory=asked.memory, spool=asked.spool)
             known = None if asked.anchors is None else Anchors.read(asked.anchors)
-            grades = None if asked.gold is None else read_gold(asked.gold)
+            grades = None if asked.gold is None else read_gold(asked.gold, columns=asked.gold_columns)
         reading = time.perf_counter() - began
         _check_gold(table, grades)
         if table.kind != "pairs" and table.rows > MANY_ROWS:

@@ -44,8 +44,9 @@ class Cells:
     """The text cells of one source; each method checks a column and returns it typed."""
 
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str, offset: int = 0) -> None:
-        self.columns, self.name, self.offset = columns, name, offset
+        self.columns, self.name = columns, name
         self.numbers = frame[ROW] if ROW in frame.columns else None  # row of the file, where it is not the place
+        self.offset = offset if self.numbers is None else 0
         self.frame = frame.drop(ROW, strict=False)
         if all(column.null_count() for column in self.frame):  # blank lines are skipped, but counted
             filled = self.frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()

@@ -16,13 +16,23 @@ from crowdrank.errors import InputError, Note
 
 LEFT_WORDS = ("left", "model_a", "a", "a1")
 RIGHT_WORDS = ("right", "model_b", "b", "a2")
-TIE_WORDS = ("tie", "equal", "same", "s", "both_bad", "bothbad", "tie (bothbad)", "tie (both_bad)")
+BOTH_BAD_WORDS = ("both_bad", "bothbad", "both bad", "tie (bothbad)", "tie (both_bad)")
+INCONSISTENT_WORDS = ("inconsistent", "tie (inconsistent)")
+TIE_WORDS = ("tie", "equal", "same", "s", *BOTH_BAD_WORDS, *INCONSISTENT_WORDS)
 
-_COUNTED = {
+COUNTED = {
     "no-outcome": ("1 row has no outcome and is left out.", "{} rows have no outcome and are left out."),
     "self-pairs": (
         "1 row compares an item with itself and is left out.",
         "{} rows compare an item with itself and are left out.",
+    ),
+    "both-bad": (
+        "1 row says that both were bad; it counts as a tie.",
+        "{} rows say that both were bad; they count as ties.",
+    ),
+    "inconsistent": (
+        "1 row says that the answer changed with the order; it counts as a tie.",
+        "{} rows say that the answer changed with the order; they count as ties.",
     ),
     "unknown-workers": (
         f"1 row names no worker and is kept as that of one worker, {UNKNOWN_WORKER}.",
@@ -47,7 +57,7 @@ def counted_notes(name: str, counts: Counter[str]) -> tuple[Note, ...]:
     """What was counted, in words."""
     return tuple(
         Note(code, f"{name}: {one if counts[code] == 1 else many.format(counts[code])}")
-        for code, (one, many) in _COUNTED.items()
+        for code, (one, many) in COUNTED.items()
         if counts[code]
     )
 
@@ -102,18 +112,18 @@ def _check_pairs(cells: Cells) -> _Kept:
         sides = ("left", "right") if "left" in frame.columns else ("model_a", "model_b")
         left, right = cells.required(sides[0]), cells.required(sides[1])
         outcome = _outcome(cells, left, right)
-        sided = True
+        sided, counts = True, _said_ties(cells)
     else:
         sides = ("winner", "loser") if "loser" in frame.columns else ("top_item", "bottom_item")
         left, right = cells.required(sides[0]), cells.required(sides[1])
         outcome = pl.repeat(LEFT, frame.height, dtype=pl.Int8, eager=True)
-        sided = False
+        sided, counts = False, Counter[str]()
     for role, column in zip(sides, (left, right), strict=True):
         if "tie" in cells.words(role):
             row = first_row(column.cast(pl.String) == "tie")
             raise cells.error(role, row, "'tie' is an outcome and cannot be an item's id.")
     answered, different = outcome.is_not_null().to_numpy(), (left != right).to_numpy()
-    counts = Counter({"no-outcome": int((~answered).sum()), "self-pairs": int((~different).sum())})
+    counts |= Counter({"no-outcome": int((~answered).sum()), "self-pairs": int((~different).sum())})
     columns = {"left": left, "right": right, "outcome": outcome.fill_null(TIE)}
     return _Kept(columns, sides, answered & different, counts, sided)
 
@@ -150,6 +160,18 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
         hint = "Write the winning item's id, or tie. For left and right: --columns winner=NAME"
         raise cells.error(role, row, f"the outcome is none of {offered} or 'tie'.", hint)
     return outcome
+
+
+def _said_ties(cells: Cells) -> Counter[str]:
+    """Rows whose outcome is a tie of a sort that should be known."""
+    if "winner" not in cells.frame.columns:
+        return Counter()
+    said = Counter[str]()
+    for code, words in (("both-bad", BOTH_BAD_WORDS), ("inconsistent", INCONSISTENT_WORDS)):
+        meant = [value for value in cells.words("winner") if value and value.strip().lower() in words]
+        if meant:
+            said[code] = int(cells.frame["winner"].cast(pl.String).is_in(meant).sum())
+    return said
 
 
 def _check_ratings(cells: Cells) -> _Kept:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -26,7 +26,10 @@ LAYOUTS = (
     Layout("pairs", ("top_item", "bottom_item")),
     Layout("rankings", ("item", "rank")),
     Layout("ratings", ("item", "label")),
+    Layout("rankings", ("items", "rank")),
+    Layout("ratings", ("items", "label")),
 )
+"""``items`` are several in one cell, joined by commas: they share the rank or the label."""
 
 OPTIONAL = {
     "worker": ("worker", "judge", "assessor", "annotator"),
@@ -148,6 +151,12 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
     return by_role
 
 
+def _renaming(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]]) -> list[str]:
+    """The --columns that would make the file one of these, one for each kind."""
+    ways = {layout.kind: f"--columns {lacking(layout)[0]}=NAME ({layout.kind})" for layout in reversed(layouts)}
+    return list(reversed(ways.values()))
+
+
 def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
     """Name the nearest layout and what it lacks."""
 
@@ -155,7 +164,9 @@ def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], s
         return [need for need in layout.needs if need not in by_role]
 
     candidates = [layout for layout in LAYOUTS if core <= set(layout.needs)] or list(LAYOUTS)
-    nearest = min(candidates, key=lambda layout: len(lacking(layout)) / len(layout.needs))
+    shares = [len(lacking(layout)) / len(layout.needs) for layout in candidates]
+    near = [layout for layout, share in zip(candidates, shares, strict=True) if share == min(shares)]
+    nearest = near[0]
     shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
     if len(lacking(nearest)) == len(nearest.needs):
         problem = f"these columns are not judgments: {shown}."
@@ -169,5 +180,5 @@ def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], s
         f"missing: {nearest.kind} with {', '.join(nearest.needs)} need it. The columns are {shown}.",
         source=source,
         column=column,
-        hint=f"If it has another name, say --columns {column}=NAME",
+        hint="If it has another name, say " + " or ".join(_renaming(near, lacking)),
     )

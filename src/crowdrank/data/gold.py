@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
 from crowdrank.data.cells import Cells, first_row, from_native
+from crowdrank.data.columns import parse_mapping
 from crowdrank.data.comparisons import Comparisons, Nodes, Tally, node_codes
 from crowdrank.data.files import as_text, open_source
 from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, UsageError
 
 GRADES = ("grade", "gold", "label", "true_rank")
 
@@ -32,12 +33,13 @@ class Scored:
     frame: pl.DataFrame
 
 
-def read_gold(given: Any) -> Scored:
+def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> Scored:
     """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.
 
-    A true rank (1 = best) becomes the grade ``largest rank - rank``.
+    A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` gives these names to
+    columns that have others: ``"item=doc,grade=rel"``.
     """
-    frame, name, columns = _open(given, gold=True)
+    frame, name, columns = _open(given, columns, gold=True)
     found = next((grade for grade in GRADES if grade in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
@@ -65,7 +67,9 @@ def read_ranking(given: Any) -> Scored:
     return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored)
 
 
-def _open(given: Any, *, gold: bool = False) -> tuple[pl.DataFrame, str, dict[str, str]]:
+def _open(
+    given: Any, mapping: Mapping[str, str] | str | None = None, *, gold: bool = False
+) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, a name for errors, and its columns by their lower-case names."""
     if isinstance(given, str | Path):
         source = open_source(given)
@@ -80,11 +84,21 @@ def _open(given: Any, *, gold: bool = False) -> tuple[pl.DataFrame, str, dict[st
     frame = frame.select(columns.values())  # of names that differ in case alone, the first
     if "qid" in columns:
         columns.setdefault("query", columns["qid"])
-    return frame, name, columns
+    for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
+        if role not in ("query", "item", *GRADES):
+            raise UsageError(
+                f"Gold has no role {role!r}.", hint=f"Its roles are query, item, {', '.join(GRADES)}."
+            )
+        if column and column not in frame.columns:
+            hint = f"The columns are {', '.join(map(repr, frame.columns))}."
+            raise InputError(f"there is no column {column!r}, named as {role!r}.", source=name, hint=hint)
+        columns[role] = column
+    return frame, name, {role: column for role, column in columns.items() if column}
 
 
 def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
-    named = frame.rename({column: role for role, column in columns.items() if role in ("query", "item", value)})
+    roles = [role for role in ("query", "item", value) if role in columns]
+    named = frame.select(pl.col(columns[role]).alias(role) for role in roles)
     cells = Cells(named, columns, name)
     query = (
         named["query"] if "query" in named.columns else pl.repeat(None, len(named), dtype=pl.String, eager=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.cells import from_native
+from crowdrank.data.cells import ROW, from_native
 from crowdrank.data.checks import Checked, check, counted_notes, no_row_left
 from crowdrank.data.columns import OPTIONAL, Recognised, parse_mapping, recognise, wide_columns
 from crowdrank.data.files import Source, open_sources
@@ -76,8 +76,9 @@ class _Table:
         dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
         done, counts, left = 0, Counter[str](), 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
-            roles = (pl.col(column).alias(role) for role, column in self.found.columns.items())
-            part = check(self.found, frame.select(roles), self.source.name, done)
+            roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
+            renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
+            part = check(self.found, renamed, self.source.name, done)
             done, counts, left = done + part.rows, counts + part.counts, left + part.frame.height
             yield part
         if not done:
@@ -115,7 +116,12 @@ def _opened(given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        yield _Table(own, recognise(own.columns(), roles, own.name), backend)
+        found = recognise(own.columns(), roles, own.name)
+        if "items" in found.columns:
+            column = found.columns["items"]
+            own, found = own.split(column), replace(found, columns={**found.columns, "item": column})
+            del found.columns["items"]
+        yield _Table(own, found, backend)
 
 
 def _same(tables: list[_Table]) -> None:

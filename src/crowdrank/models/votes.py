@@ -140,6 +140,7 @@ class Votes:
             *self._disconnected(),
             *self._few(),
             *self._one_sided(),
+            *self._both_orders(),
         ]
 
     def _never(self, code: str, own: Floats, other: Floats, word: str, regularised: bool) -> list[Note]:
@@ -217,6 +218,43 @@ class Votes:
         if len(suspects) > 10:
             notes.append(Note("one-sided", f"One-sided: {len(suspects) - 10} further workers."))
         return notes
+
+    def _both_orders(self) -> list[Note]:
+        """Pairs shown to one worker in both orders who chose the same side both times.
+
+        Looked for where the votes are in memory.
+        """
+        pairs = self.pairs
+        if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
+            return []
+        left, right, outcome, worker, _ = coded_votes(self.nodes, pairs)
+        frame = pl.DataFrame(
+            {
+                "worker": worker,
+                "low": np.minimum(left, right),
+                "high": np.maximum(left, right),
+                "turned": left > right,
+                "outcome": outcome,
+            }
+        )
+        way = pl.col("turned")
+        sides = [(pl.col("outcome") == side) for side in (LEFT, RIGHT)]
+        shown = (
+            frame.lazy()
+            .group_by("worker", "low", "high")
+            .agg(
+                both=way.any() & ~way.all(),
+                same=pl.any_horizontal([(side & way).any() & (side & ~way).any() for side in sides]),
+            )
+        )
+        both, same = shown.select(pl.col("both", "same").sum()).collect().row(0)
+        if not same:
+            return []
+        message = (
+            f"{both} times one worker met the same two items in both orders, and {same} times chose the same side "
+            "in both. Where the question was the same, the side decided and not the items. All these votes count."
+        )
+        return [Note("both-orders", message)]
 
     # ----------------------------------------------------------------------------------- workers
 
