@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test check bench reference lock clean
+.PHONY: setup demo test check docs bench reference lock clean
 
 setup: $(STAMP)
 
@@ -28,6 +28,10 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "The docs are in build/docs/index.html"
+
 $(BENCH): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	touch $@
@@ -42,4 +46,4 @@ lock: $(BENCH)
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 clean:
-	rm -rf $(VENV) crowdrank-demo
+	rm -rf $(VENV) build crowdrank-demo

@@ -8,6 +8,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.data import LEFT, RIGHT, TIE, Pairs, Rankings, Ratings, parse_mapping
+from helpers import random_votes
 
 PAIRS = "worker,left,right,label\nx,a,b,a\ny,b,c,c\nx,c,a,tie\n"
 
@@ -248,9 +249,9 @@ class TestMistakes:
             (b"winner,loser\na,b\n\xff\xfe,b\n", ["row 2", "not UTF-8"]),
             (gzip.compress(PAIRS.encode() * 500)[:-20], ["gzip data is damaged or cut off"]),
             ('{"winner": [1, 2], "loser": "b"}\n', ["column 'winner'", "lists or objects"]),
-            ('{"winner": "a"\n', ["cannot be read"]),
+            ('{"winner": "a"\n', ["row 1", "not a JSON object"]),
             ("1 Q0 d1 1 9.5 s\n1 Q0 d2\n", ["row 2", "3 fields where the first line has 6"]),
-            ("PAR1 but no more", ["cannot be read"]),
+            ("PAR1 but no more", ["damaged or cut off"]),
             ("winner,loser\na,b\n".encode("utf-16"), ["not UTF-8 text"]),
             ("worker,left,right,label,Label\nx,a,b,a,b\n", ["column 'label'", "two columns of this name"]),
             ("worker,left,right,label,label\nx,a,b,a,b\n", ["column 'label'", "two columns of this name"]),
@@ -312,6 +313,27 @@ class TestMistakes:
     def test_something_else_altogether(self):
         with pytest.raises(cr.InputError, match="a path or a frame"):
             cr.read(42)
+
+
+class TestDamage:
+    """What a file says that was cut off or garbled on its way."""
+
+    def test_parquet(self, tmp_path):
+        path = tmp_path / "votes.parquet"
+        random_votes().write_parquet(path)
+        path.write_bytes(path.read_bytes()[:300])
+        with pytest.raises(cr.InputError, match=r"votes.parquet: the Parquet file is damaged or cut off"):
+            cr.read(path)
+
+    @pytest.mark.parametrize("line", ['{"worker":"w","left":"a"', "[1]", "nonsense"])
+    def test_json_lines(self, file, line):
+        good = '{"worker":"w","left":"a","right":"b","winner":"left"}\n'
+        with pytest.raises(cr.InputError, match=r"row 3: is not a JSON object. Got "):
+            cr.read(file(f"{good}{good}{line}\n"))
+
+    def test_an_order_that_does_not_end(self, file):
+        with pytest.raises(cr.InputError, match=r"row 2"):
+            cr.read(file("1: 1,2\n2: {1,2\n"))
 
 
 class TestRealFiles:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import shutil
@@ -18,6 +17,7 @@ import polars as pl
 
 from crowdrank.data.cells import ROW
 from crowdrank.data.columns import Wide
+from crowdrank.data.reasons import find_reason
 from crowdrank.data.spool import Spool
 from crowdrank.data.texts import Parser, find_parser
 from crowdrank.errors import InputError
@@ -41,7 +41,7 @@ class Source:
     separator: str = ","
     gold: pl.LazyFrame | None = None
     reason: str = ""
-    parquet: bool = False
+    form: str = "csv"
 
     def table(self) -> pl.LazyFrame:
         """The table; an error where the file has none."""
@@ -69,7 +69,7 @@ class Source:
 
     def rows(self) -> int:
         """About how many rows there are: counted where that is cheap, else by the length of the first."""
-        if isinstance(self.data, Path) and not self.parquet:
+        if isinstance(self.data, Path) and self.form != "parquet":
             with self.data.open("rb") as file:
                 head = file.read(_SNIFF)
             return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)
@@ -128,7 +128,7 @@ def _reasons(source: Source) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise _reason(source, error) from error
+        raise find_reason(source, error) from error
 
 
 def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
@@ -202,13 +202,13 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
         raise InputError("the file is empty.", source=name, hint="A header line and at least one row.")
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
-        return Source(name, pl.scan_parquet(where), data, parquet=True)
+        return Source(name, pl.scan_parquet(where), data, form="parquet")
     if b"\x00" in head:
         raise InputError("is not UTF-8 text, nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
     if head.lstrip()[:1] == b"[":
         return _json_rows(name, data)
     if head.lstrip()[:1] == b"{":
-        return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data)
+        return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data, form="jsonl")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
     parser = find_parser(head.decode("utf-8", "replace"))
     if parser:
@@ -235,29 +235,3 @@ def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
     judgments = None if found.judgments is None else found.judgments.lazy()
     gold = None if found.gold is None else found.gold.lazy()
     return Source(name, judgments, data, gold=gold, reason=found.reason)
-
-
-def _reason(source: Source, error: BaseException) -> InputError:
-    """Look for the line that could not be read; Polars does not always name it."""
-    raw = source.data.read_bytes() if isinstance(source.data, Path) else source.data or b""
-    try:
-        content = raw.decode("utf-8")
-    except UnicodeDecodeError as bad:
-        row = raw[: bad.start].count(b"\n")  # the header is line 0
-        line = raw.splitlines()[row].decode("utf-8", "replace")[:80]
-        return InputError(
-            "is not UTF-8 text.", source=source.name, row=row, value=line, hint="Save the file as UTF-8."
-        )
-    lines = csv.reader(io.StringIO(content), delimiter=source.separator)
-    width = len(next(lines, []))
-    for number, cells in enumerate(lines, 1):
-        if len(cells) > width:
-            return InputError(
-                f"has {len(cells)} fields where the header has {width}.",
-                source=source.name,
-                row=number,
-                value=source.separator.join(cells)[:80],
-                hint="Put quotes around a value that holds the separator.",
-            )
-    first = str(error).strip().splitlines()[0]
-    return InputError(f"cannot be read: {first}", source=source.name)

@@ -26,6 +26,8 @@ class Parsed:
 
 Parser = Callable[[str, str], Parsed]
 
+_WHOLE = re.compile(r"(\s*(\{[^{}]*\}|[^,{}]+)\s*(,|$))*")
+_ORDER = re.compile(r"\d+:\s*[\d{]")
 _LETOR = re.compile(r"-?[\d.]+\s+qid:\S+(\s+\d+:\S+)+")
 _PREFLIB = ("# FILE NAME:", "# TITLE:", "# ALTERNATIVE NAME", "# NUMBER ALTERNATIVES:")
 
@@ -33,7 +35,7 @@ _PREFLIB = ("# FILE NAME:", "# TITLE:", "# ALTERNATIVE NAME", "# NUMBER ALTERNAT
 def find_parser(head: str) -> Parser | None:
     """The parser for a text that begins like this; None for a table."""
     first = head.lstrip("\ufeff\r\n ").split("\n", 1)[0].strip()
-    if any(mark in head for mark in _PREFLIB) and first.startswith("#"):
+    if _ORDER.match(first) or (any(mark in head for mark in _PREFLIB) and first.startswith("#")):
         return preflib
     if _LETOR.match(first):
         return letor
@@ -136,7 +138,7 @@ def preflib(name: str, text: str) -> Parsed:
     rows: list[tuple[str | None, ...]] = []
     for number, line in orders:
         count, sign, order = line.partition(":")
-        if not sign or not count.strip().isdigit():
+        if not sign or not count.strip().isdigit() or not _WHOLE.fullmatch(order):
             raise InputError("is not 'count: order'.", source=name, row=number, value=line[:80])
         groups = re.findall(r"\{[^}]*\}|[^,{}\s][^,{}]*", order)
         rows.extend(
