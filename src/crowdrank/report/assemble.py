@@ -138,9 +138,9 @@ def _axis(rows: pl.DataFrame) -> Axis:
 
 
 def _step(width: float) -> float:
-    """The roundest step that gives an axis of this width two to six ticks."""
-    size = 10.0 ** math.floor(math.log10(width / 2))
-    return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2)
+    """The roundest step that gives an axis of this width two to seven ticks."""
+    size = 10.0 ** math.floor(math.log10(width / 2.5))
+    return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2.5)
 
 
 def _crowd(people: pl.DataFrame) -> Crowd:

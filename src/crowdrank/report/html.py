@@ -100,7 +100,7 @@ def _people(crowd: Crowd) -> dict[str, Any]:
 
 def _further(crowd: Crowd | None) -> list[str]:
     """The names of the model's own parameters of workers."""
-    return [] if crowd is None or not crowd.rows else list(crowd.rows[0].further)
+    return [] if crowd is None else list(crowd.rows[0].further)
 
 
 def _place(value: float, axis: Axis) -> float:
@@ -114,16 +114,17 @@ def _ticks(axis: Axis) -> str:
     return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
 
 
-def _histogram(crowd: Crowd | None) -> list[dict[str, Any]]:
-    """The blocks of the histogram of quality: a bin's verdicts stacked, heights as shares of the tallest."""
-    if crowd is None or not crowd.rows:
-        return []
-    tallest = max(sum(counts) for counts in zip(*crowd.bins.values(), strict=True))
-    blocks, heights = [], [0.0] * len(next(iter(crowd.bins.values())))
+def _histogram(crowd: Crowd | None) -> dict[str, Any]:
+    """The histogram of quality: a bin's verdicts as stacked blocks, heights as shares of the tallest."""
+    if crowd is None:
+        return {}
+    totals = [sum(counts) for counts in zip(*crowd.bins.values(), strict=True)]
+    tallest = max(totals)
+    blocks, heights = [], [0.0] * len(totals)
     for verdict in reversed(crowd.bins):
         for place, count in enumerate(crowd.bins[verdict]):
             if count:
                 height = count / tallest
                 heights[place] += height
                 blocks.append({"verdict": verdict, "bin": place, "top": 1 - heights[place], "height": height})
-    return blocks
+    return {"blocks": blocks, "totals": totals, "tops": [1 - height for height in heights]}

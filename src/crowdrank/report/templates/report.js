@@ -348,6 +348,7 @@
     });
   }
 
+  find("#unscripted").remove();
   if (find("#queries")) showQueries();
   if (data.workers) showWorkers(data.workers);
   pick(asked() ?? 0);
