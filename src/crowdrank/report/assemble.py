@@ -84,13 +84,13 @@ def _queries(rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: in
 
 
 def _query(part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number: int) -> Query:
-    shown = part.head(most)
+    shown = part.head(most).to_dicts()
     axis = _axis(shown)
     return Query(
         name=name,
         items=len(part),
         tiers=part["tier"].n_unique(),
-        rows=tuple(_item(row, axis.decimals) for row in shown.iter_rows(named=True)),
+        rows=tuple(_item(row, axis.decimals) for row in shown),
         axis=axis,
         connections=connections(part, pairs_of(len(part))),
         matrix=matrix(evidence, number),
@@ -121,11 +121,10 @@ def _rounded(value: float, decimals: int) -> float:
     return round(value, decimals) + 0.0  # no minus before a zero
 
 
-def _axis(rows: pl.DataFrame) -> Axis:
+def _axis(rows: list[dict[str, Any]]) -> Axis:
     """An axis that holds every score and every end of an interval that is bounded."""
-    values = rows.select("score", "low", "high").to_numpy()
-    values = values[np.isfinite(values)]
-    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    values = [row[name] for row in rows for name in ("score", "low", "high") if math.isfinite(row[name])]
+    low, high = min(values), max(values)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
     room = 0.03 * (high - low)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -40,5 +42,5 @@ def tidy(value: float) -> float:
 
 
 def _span(values: pl.Series) -> Span:
-    found = np.quantile(values.to_numpy(), [0.0, 0.5, 1.0]) if len(values) else np.zeros(3)
-    return Span(*(tidy(value) for value in found.tolist()))
+    found: list[Any] = [values.min(), values.median(), values.max()]
+    return Span(*map(tidy, found))

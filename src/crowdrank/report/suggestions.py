@@ -56,8 +56,7 @@ def _bridges(ranking: pl.DataFrame) -> Iterator[Suggestion]:
 
 
 def _pairs(ranking: pl.DataFrame) -> Iterator[Suggestion]:
-    """Neighbours in rank that cannot be told apart: an open first place, then those least settled."""
-    one_query = ranking["query"].n_unique() == 1
+    """Neighbours in rank that cannot be told apart: the best ranked first, then those least settled."""
     after = ranking.select(pl.all().shift(-1).name.suffix("_next"))
     open_pairs = (
         ranking.with_row_index("place")
@@ -68,17 +67,16 @@ def _pairs(ranking: pl.DataFrame) -> Iterator[Suggestion]:
             pl.col("part") == pl.col("part_next"),
         )
         .with_columns(
-            first=(pl.col("rank") == 1) & one_query,
             width=pl.col("rank_high") + pl.col("rank_high_next") - pl.col("rank_low") - pl.col("rank_low_next"),
         )
-        .sort("first", "width", "rank", descending=[True, True, False], maintain_order=True)
+        .sort("rank", "width", descending=[False, True], maintain_order=True)
     )
     used: set[int] = set()
     for row in open_pairs.head(MOST * MOST).iter_rows(named=True):
         if len(used) == 2 * MOST or used & {row["place"], row["place"] + 1}:
             continue
         used |= {row["place"], row["place"] + 1}
-        start = "The first place is open: ask" if row["first"] else "Ask"
+        start = "The first place is open: ask" if row["rank"] == 1 else "Ask"
         yield Suggestion(
             "pair",
             f"{start} about {_quoted(row['item'])} and {_quoted(row['item_next'])}{_inside(row)}: they are "

@@ -80,7 +80,7 @@
     addButton(head) {
       const label = find(".label", head);
       const button = make("button", { type: "button" }, label.textContent);
-      label.replaceWith(button);
+      label.before(button); // the label itself is for paper
       button.addEventListener("click", () => {
         this.down = this.key === head.dataset.key ? !this.down : false;
         this.key = head.dataset.key;
@@ -257,7 +257,7 @@
     const unit = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
     return make(
       "figcaption", {}, make("strong", {}, "Who was compared with whom"),
-      make("p", {}, `Each row and column is ${unit}, the best first. The darker a square, the more votes: none where it is empty, ${whole(most)} at the most.`),
+      make("p", {}, `Each row and column is ${unit}, the best first. The stronger its colour, the more votes a square has: none where it is empty, ${whole(most)} at the most.`),
       make("p", { class: "note" }, "Squares along the diagonal are close in rank: votes there settle the order."),
     );
   }
