@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
     from crowdrank.models.paired.thurstone import Thurstone
-    from crowdrank.results import Fit, Ranking, Workers
+    from crowdrank.results import Evidence, Fit, Ranking, Workers
 
 _HOME = {
     "Anchors": "data",
@@ -29,6 +29,7 @@ _HOME = {
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
+    "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
     "InputError": "errors",
@@ -53,6 +54,7 @@ __all__ = [
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",
+    "Evidence",
     "Fit",
     "FitError",
     "InputError",

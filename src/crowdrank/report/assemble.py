@@ -34,7 +34,7 @@ def build(
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
     people = None if workers is None else workers.polars().sort("quality", "worker")
     return Report(
-        title=f"Ranking of {_count(fit.judgments['items'], 'item')} by {fit.model}",
+        title=_title(fit),
         facts=_facts(fit),
         cautions=cautions(fit.warnings),
         items=fit.judgments["items"],
@@ -54,6 +54,12 @@ def _with_evidence(ranking: Ranking, evidence: Evidence) -> pl.DataFrame:
     further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
     order = pl.DataFrame({"query": ranking.query, "rank": ranking.rank, **further}).sort("query", "rank")
     return ranking.polars().hstack(order.select(*further))
+
+
+def _title(fit: Fit) -> str:
+    queries = fit.judgments["queries"]
+    inside = f" in {queries:,} queries" if queries > 1 else ""
+    return f"Ranking of {_count(fit.judgments['items'], 'item')}{inside} by {fit.model}"
 
 
 def _facts(fit: Fit) -> tuple[str, ...]:

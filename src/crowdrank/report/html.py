@@ -70,6 +70,8 @@ def _data(report: Report) -> dict[str, Any]:
     return {
         "queries": [_columns(query) for query in report.queries],
         "workers": None if report.crowd is None else _people(report.crowd),
+        "verdicts": VERDICTS,
+        "quality": vars(QUALITY),
     }
 
 

@@ -1,8 +1,7 @@
 "use strict";
 (() => {
   const PAGE = 50;
-  const VERDICTS = ["malicious", "spammer", "unsure", "reliable"];
-  const QUALITY = { low: 0, high: 1, ticks: [0, 0.5, 1], decimals: 2 };
+  const MANY = 1000; // more rows at once would keep a browser busy for seconds
   const data = JSON.parse(document.getElementById("data").textContent);
   const collator = new Intl.Collator("en", { numeric: true });
   const find = (selector, root = document) => root.querySelector(selector);
@@ -66,8 +65,8 @@
 
   /** A table that sorts by its headings, searches, and shows a page of rows at a time. */
   class Grid {
-    constructor(section, noun, key) {
-      Object.assign(this, { section, noun, key, down: false, limit: PAGE, text: [] });
+    constructor(section, noun, key, page = PAGE) {
+      Object.assign(this, { section, noun, key, page, down: false, limit: page, text: [] });
       this.body = find("tbody", section);
       this.input = find("input[type=search]", section);
       this.more = find(".more", section);
@@ -89,15 +88,15 @@
     }
 
     /** Show these rows: `value(row, key)` is what a column sorts by, `draw(row)` the table row. */
-    load({ count, text, value, draw, heading = () => "" }) {
-      Object.assign(this, { count, value, draw, heading });
+    load({ count, text, value, draw, kind = () => "" }) {
+      Object.assign(this, { count, value, draw, kind });
       this.text = Array.from({ length: count }, (_, row) => text(row).toLowerCase());
       this.input.value = "";
       this.restart();
     }
 
     restart() {
-      this.limit = PAGE;
+      this.limit = this.page;
       const needle = this.input.value.trim().toLowerCase();
       this.rows = [...this.text.keys()].filter((row) => this.text[row].includes(needle));
       const values = this.rows.length ? this.text.map((_, row) => this.value(row, this.key)) : [];
@@ -121,8 +120,7 @@
 
     row(row, before) {
       const element = this.draw(row);
-      const kind = this.heading(row, before, this.key);
-      if (kind) element.className = kind;
+      element.className = this.kind(row, before, this.key);
       return element;
     }
 
@@ -143,7 +141,8 @@
         this.more.append(button);
       };
       if (left > PAGE) offer(`Show ${PAGE} more`, this.limit + PAGE);
-      if (left > 0) offer(`Show all ${plural(this.rows.length, this.noun)}`, Infinity);
+      if (left > MANY) offer(`Show ${whole(MANY)} more`, this.limit + MANY);
+      else if (left > 0) offer(`Show all ${plural(this.rows.length, this.noun)}`, Infinity);
     }
 
     /** On paper all rows are there. */
@@ -159,11 +158,11 @@
 
   const ranking = new Grid(find("#ranking"), "item", "rank");
 
-  function tierClass(query, key) {
-    return (row, before) => {
-      const starts = before !== null && query.tier[row] !== query.tier[before] && (key() === "rank" || key() === "tier");
-      return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
-    };
+  /** Tiers are parted by a line where the rows are in their order, and told by bands everywhere. */
+  function tierClass(query, row, before, key) {
+    const ordered = key === "rank" || key === "tier";
+    const starts = ordered && before !== null && query.tier[row] !== query.tier[before];
+    return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
   }
 
   function showRanking(query) {
@@ -172,7 +171,7 @@
       count: query.item.length,
       text: (row) => query.item[row],
       value: (row, key) => (key === "rank" ? row : key === "width" ? width(query, row) : query[key][row]),
-      heading: tierClass(query, () => ranking.key),
+      kind: (row, before, key) => tierClass(query, row, before, key),
       draw: (row) => {
         const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
         return make(
@@ -190,21 +189,21 @@
   const grids = [ranking];
 
   function showWorkers(people) {
-    setAxis(find("#people"), QUALITY);
+    const verdictOf = (row) => data.verdicts[people.verdict[row]];
     const grid = new Grid(find("#workers"), "worker", "quality");
     grids.push(grid);
     const own = Object.keys(people).filter((key) => key.startsWith("own-"));
     grid.load({
       count: people.worker.length,
-      text: (row) => `${people.worker[row]} ${VERDICTS[people.verdict[row]]}`,
+      text: (row) => `${people.worker[row]} ${verdictOf(row)}`,
       value: (row, key) => (key === "width" ? width(people, row) : people[key][row]),
       draw: (row) => {
-        const verdict = VERDICTS[people.verdict[row]];
+        const verdict = verdictOf(row);
         const further = own.map((key) => people[key][row]);
         return make(
           "tr", {}, name(people.worker[row], plural(people.judgments[row], "judgment")),
           cell("verdict", make("span", { class: verdict }, verdict)), cell("num", signed(people.quality[row], 2)),
-          bar(people.low[row], people.high[row], people.quality[row], QUALITY), number(people.judgments[row]),
+          bar(people.low[row], people.high[row], people.quality[row], data.quality), number(people.judgments[row]),
           ...further.map((value) => cell("num wide own", value === null ? "–" : signed(value, 2))),
         );
       },
@@ -312,7 +311,7 @@
     list.append(...data.queries.map((query) => make("option", { value: query.name }, query.name)));
     find(".picker").hidden = false;
     picker.addEventListener("change", () => choose(picker.value));
-    const grid = new Grid(find("#queries"), "query", "query");
+    const grid = new Grid(find("#queries"), "query", "query", 10);
     const values = { query: (query) => query.name, best: (query) => query.item[0] };
     grid.load({
       count: data.queries.length,
