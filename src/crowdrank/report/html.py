@@ -87,7 +87,6 @@ def _columns(query: Query) -> dict[str, Any]:
         "axis": vars(query.axis),
         "pairs": [links.pairs, links.possible],
         "votes": list(vars(links.comparisons).values()),
-        "met": list(vars(links.opponents).values()),
         "matrix": None if query.matrix is None else vars(query.matrix),
     }
 

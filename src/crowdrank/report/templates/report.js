@@ -39,7 +39,8 @@
     const words = interval(low, high, axis.decimals);
     const left = low === null ? 0 : place(low, axis);
     const right = high === null ? 100 : place(high, axis);
-    const reach = make("i", { class: [low === null && "open-low", high === null && "open-high"].filter(Boolean).join(" ") });
+    const open = [low === null && "open-low", high === null && "open-high"];
+    const reach = make("i", { class: open.filter(Boolean).join(" ") });
     Object.assign(reach.style, { left: `${left}%`, width: `${right - left}%` });
     const point = make("b");
     point.style.left = `${place(mark, axis)}%`;
@@ -56,10 +57,11 @@
     find(".axis", table).replaceChildren(...labels);
   }
 
-  const width = (columns, row) => (columns.low[row] === null || columns.high[row] === null ? Infinity : columns.high[row] - columns.low[row]);
+  const width = ({ low, high }, row) => (low[row] === null || high[row] === null ? Infinity : high[row] - low[row]);
   const cell = (kind, ...content) => make("td", { class: kind }, ...content);
   const number = (value, kind = "num wide") => cell(kind, value === null ? "–" : whole(value));
-  const name = (text, small) => make("th", { scope: "row", class: "name" }, make("bdi", {}, text), make("span", { class: "small" }, small));
+  const name = (text, small) =>
+    make("th", { scope: "row", class: "name" }, make("bdi", {}, text), make("span", { class: "small" }, small));
 
   // ---------------------------------------------------------------------------------- tables
 
@@ -114,7 +116,8 @@
         else head.removeAttribute("aria-sort");
       }
       const all = plural(this.count, this.noun);
-      find(".count", this.section).textContent = this.rows.length < this.count ? `${whole(this.rows.length)} of ${all}` : all;
+      const found = this.rows.length < this.count ? `${whole(this.rows.length)} of ${all}` : all;
+      find(".count", this.section).textContent = found;
       this.offerMore();
     }
 
@@ -225,7 +228,8 @@
         if (row === column && side === query.items) continue;
         for (const [x, y] of row === column ? [[row, row]] : [[row, column], [column, row]]) {
           const box = { x: x * size, y: y * size, width: size * 0.94, height: size * 0.94 };
-          const look = votes ? { class: "cell", "fill-opacity": (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2) } : { class: "none" };
+          const strength = (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2);
+          const look = votes ? { class: "cell", "fill-opacity": strength } : { class: "none" };
           const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, "vote")}`;
           svg.append(drawn("rect", { ...box, ...look }, drawn("title", {}, words)));
         }
@@ -247,16 +251,21 @@
     return first === last ? `${first}` : `${first}–${last}`;
   }
 
-  function described(query) {
+  function compared(query) {
     const [pairs, possible] = query.pairs;
-    return `Who was compared with whom, in the order of the ranking: ${whole(pairs)} of ${plural(possible, "possible pair")} were compared.`;
+    return `${whole(pairs)} of ${plural(possible, "possible pair")} were compared.`;
+  }
+
+  function described(query) {
+    return `Who was compared with whom, in the order of the ranking: ${compared(query)}`;
   }
 
   function caption(query, most) {
     const unit = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
     return make(
       "figcaption", {}, make("strong", {}, "Who was compared with whom"),
-      make("p", {}, `Each row and column is ${unit}, the best first. The stronger its colour, the more votes a square has: none where it is empty, ${whole(most)} at the most.`),
+      make("p", {}, `Each row and column is ${unit}, the best first.`),
+      make("p", {}, `The stronger its colour, the more votes a square has: from none to ${whole(most)}.`),
       make("p", { class: "note" }, "Squares along the diagonal are close in rank: votes there settle the order."),
     );
   }
@@ -266,14 +275,14 @@
     const words = find("#picture .links");
     if (words) words.textContent = summary(query);
     const figure = find("#picture .map");
-    figure.replaceChildren(...(query.matrix ? picture(query) : [make("p", { class: "note" }, "There is no picture of this one, to keep the page small.")]));
+    const none = () => [make("p", { class: "note" }, "There is no picture of this one, to keep the page small.")];
+    figure.replaceChildren(...(query.matrix ? picture(query) : none()));
   }
 
   function summary(query) {
-    const [pairs, possible] = query.pairs;
     const [least, median, most] = query.votes.map(whole);
     const groups = query.groups === 1 ? "One group" : plural(query.groups, "group");
-    return `${groups}. ${whole(pairs)} of ${plural(possible, "possible pair")} were compared. An item has ${least} to ${most} votes, the median item ${median}.`;
+    return `${groups}. ${compared(query)} An item has ${least} to ${most} votes, the median item ${median}.`;
   }
 
   // --------------------------------------------------------------------------------- queries
