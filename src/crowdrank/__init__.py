@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
     from crowdrank.models.paired.thurstone import Thurstone
-    from crowdrank.results import Fit, Ranking, Workers
+    from crowdrank.results import Evidence, Fit, Ranking, Workers
 
 _HOME = {
     "Anchors": "data",
@@ -31,6 +31,7 @@ _HOME = {
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
     "DaskEngine": "engine.dask",
+    "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
     "InputError": "errors",
@@ -57,6 +58,7 @@ __all__ = [
     "CrowdThurstone",
     "CrowdrankError",
     "DaskEngine",
+    "Evidence",
     "Fit",
     "FitError",
     "InputError",

@@ -96,6 +96,33 @@ class Workers:
         return pl.DataFrame({**{name: getattr(self, name) for name in names}, **self.further}).sort("worker")
 
 
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the votes say of each row of a ranking, in the ranking's own order, and who met whom.
+
+    ``comparisons`` is the weight of the votes on an item, ``opponents`` the number of items that it was
+    compared with, ``part`` the number of its connected part. ``side`` and ``cells`` hold a square matrix
+    for each query (in the order of their ids), items in the order of their ranks: see ``matrix``.
+    """
+
+    comparisons: Floats
+    opponents: NDArray[np.int64]
+    part: NDArray[np.int32]
+    side: NDArray[np.int64]
+    cells: Floats
+
+    def matrix(self, query: int) -> Floats | None:
+        """The votes between the items of a query, above the diagonal, from the best to the worst.
+
+        Row and column are an item each, or a run of neighbours in rank where there are many items.
+        None where it was not counted: only the first queries' are, so that memory stays bounded.
+        """
+        side = int(self.side[query])
+        start = int((self.side[:query] ** 2).sum())
+        cells = self.cells[start : start + side * side]
+        return cells.reshape(side, side) if len(cells) == side * side else None
+
+
 def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
     """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), else unsure.
 

@@ -40,13 +40,13 @@ class TestOutput:
         ran = crowdrank("rank", file, "--format", "parquet", text=False)
         assert pl.read_parquet(io.BytesIO(ran.out)).columns == HEADER.split(",")
 
-    def test_a_folder_gets_four_files(self, crowdrank, file, tmp_path):
+    def test_a_folder_gets_all_files(self, crowdrank, file, tmp_path):
         ran = crowdrank("rank", file, "--out", "result", "--seed", 5)
         assert ran.code == 0
         assert ran.out == ""
         folder = tmp_path / "result"
         assert sorted(path.name for path in folder.iterdir()) == [
-            "fit.json", "ranking.csv", "report.html", "workers.csv"
+            "fit.json", "ranking.csv", "report.html", "report.json", "report.md", "workers.csv"
         ]  # fmt: skip
         assert (folder / "ranking.csv").read_text().startswith(HEADER)
         assert (folder / "workers.csv").read_text().startswith("worker,judgments,quality,low,high,verdict")

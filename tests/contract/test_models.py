@@ -112,6 +112,13 @@ class TestSameAnswer:
 
 
 class TestResults:
+    def test_the_evidence_stands_beside_the_ranking(self, entry, frame):
+        fitted = fit(entry, frame)
+        ranking, evidence = fitted.ranking_, fitted.evidence_
+        assert len(evidence.comparisons) == len(evidence.opponents) == len(evidence.part) == len(ranking)
+        assert evidence.comparisons.sum() == 2 * len(frame)
+        assert sum(evidence.matrix(query).sum() for query in range(len(evidence.side))) == len(frame)
+
     def test_are_in_shape(self, entry, frame):
         model = fit(entry, frame)
         table = model.ranking_.polars()

@@ -1,67 +1,191 @@
-import re
+"""What a report says, against small cases worked out by hand."""
 
+import numpy as np
 import polars as pl
+import pytest
 
 import crowdrank as cr
-from crowdrank.report import build, to_html
+from crowdrank.errors import Note
+from crowdrank.report import build
+from crowdrank.report.notes import cautions
+from crowdrank.report.suggestions import suggestions
 from helpers import random_votes
 
 
-def page(frame, model=None):
+def report(frame, model=None, gold=None):
     fitted = (model or cr.CrowdBT()).fit(frame)
-    return to_html(build(fitted.ranking_, fitted.workers_, fitted.fit_))
+    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold)
 
 
-def test_every_item_worker_and_warning_is_there():
-    frame = pl.concat(
-        [
-            random_votes(),
-            pl.DataFrame([["w1", "new", "i1", "new"]], schema=random_votes().schema, orient="row"),
+def votes(*rows, query=None):
+    frame = pl.DataFrame(rows, schema=["winner", "loser"], orient="row")
+    return frame if query is None else frame.with_columns(query=pl.lit(query))
+
+
+TWO_GROUPS = votes(("a", "b"), ("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("x", "y"), ("y", "x"))
+
+
+class TestEvidence:
+    def test_votes_opponents_and_parts(self):
+        fitted = cr.BradleyTerry().fit(TWO_GROUPS)
+        evidence = fitted.evidence_
+        assert fitted.ranking_.item.to_list() == ["a", "b", "c", "x", "y"]
+        assert evidence.comparisons.tolist() == [3, 5, 2, 2, 2]
+        assert evidence.opponents.tolist() == [1, 2, 1, 1, 1]
+        assert len(set(evidence.part[:3])) == 1
+        assert len(set(evidence.part)) == 2
+
+    def test_the_matrix_is_in_the_order_of_ranks(self):
+        fitted = cr.BradleyTerry().fit(votes(("c", "a"), ("c", "a"), ("c", "b"), ("b", "a"), ("b", "c")))
+        matrix = fitted.evidence_.matrix(0)  # c, b, a
+        assert matrix.tolist() == [[0, 2, 2], [0, 0, 1], [0, 0, 0]]
+
+    def test_many_items_are_binned_and_no_vote_is_lost(self):
+        frame = random_votes(items=100, votes=3000)
+        matrix = cr.BradleyTerry().fit(frame).evidence_.matrix(0)
+        assert matrix.shape == (24, 24)
+        assert matrix.sum() == 3000
+
+    def test_only_the_first_queries_have_a_matrix(self, monkeypatch):
+        monkeypatch.setattr("crowdrank.models.votes.MATRIX_CELLS", 200)
+        evidence = cr.BradleyTerry().fit(random_votes(queries=3)).evidence_
+        assert evidence.matrix(0).shape == (12, 12)
+        assert evidence.matrix(1) is None
+
+
+class TestContent:
+    def test_counts(self):
+        found = report(TWO_GROUPS, cr.BradleyTerry())
+        assert found.title == "Ranking of 5 items by bt"
+        assert found.facts == ("7 pairs", "5 items", "model bt")
+        links = found.connections
+        assert (links.groups, links.pairs, links.possible) == (2, 3, 10)
+        assert vars(links.comparisons) == {"least": 2, "median": 2, "most": 5}
+        assert links.share == 0.3
+        assert found.crowd is None
+        assert found.cut == ""
+
+    def test_rows_are_the_ranking(self):
+        fitted = cr.CrowdBT().fit(random_votes(queries=3))
+        found = build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+        rows = [(query.name, row.item, row.rank, row.tier) for query in found.queries for row in query.rows]
+        assert rows == fitted.ranking_.polars().select("query", "item", "rank", "tier").rows()
+
+    def test_what_is_not_bounded_is_none(self):
+        lonely = pl.DataFrame({"left": ["a", "a", "b"], "right": ["b", "b", "z"], "label": ["a", "b", "b"]})
+        lonely = pl.concat([lonely, pl.DataFrame({"left": ["u"], "right": ["u"], "label": ["tie"]})])
+        rows = report(lonely, cr.BradleyTerry()).queries[0].rows
+        alone = next(row for row in rows if row.item == "u")
+        assert (alone.low, alone.high) == (None, None)
+
+    def test_the_axis_holds_every_interval_and_its_ticks(self):
+        query = report(random_votes()).queries[0]
+        assert all(query.axis.low <= row.low <= row.score <= row.high <= query.axis.high for row in query.rows)
+        assert 2 <= len(query.axis.ticks) <= 7
+        assert all(query.axis.low <= tick <= query.axis.high for tick in query.axis.ticks)
+
+    def test_the_crowd(self):
+        crowd = report(random_votes()).crowd
+        assert crowd.workers == 8
+        assert sum(crowd.verdicts.values()) == 8
+        assert sum(map(sum, crowd.bins.values())) == 8
+        assert [row.quality for row in crowd.rows] == sorted(row.quality for row in crowd.rows)
+        assert "eta" in crowd.rows[0].further
+
+    def test_many_rows_are_cut_and_that_is_said(self, monkeypatch):
+        monkeypatch.setattr("crowdrank.report.assemble.ROWS", 24)
+        found = report(random_votes(queries=3))
+        assert [len(query.rows) for query in found.queries] == [8, 8, 8]
+        assert [query.items for query in found.queries] == [12, 12, 12]
+        assert "only the first 8 items of each query are here" in found.cut
+
+    def test_many_queries_are_cut_and_that_is_said(self, monkeypatch):
+        monkeypatch.setattr("crowdrank.report.assemble.ROWS", 10)
+        found = report(random_votes(queries=3))
+        assert [len(query.rows) for query in found.queries] == [5, 5]
+        assert "the first 2 of 3 queries are here, with their first 5 items each" in found.cut
+
+
+class TestCautions:
+    def test_warnings_of_a_kind_stand_together(self):
+        notes = [Note("one-sided", "first"), Note("mirror", "turned"), Note("one-sided", "second")]
+        found = cautions(notes)
+        assert [caution.code for caution in found] == ["mirror", "one-sided"]
+        assert found[1].messages == ("first", "second")
+
+    def test_a_code_that_is_not_known_is_shown_as_it_is(self):
+        assert cautions([Note("new-kind", "something")])[0].title == "New kind"
+
+
+def ranked(**columns):
+    """Rows of a ranking with evidence: five items of one query unless told otherwise."""
+    count = len(columns.get("item", "abcde"))
+    rows = {
+        "query": pl.Series([None] * count, dtype=pl.String), "item": list("abcde")[:count],
+        "rank": range(1, count + 1), "tier": range(1, count + 1), "score": np.linspace(2, -2, count),
+        "rank_low": range(1, count + 1), "rank_high": range(1, count + 1), "comparisons": [10.0] * count,
+        "opponents": [4] * count, "part": [0] * count,
+    }  # fmt: skip
+    return pl.DataFrame({**rows, **columns})
+
+
+def crowd(*rows):
+    return pl.DataFrame(rows, schema=["worker", "judgments", "low", "high", "verdict"], orient="row")
+
+
+class TestSuggestions:
+    def test_nothing_where_nothing_is_open(self):
+        assert suggestions(ranked(), crowd(("w", 9.0, 0.7, 0.9, "reliable"))) == ()
+
+    def test_an_open_first_place_comes_first(self):
+        found = suggestions(
+            ranked(tier=[1, 1, 2, 2, 2], rank_low=[1, 1, 3, 3, 3], rank_high=[2, 2, 5, 5, 5]), None
+        )
+        assert [entry.items for entry in found if entry.kind == "pair"] == [("a", "b"), ("c", "d")]
+        assert found[0].sentence == (
+            "The first place is open: ask about “a” and “b”: they are neighbours at ranks 1 and 2, and these "
+            "votes cannot tell them apart."
+        )
+
+    def test_neighbours_of_other_queries_are_no_pair(self):
+        rows = ranked(query=["p", "p", "q", "q", "q"], tier=[1, 2, 2, 1, 2], rank=[1, 2, 1, 2, 3])
+        assert suggestions(rows, None) == ()
+
+    def test_the_widest_rank_is_named_with_its_votes(self):
+        found = suggestions(ranked(rank_low=[1, 2, 2, 4, 5], rank_high=[1, 2, 4, 4, 5]), None)
+        assert [entry.sentence for entry in found] == [
+            "“c” may rank anywhere from 2 to 4: it has 10 votes against 4 other items; the median item has "
+            "10 votes."
         ]
+
+    def test_items_with_few_votes(self):
+        found = suggestions(ranked(comparisons=[10.0, 1.0, 10.0, 4.0, 10.0]), None)
+        assert [entry.sentence for entry in found] == [
+            "2 items have less than half the votes of the median item (10 votes); ask about “b” (1 vote) and "
+            "“d” (4 votes) first."
+        ]
+
+    def test_groups_are_joined_by_their_best_known_items(self):
+        found = suggestions(ranked(part=[0, 0, 0, 1, 1], comparisons=[10.0, 12, 10, 10, 11]), None)
+        assert [entry.items for entry in found] == [("b", "e")]
+        assert "join a group of 2 items to the largest group of 3 items" in found[0].sentence
+
+    def test_more_loose_groups_are_counted(self):
+        found = suggestions(ranked(part=range(5)), None)
+        assert [entry.kind for entry in found] == ["bridge"] * 4
+        assert found[-1].sentence == "1 more group needs such a link."
+
+    @pytest.mark.parametrize(
+        ("verdict", "start"),
+        [
+            ("malicious", "Check 2 malicious workers, “v” (15 judgments) and “w” (5 judgments): they mostly"),
+            ("spammer", "Check 2 spammers, “v” (15 judgments) and “w” (5 judgments), or leave them out: "),
+            ("unsure", "Hear more from 2 unsure workers, “w” (5 judgments) and “v” (15 judgments): "),
+        ],
     )
-    html = page(frame)
-    for number in range(12):
-        assert f">i{number}<" in html
-    for number in range(8):
-        assert f">w{number}<" in html
-    assert "never lost: new" in html
-    assert html.index("never lost") < html.index("<table>")  # warnings first
-
-
-def test_the_title_counts_the_items():
-    html = page(random_votes())
-    assert "<title>crowd-bt: 12 items ranked by crowdrank</title>" in html
-    assert "<h1>Ranking of 12 items by crowd-bt</h1>" in html
-    assert "built-in method" not in html
-
-
-def test_names_cannot_bring_markup():
-    frame = pl.DataFrame({"worker": ["<b>w"], "winner": ["<script>alert(1)</script>"], "loser": ["b"]})
-    html = page(frame)
-    assert "<script>" not in html
-    assert "&lt;script&gt;" in html
-
-
-def test_it_needs_nothing_from_outside():
-    html = page(random_votes())
-    assert not re.search(r"(src|href)\s*=|@import|url\(", html)
-
-
-def test_queries_stand_apart():
-    html = page(random_votes(queries=2))
-    assert "Query q0" in html
-    assert "Query q1" in html
-
-
-def test_without_workers_and_without_warnings():
-    frame = random_votes(votes=2000).drop("worker")
-    html = page(frame, cr.BradleyTerry())
-    assert "<h2>Workers</h2>" not in html
-    assert "Nothing to warn of" in html
-
-
-def test_intervals_stay_on_their_axis():
-    places = [float(left) for left in re.findall(r"left:([\d.-]+)%", page(random_votes()))]
-    assert places
-    assert min(places) >= 0
-    assert max(places) <= 100
+    def test_workers_by_verdict(self, verdict, start):
+        rows = (("u", 20.0, 0.7, 0.9, "reliable"), ("v", 15.0, 0.45, 0.55, verdict), ("w", 5.0, 0.4, 0.6, verdict))
+        (found,) = suggestions(ranked(), crowd(*rows))
+        assert found.sentence.startswith(start)
+        assert "50 % of all" in found.sentence
+        assert set(found.workers) == {"v", "w"}

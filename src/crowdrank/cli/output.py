@@ -82,6 +82,15 @@ def frame_writer(frame: pl.DataFrame, form: str = "csv") -> Callable[[Path], Non
     return lambda path: write_frame(frame, path, form)
 
 
+def text_writer(text: str) -> Callable[[Path], None]:
+    """A function that writes this text to a path."""
+
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
+
+
 def check_format(form: str) -> str:
     """One of the formats, or an error that lists them."""
     if form not in FORMATS:
@@ -91,7 +100,7 @@ def check_format(form: str) -> str:
 
 def write_result(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:
     """All files of a result; fit.json last, as it says how long the others took."""
-    from crowdrank.report import build, to_html
+    from crowdrank.report import build, to_html, to_json, to_markdown
     from crowdrank.results import plain
 
     began = time.perf_counter()
@@ -105,8 +114,9 @@ def write_result(folder: Folder, estimator: Model, measured: dict[str, float], f
     files: dict[str, Callable[[Path], Any]] = {f"ranking.{form}": frame_writer(ranking.polars(), form)}
     if workers is not None:
         files[f"workers.{form}"] = frame_writer(workers.polars(), form)
-    page = to_html(build(ranking, workers, fit, measured))
-    files["report.html"] = lambda path: path.write_text(page, encoding="utf-8")
+    report = build(ranking, workers, fit, estimator.evidence_, measured)
+    forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
+    files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit
     # an older result in another format must not be taken for this one's
     folder.write(files, stale=[f"{table}.{other}" for table in ("ranking", "workers") for other in FORMATS])

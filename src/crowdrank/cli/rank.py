@@ -45,13 +45,14 @@ def command(
         Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.html.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.")] = None,
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
 ) -> None:
     """Rank items by the judgments of a crowd.
 
-    With --out DIR the folder gets ranking.csv, workers.csv, fit.json and report.html. Without it the
-    ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
+    With --out DIR the folder gets ranking.csv, workers.csv, fit.json, and a report as report.html,
+    report.md and report.json. Without it the ranking goes to stdout: a table on a terminal, CSV in a
+    pipe. Warnings go to stderr.
     """
     check_format(form)
     parameters = parse_settings(settings or [])

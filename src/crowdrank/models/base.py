@@ -15,7 +15,7 @@ from crowdrank.data import Anchors, Judgments, read, to_pairs
 from crowdrank.engine import Engine, one_blas_thread, running
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.votes import Votes
-from crowdrank.results import Fit, Ranking, Workers
+from crowdrank.results import Evidence, Fit, Ranking, Workers
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
@@ -48,7 +48,7 @@ class Model(ABC):
     """A model of pairwise votes; other judgments are converted to pairs, and that is said.
 
     Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
-    the votes name no workers) and ``fit_``.
+    the votes name no workers), ``fit_`` and ``evidence_``.
     """
 
     name: ClassVar[str]
@@ -59,6 +59,7 @@ class Model(ABC):
     ranking_: Ranking
     workers_: Workers | None
     fit_: Fit
+    evidence_: Evidence
 
     def fit(
         self,
@@ -84,6 +85,7 @@ class Model(ABC):
         notes = (*votes.pairs.notes, *anchor_notes, *outcome.notes)
         self.ranking_ = _ranking(votes, outcome.spread)
         self.workers_ = outcome.workers
+        self.evidence_ = votes.evidence(outcome.spread.rank)
         self.fit_ = Fit(
             model=self.name,
             parameters=self.get_params(),

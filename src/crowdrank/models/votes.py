@@ -33,10 +33,11 @@ from crowdrank.data import (
     tally_spooled,
 )
 from crowdrank.errors import Note
-from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.results import LEVEL, Evidence, Workers, verdicts
 
 FEW = 3
 ONE_SIDED = 0.9
+MATRIX_ITEMS, MATRIX_BINS, MATRIX_CELLS = 40, 24, 1 << 17
 
 
 def _quoted(name: str) -> str:
@@ -128,6 +129,28 @@ class Votes:
             where = [_quoted(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
             names = [f"{name} (query {query})" for name, query in zip(names, where, strict=True)]
         return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
+
+    def evidence(self, rank: NDArray[np.int64]) -> Evidence:
+        """How many votes and opponents each node has, and who met whom in the order of ``rank``."""
+        count, query = len(self.nodes), self.nodes.query
+        sizes = np.bincount(query)
+        side = np.where(sizes <= MATRIX_ITEMS, sizes, MATRIX_BINS)
+        ends = np.cumsum(side**2)
+        counted = ends <= MATRIX_CELLS
+        place = (rank - 1) * side[query] // sizes[query]
+        opponents, cells = np.zeros(count, np.int64), np.zeros(ends[counted].max(initial=0))
+        for shard in plan(self.comparisons):
+            rows = shard.load()
+            weight = rows.wins + rows.losses
+            met = weight > 0
+            i, j, weight = rows.i[met], rows.j[met], weight[met]
+            opponents += np.bincount(i, minlength=count) + np.bincount(j, minlength=count)
+            own = query[i]
+            above, below = np.minimum(place[i], place[j]), np.maximum(place[i], place[j])
+            cell = ends[own] - side[own] ** 2 + above * side[own] + below
+            cells += summed(cell[counted[own]], weight[counted[own]], len(cells))
+        votes = self.graph.wins + self.graph.losses
+        return Evidence(votes, opponents, self.graph.part, side, cells)
 
     # ------------------------------------------------------------------------------ what to know
 

@@ -1,34 +1,176 @@
-"""What a report says, as plain data."""
+"""What a report says, as plain data: the page, the Markdown and the JSON are views of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from dataclasses import dataclass
 from typing import Any
 
-from crowdrank.results import Fit, Ranking, Workers
+VERDICTS = ("malicious", "spammer", "unsure", "reliable")
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Warnings of one kind: what they are called, what they say, and what to make of it."""
+
+    code: str
+    title: str
+    messages: tuple[str, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of a ranking; an end of the score's interval is None where it is not bounded."""
+
+    item: str
+    rank: int
+    tier: int
+    score: float
+    low: float | None
+    high: float | None
+    rank_low: int
+    rank_high: int
+    comparisons: float
+    opponents: int
+    group: int
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis that intervals are drawn on; ``decimals`` is how many its numbers are shown with."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    decimals: int
+
+
+@dataclass(frozen=True)
+class Span:
+    """The least, the median and the most of something."""
+
+    least: float
+    median: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Connections:
+    """How the comparisons connect the items of a query, or of all of them."""
+
+    groups: int
+    pairs: int
+    possible: int
+    comparisons: Span
+    opponents: Span
+
+    @property
+    def share(self) -> float:
+        """Share of the possible pairs that were compared."""
+        return self.pairs / self.possible if self.possible else 0.0
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Votes between items in rank order: the upper triangle, row by row, the diagonal included.
+
+    A row is an item, or where there are more items than ``side`` a run of neighbours in rank.
+    """
+
+    side: int
+    cells: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Query:
+    """A ranking: ``items`` is how many there are, ``rows`` those shown, best first."""
+
+    name: str | None
+    items: int
+    tiers: int
+    rows: tuple[Item, ...]
+    axis: Axis
+    connections: Connections
+    matrix: Matrix | None
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker; ``further`` are the model's own parameters."""
+
+    worker: str
+    judgments: float
+    quality: float
+    low: float | None
+    high: float | None
+    verdict: str
+    further: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The workers: how many there are, those shown (the worst first), and how the quality spreads.
+
+    ``bins`` holds for each verdict the number of workers in each of ten bins of quality, 0 to 1.
+    """
+
+    workers: int
+    rows: tuple[Worker, ...]
+    verdicts: dict[str, int]
+    bins: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One thing that would make the ranking surer, as a sentence, and what it names."""
+
+    kind: str
+    sentence: str
+    query: str | None = None
+    items: tuple[str, ...] = ()
+    workers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a page shows: plain values, no arrays."""
+    """Everything that a report shows: plain values, no arrays.
 
+    ``items`` and ``queries_total`` count all there are; ``queries`` may hold fewer, and each of them
+    fewer rows, where showing all would make the page too heavy.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    cautions: tuple[Caution, ...]
+    items: int
+    queries_total: int
+    queries: tuple[Query, ...]
+    crowd: Crowd | None
+    connections: Connections
+    split_queries: int
+    suggestions: tuple[Suggestion, ...]
     fit: dict[str, Any]
-    queries: list[dict[str, Any]]  # name, rows, and the ends of its axis of scores
-    workers: list[dict[str, Any]]
-    gold: dict[str, float]
+    gold: dict[str, float | None]
+
+    @property
+    def cut(self) -> str:
+        """A sentence on what is left out; empty where nothing is."""
+        shown = len(self.queries)
+        if shown < self.queries_total:
+            where = f"the first {shown:,} of {self.queries_total:,} queries"
+            return f"To keep this small, only {where} are here, with their first {self.most_rows} items each."
+        if any(len(query.rows) < query.items for query in self.queries):
+            each = " of each query" if shown > 1 else ""
+            return f"To keep this small, only the first {self.most_rows:,} items{each} are here."
+        return ""
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows that any query shows."""
+        return max((len(query.rows) for query in self.queries), default=0)
 
 
-def build(ranking: Ranking, workers: Workers | None, fit: Fit, gold: Mapping[str, float] | None = None) -> Report:
-    """The content of a report from a model's results; ``gold`` holds measures by a gold standard."""
-    queries = [
-        _query(key[0], part.to_dicts()) for key, part in ranking.polars().group_by(["query"], maintain_order=True)
-    ]
-    people = [] if workers is None else workers.polars().sort("quality", "worker").to_dicts()
-    return Report(fit.as_dict(), queries, people, dict(gold or {}))
-
-
-def _query(name: Any, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    finite = [value for row in rows for value in (row["low"], row["high"]) if abs(value) < float("inf")]
-    low, high = min(finite, default=0.0), max(finite, default=1.0)
-    return {"name": name, "rows": rows, "low": low, "high": high if high > low else low + 1.0}
+def to_json(report: Report) -> str:
+    """The report's content as JSON, its fields as they are named in ``Report``."""
+    return json.dumps(report, default=vars, ensure_ascii=False, allow_nan=False) + "\n"

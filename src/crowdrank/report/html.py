@@ -1,36 +1,131 @@
-"""A report as one HTML page that opens offline."""
+"""A report as one HTML page that opens offline.
+
+The first rows are in the page as they are, so it can be read without scripts; all rows are in it as
+compact data, which report.js draws, sorts and searches.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 from typing import Any
 
-from crowdrank.report.content import Report
+from crowdrank.report.content import VERDICTS, Axis, Crowd, Query, Report
+from crowdrank.report.method import method
+from crowdrank.report.words import connected, interval, number, signed, split
 
-VERDICTS = ("malicious", "spammer", "unsure", "reliable")
+FIRST_ROWS = 20
+QUALITY = Axis(0.0, 1.0, (0.0, 0.5, 1.0), 2)
+MEANINGS = {
+    "reliable": "surely above 0.6",
+    "unsure": "not enough known",
+    "spammer": "surely between 0.4 and 0.6, as by guessing",
+    "malicious": "surely below 0.5, mostly against the ranking",
+}
+"""What a verdict says of the interval of a worker's quality."""
 
 
 def to_html(report: Report) -> str:
-    """The page: warnings first, then each query's ranking with its intervals drawn, then the workers."""
-    from jinja2 import Environment, PackageLoader, select_autoescape
+    """The page: warnings first, then the ranking, the workers, how it connects, and what would help."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     environment = Environment(
         loader=PackageLoader("crowdrank.report", "templates"),
         autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = _number
-    counts = {verdict: sum(row["verdict"] == verdict for row in report.workers) for verdict in VERDICTS}
-    page = environment.get_template("report.html")
-    return page.render(report=report, counts=counts, place=_place)
+    environment.filters.update(number=number, signed=signed)
+    environment.globals.update(connected=connected, interval=interval, split=split, place=_place, ticks=_ticks)
+    script = environment.get_template("report.js").render()
+    return environment.get_template("report.html").render(
+        report=report,
+        script=script,
+        policy=_hash(script),
+        data=_embedded(_data(report)),
+        first_rows=FIRST_ROWS,
+        method=method(report),
+        quality=QUALITY,
+        meanings=MEANINGS,
+        further=_further(report.crowd),
+        histogram=_histogram(report.crowd),
+    )
 
 
-def _number(value: Any, digits: int = 3) -> str:
-    if value is None or (isinstance(value, float) and abs(value) == float("inf")):
-        return "–"
-    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+def _hash(script: str) -> str:
+    """What the page's policy lets run: this script, and nothing that an id may bring."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _place(value: float, low: float, high: float) -> float:
-    """Where a value stands on an axis, in percent, kept on the axis."""
-    return round(100 * min(max((value - low) / (high - low), 0.0), 1.0), 2)
+def _embedded(value: Any) -> str:
+    """JSON that cannot end the script element that holds it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _data(report: Report) -> dict[str, Any]:
+    """All rows, column by column."""
+    return {
+        "queries": [_columns(query) for query in report.queries],
+        "workers": None if report.crowd is None else _people(report.crowd),
+        "verdicts": VERDICTS,
+        "quality": vars(QUALITY),
+    }
+
+
+def _columns(query: Query) -> dict[str, Any]:
+    names = ("item", "tier", "score", "low", "high", "rank_low", "rank_high", "comparisons", "opponents")
+    links = query.connections
+    columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
+    return columns | {
+        "name": query.name,
+        "items": query.items,
+        "tiers": query.tiers,
+        "groups": links.groups,
+        "axis": vars(query.axis),
+        "pairs": [links.pairs, links.possible],
+        "votes": list(vars(links.comparisons).values()),
+        "matrix": None if query.matrix is None else vars(query.matrix),
+    }
+
+
+def _people(crowd: Crowd) -> dict[str, Any]:
+    names = ("worker", "judgments", "quality", "low", "high")
+    columns: dict[str, Any] = {name: [getattr(row, name) for row in crowd.rows] for name in names}
+    own = {f"own-{name}": [row.further[name] for row in crowd.rows] for name in _further(crowd)}
+    codes = {verdict: code for code, verdict in enumerate(VERDICTS)}
+    return columns | own | {"verdict": [codes[row.verdict] for row in crowd.rows]}
+
+
+def _further(crowd: Crowd | None) -> list[str]:
+    """The names of the model's own parameters of workers."""
+    return [] if crowd is None else list(crowd.rows[0].further)
+
+
+def _place(value: float, axis: Axis) -> float:
+    """Where a value stands on an axis, in percent."""
+    share = (value - axis.low) / (axis.high - axis.low)
+    return round(100 * min(max(share, 0.0), 1.0), 2)
+
+
+def _ticks(axis: Axis) -> str:
+    """The places of an axis' ticks, as CSS positions of the lines behind its rows."""
+    return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
+
+
+def _histogram(crowd: Crowd | None) -> dict[str, Any]:
+    """The histogram of quality: a bin's verdicts as stacked blocks, heights as shares of the tallest."""
+    if crowd is None:
+        return {}
+    totals = [sum(counts) for counts in zip(*crowd.bins.values(), strict=True)]
+    tallest = max(totals)
+    blocks, heights = [], [0.0] * len(totals)
+    for verdict in reversed(crowd.bins):
+        for place, count in enumerate(crowd.bins[verdict]):
+            if count:
+                height = count / tallest
+                heights[place] += height
+                blocks.append({"verdict": verdict, "bin": place, "top": 1 - heights[place], "height": height})
+    return {"blocks": blocks, "totals": totals, "tops": [1 - height for height in heights]}

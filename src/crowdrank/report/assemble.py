@@ -1,0 +1,180 @@
+"""A report's content from a model's results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdrank.report.connections import connections, matrix, pairs_of, tidy
+from crowdrank.report.content import VERDICTS, Axis, Crowd, Item, Query, Report, Worker
+from crowdrank.report.notes import cautions
+from crowdrank.report.suggestions import suggestions
+from crowdrank.results import Evidence, Fit, Ranking, Workers, plain
+
+ROWS = 20_000
+"""The most rows of rankings, and of workers, that a report holds."""
+TOP = 5
+"""However many queries there are, those shown are shown with this many items."""
+BINS = 10
+
+
+def build(
+    ranking: Ranking,
+    workers: Workers | None,
+    fit: Fit,
+    evidence: Evidence,
+    gold: Mapping[str, float] | None = None,
+) -> Report:
+    """The content of a report from a model's results; ``gold`` holds measures by a gold standard."""
+    rows = _with_evidence(ranking, evidence)
+    sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
+    people = None if workers is None else workers.polars().sort("quality", "worker")
+    return Report(
+        title=_title(fit),
+        facts=_facts(fit),
+        cautions=cautions(fit.warnings),
+        items=fit.judgments["items"],
+        queries_total=len(sizes),
+        queries=_queries(rows, ranking, evidence, len(sizes)),
+        crowd=None if people is None else _crowd(people),
+        connections=connections(rows, sum(pairs_of(size) for size in sizes["len"])),
+        split_queries=sizes.filter(pl.col("groups") > 1).height,
+        suggestions=suggestions(rows, people),
+        fit=fit.as_dict(),
+        gold=plain(dict(gold or {})),
+    )
+
+
+def _with_evidence(ranking: Ranking, evidence: Evidence) -> pl.DataFrame:
+    """The ranking's rows, best first, with what the votes say of each."""
+    further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
+    order = pl.DataFrame({"query": ranking.query, "rank": ranking.rank, **further}).sort("query", "rank")
+    return ranking.polars().hstack(order.select(*further))
+
+
+def _title(fit: Fit) -> str:
+    queries = fit.judgments["queries"]
+    inside = f" in {queries:,} queries" if queries > 1 else ""
+    return f"Ranking of {_count(fit.judgments['items'], 'item')}{inside} by {fit.model}"
+
+
+def _facts(fit: Fit) -> tuple[str, ...]:
+    judged = fit.judgments
+    facts = [f"{judged['rows']:,} {judged['kind']}"]
+    if judged["workers"]:
+        facts.append(_count(judged["workers"], "worker"))
+    facts.append(_count(judged["items"], "item"))
+    if judged["queries"] > 1:
+        facts.append(f"{judged['queries']:,} queries")
+    return (*facts, f"model {fit.model}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _queries(rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int) -> tuple[Query, ...]:
+    """The queries in the order of their ids, as many and with as many rows as a report may hold."""
+    most = max(TOP, ROWS // total)
+    number = {name: code for code, name in enumerate(ranking.query.unique(maintain_order=True))}
+    queries = []
+    for (name,), part in rows.group_by("query", maintain_order=True):
+        queries.append(_query(part, most, name, evidence, number[name]))
+        if len(queries) * most >= ROWS:
+            break
+    return tuple(queries)
+
+
+def _query(part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number: int) -> Query:
+    shown = part.head(most).to_dicts()
+    axis = _axis(shown)
+    return Query(
+        name=name,
+        items=len(part),
+        tiers=part["tier"].n_unique(),
+        rows=tuple(_item(row, axis.decimals) for row in shown),
+        axis=axis,
+        connections=connections(part, pairs_of(len(part))),
+        matrix=matrix(evidence, number),
+    )
+
+
+def _item(row: dict[str, Any], decimals: int) -> Item:
+    return Item(
+        item=row["item"],
+        rank=row["rank"],
+        tier=row["tier"],
+        score=_rounded(row["score"], decimals),
+        low=_bounded(row["low"], decimals),
+        high=_bounded(row["high"], decimals),
+        rank_low=row["rank_low"],
+        rank_high=row["rank_high"],
+        comparisons=tidy(row["comparisons"]),
+        opponents=row["opponents"],
+        group=row["part"],
+    )
+
+
+def _bounded(value: float, decimals: int) -> float | None:
+    return _rounded(value, decimals) if math.isfinite(value) else None
+
+
+def _rounded(value: float, decimals: int) -> float:
+    return round(value, decimals) + 0.0  # no minus before a zero
+
+
+def _axis(rows: list[dict[str, Any]]) -> Axis:
+    """An axis that holds every score and every end of an interval that is bounded."""
+    values = [row[name] for row in rows for name in ("score", "low", "high") if math.isfinite(row[name])]
+    low, high = min(values), max(values)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    room = 0.03 * (high - low)
+    low, high = low - room, high + room
+    step = _step(high - low)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    decimals = min(max(2 - math.floor(math.log10((high - low) / 3)), 0), 9)
+    ticks = tuple(round(number * step, 9) for number in range(first, last + 1))
+    return Axis(round(low, decimals + 1), round(high, decimals + 1), ticks, decimals)
+
+
+def _step(width: float) -> float:
+    """The roundest step that gives an axis of this width two to seven ticks."""
+    size = 10.0 ** math.floor(math.log10(width / 2.5))
+    return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2.5)
+
+
+def _crowd(people: pl.DataFrame) -> Crowd:
+    own = [
+        name for name in people.columns if name not in ("worker", "judgments", "quality", "low", "high", "verdict")
+    ]
+    counts = dict(people["verdict"].value_counts().iter_rows())
+    return Crowd(
+        workers=len(people),
+        rows=tuple(_worker(row, own) for row in people.head(ROWS).iter_rows(named=True)),
+        verdicts={verdict: counts[verdict] for verdict in VERDICTS if verdict in counts},
+        bins={
+            verdict: _bins(people.filter(verdict=verdict)["quality"]) for verdict in VERDICTS if verdict in counts
+        },
+    )
+
+
+def _worker(row: dict[str, Any], own: list[str]) -> Worker:
+    return Worker(
+        worker=row["worker"],
+        judgments=tidy(row["judgments"]),
+        quality=round(row["quality"], 3),
+        low=_bounded(row["low"], 3),
+        high=_bounded(row["high"], 3),
+        verdict=row["verdict"],
+        further={name: _bounded(row[name], 3) for name in own},
+    )
+
+
+def _bins(quality: pl.Series) -> tuple[int, ...]:
+    """How many workers have a quality in each tenth from 0 to 1."""
+    return tuple(np.histogram(quality.to_numpy(), BINS, (0.0, 1.0))[0].tolist())

@@ -1,0 +1,46 @@
+"""How the comparisons connect, from the evidence on each item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdrank.report.content import Connections, Matrix, Span
+from crowdrank.results import Evidence
+
+
+def connections(rows: pl.DataFrame, possible: int) -> Connections:
+    """The figures of these rows of a ranking, of whose pairs ``possible`` could have been compared."""
+    return Connections(
+        groups=rows["part"].n_unique(),
+        pairs=int(rows["opponents"].sum()) // 2,
+        possible=possible,
+        comparisons=_span(rows["comparisons"]),
+        opponents=_span(rows["opponents"]),
+    )
+
+
+def pairs_of(items: int) -> int:
+    """The number of pairs of so many items."""
+    return items * (items - 1) // 2
+
+
+def matrix(evidence: Evidence, query: int) -> Matrix | None:
+    """The picture of a query's comparisons; None where it was not counted or has nothing to show."""
+    counted = evidence.matrix(query)
+    if counted is None or len(counted) < 2:
+        return None
+    upper = counted[np.triu_indices(len(counted))]
+    return Matrix(len(counted), tuple(tidy(value) for value in upper.tolist()))
+
+
+def tidy(value: float) -> float:
+    """A weight of votes with at most one decimal; whole numbers are whole."""
+    return int(value) if value == int(value) else round(value, 1)
+
+
+def _span(values: pl.Series) -> Span:
+    found: list[Any] = [values.min(), values.median(), values.max()]
+    return Span(*map(tidy, found))

@@ -1,0 +1,103 @@
+"""A report as Markdown, for pull requests and notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from crowdrank.report.content import Crowd, Query, Report
+from crowdrank.report.method import method
+from crowdrank.report.words import connected, interval, number, signed, split
+
+ROWS = 50
+QUERIES = 20
+
+
+def to_markdown(report: Report) -> str:
+    """The report as GitHub Markdown: the first 50 rows of the first 20 queries, and of the workers."""
+    parts = [
+        [f"# {report.title}", " · ".join(map(_safe, report.facts))],
+        _warnings(report),
+        _ranking(report),
+        [] if report.crowd is None else _workers(report.crowd),
+        ["## How the comparisons connect", *_connections(report)],
+        ["## What would make it surer", _bullets(_safe(entry.sentence) for entry in report.suggestions)],
+        ["## How it was computed", _bullets(f"{_safe(name)}: {_safe(value)}" for name, value in method(report))],
+    ]
+    return "\n\n".join(block for part in parts for block in part if block) + "\n"
+
+
+def _warnings(report: Report) -> list[str]:
+    if not report.cautions:
+        return ["## Warnings", "Nothing to warn of."]
+    return [
+        "## Warnings",
+        _bullets(
+            f"**{_safe(caution.title)}.** {_safe(' '.join(caution.messages))} {_safe(caution.meaning)}".strip()
+            for caution in report.cautions
+        ),
+    ]
+
+
+def _ranking(report: Report) -> Iterator[str]:
+    yield "## Ranking"
+    yield "Items of one tier cannot be told apart from its best one. Intervals hold the true value with 90 %."
+    for query in report.queries[:QUERIES]:
+        if query.name is not None:
+            yield f"### Query {_safe(query.name)}"
+        yield _items(query)
+        shown = min(len(query.rows), ROWS)
+        if query.items > shown:
+            yield f"The first {shown} of {query.items:,} items; the ranking file has all of them."
+    if report.queries_total > QUERIES:
+        yield f"The first {QUERIES} of {report.queries_total:,} queries; the ranking file has all of them."
+
+
+def _items(query: Query) -> str:
+    decimals = query.axis.decimals
+    rows = (
+        (
+            f"{row.rank}", f"{row.rank_low}–{row.rank_high}", f"{row.tier}", row.item, signed(row.score, decimals),
+            interval(row.low, row.high, decimals), number(row.comparisons),
+        )
+        for row in query.rows[:ROWS]
+    )  # fmt: skip
+    return _table(("Rank", "Between", "Tier", "Item", "Score", "90 % interval", "Votes"), rows, "rrrlrrr")
+
+
+def _workers(crowd: Crowd) -> Iterator[str]:
+    yield "## Workers"
+    yield ", ".join(f"{count:,} {verdict}" for verdict, count in crowd.verdicts.items()) + "; the worst first."
+    rows = (
+        (
+            row.worker, row.verdict, number(row.quality, 2), interval(row.low, row.high, 2), number(row.judgments),
+        )
+        for row in crowd.rows[:ROWS]
+    )  # fmt: skip
+    yield _table(("Worker", "Verdict", "Quality", "90 % interval", "Judgments"), rows, "llrrr")
+    if crowd.workers > ROWS:
+        yield f"The worst {ROWS} of {crowd.workers:,} workers; the workers file has all of them."
+
+
+def _connections(report: Report) -> list[str]:
+    several = report.queries_total > 1
+    lines = [*connected(report.connections, several=several)]
+    if several:
+        lines.insert(0, split(report))
+    return [_bullets(lines)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    rule = ("---:" if side == "r" else "---" for side in align)
+    lines = [head, list(rule), *([_safe(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _safe(text: str) -> str:
+    """Text that Markdown leaves as it is: no markup, one line."""
+    flat = " ".join(text.split())
+    return re.sub(r"([\\`*_\[\]<>|#~&$@!])", r"\\\1", flat)

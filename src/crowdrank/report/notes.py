@@ -1,0 +1,85 @@
+"""Warnings grouped by their kind, with what each kind means and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crowdrank.errors import Note
+from crowdrank.report.content import Caution
+
+_KINDS: dict[str, tuple[str, str]] = {
+    "not-converged": (
+        "The fit did not finish",
+        "Do not use these scores yet: try more regularisation, or look for faults in the data.",
+    ),
+    "no-intervals": (
+        "There are no intervals",
+        "Only the order of the scores is given here, and nothing says how sure it is.",
+    ),
+    "mirror": (
+        "The direction of the ranking needs a look",
+        "Check that the best items are not the worst ones; a few pairs of known order (--anchors) settle it.",
+    ),
+    "disconnected": (
+        "Some items were never linked",
+        "Compare only within a group, or ask about pairs that join the groups; some are named below.",
+    ),
+    "unjudged": (
+        "Items without a comparison",
+        "Nothing is known of such an item; its place in the ranking means nothing.",
+    ),
+    "winless": (
+        "Items that never won",
+        "Such an item belongs low, but how low is not known: compare it with weak items, which it may beat.",
+    ),
+    "unbeaten": (
+        "Items that never lost",
+        "Such an item belongs high, but how high is not known: compare it with strong items, which may beat it.",
+    ),
+    "few-judgments": (
+        "Items with few judgments",
+        "One more vote can move such an item far; ask about it first.",
+    ),
+    "one-sided": (
+        "Workers who nearly always chose one side",
+        "Such a worker may not have looked. Show the sides in random order, and think of leaving the votes out.",
+    ),
+    "close-items": (
+        "The items are close to each other",
+        "Verdicts on workers are weak here; pairs of known order (--anchors) would tell more about them.",
+    ),
+    "one-worker": (
+        "All judgments are one worker's",
+        "The ranking is that worker's opinion; more workers are needed to call it the crowd's.",
+    ),
+    "unknown-workers": (
+        "Judgments without a worker",
+        "Nothing is learnt about who gave them; name the workers where you can.",
+    ),
+    "self-pairs": ("Items compared with themselves", "Such rows say nothing; see how they came into the file."),
+    "no-outcome": (
+        "Rows without an outcome",
+        "They were left out; where they should count as ties, write tie.",
+    ),
+    "conversion": (
+        "The judgments were converted to pairs",
+        "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
+    ),
+    "anchors": ("Some anchors were of no use", "Check their ids, or choose a model that uses them."),
+    "rough-intervals": ("The intervals are rough", "Read them as a lower limit of the uncertainty."),
+}
+"""For each code a title and a sentence of advice, the gravest first."""
+
+
+def cautions(notes: Sequence[Note]) -> tuple[Caution, ...]:
+    """The warnings, one entry for each kind, the gravest first; kinds not listed here come last."""
+    by_code: dict[str, list[str]] = {}
+    for note in notes:
+        by_code.setdefault(note.code, []).append(note.message)
+    order = [*(code for code in _KINDS if code in by_code), *(code for code in by_code if code not in _KINDS)]
+    return tuple(_caution(code, by_code[code]) for code in order)
+
+
+def _caution(code: str, messages: list[str]) -> Caution:
+    title, meaning = _KINDS.get(code, (code.replace("-", " ").capitalize(), ""))
+    return Caution(code, title, tuple(messages), meaning)

@@ -1,0 +1,181 @@
+"""What would make a ranking surer: which pairs and items to ask about, which workers to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from crowdrank.report.connections import tidy
+from crowdrank.report.content import Suggestion
+from crowdrank.report.words import percent
+
+MOST = 3
+NAMES = 5
+LETTERS = 60
+
+
+def suggestions(ranking: pl.DataFrame, workers: pl.DataFrame | None) -> tuple[Suggestion, ...]:
+    """Suggestions from the rows of a ranking with their evidence, best first, and from the workers.
+
+    ``ranking`` has the columns of a ranking, and comparisons, opponents and part.
+    """
+    found = [*_bridges(ranking), *_pairs(ranking), *_wide(ranking), *_few(ranking)]
+    return (*found, *(() if workers is None else _workers(workers)))
+
+
+def _bridges(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+    """One pair for each group that hangs loose: its best known item, and that of the largest group."""
+    groups = (
+        ranking.sort("comparisons", descending=True, maintain_order=True)
+        .group_by("query", "part", maintain_order=True)
+        .agg(pl.first("item"), size=pl.len())
+        .with_columns(largest=pl.col("size").max().over("query"), groups=pl.len().over("query"))
+        .filter(pl.col("groups") > 1)
+        .sort("query", "size", descending=[False, True], nulls_last=True, maintain_order=True)
+    )
+    loose = 0
+    main: dict[str, Any] = {}
+    for row in groups.iter_rows(named=True):
+        if not main or main["query"] != row["query"]:
+            main = row
+            continue
+        loose += 1
+        if loose <= MOST:
+            yield Suggestion(
+                "bridge",
+                f"Ask about {_quoted(main['item'])} and {_quoted(row['item'])}{_inside(row)}: it would join a "
+                f"group of {_count(row['size'], 'item')} to the largest group of {_count(main['size'], 'item')}.",
+                row["query"],
+                (main["item"], row["item"]),
+            )
+    if loose > MOST:
+        needs = "needs" if loose - MOST == 1 else "need"
+        yield Suggestion("bridge", f"{_count(loose - MOST, 'more group')} {needs} such a link.")
+
+
+def _pairs(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+    """Neighbours in rank that cannot be told apart: the best ranked first, then those least settled."""
+    after = ranking.select(pl.all().shift(-1).name.suffix("_next"))
+    open_pairs = (
+        ranking.with_row_index("place")
+        .hstack(after)
+        .filter(
+            pl.col("query").eq_missing(pl.col("query_next")),
+            pl.col("tier") == pl.col("tier_next"),
+            pl.col("part") == pl.col("part_next"),
+        )
+        .with_columns(
+            width=pl.col("rank_high") + pl.col("rank_high_next") - pl.col("rank_low") - pl.col("rank_low_next"),
+        )
+        .sort("rank", "width", descending=[False, True], maintain_order=True)
+    )
+    used: set[int] = set()
+    for row in open_pairs.head(MOST * MOST).iter_rows(named=True):
+        if len(used) == 2 * MOST or used & {row["place"], row["place"] + 1}:
+            continue
+        used |= {row["place"], row["place"] + 1}
+        start = "The first place is open: ask" if row["rank"] == 1 else "Ask"
+        yield Suggestion(
+            "pair",
+            f"{start} about {_quoted(row['item'])} and {_quoted(row['item_next'])}{_inside(row)}: they are "
+            f"neighbours at ranks {row['rank']} and {row['rank'] + 1}, and these votes cannot tell them apart.",
+            row["query"],
+            (row["item"], row["item_next"]),
+        )
+
+
+def _wide(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+    """The items whose rank is the least known, by the share of their query that it leaves open."""
+    median = ranking["comparisons"].median()
+    width = pl.col("rank_high") - pl.col("rank_low")
+    rows = (
+        ranking.with_columns(size=pl.len().over("query"))
+        .filter(width >= 2, pl.col("comparisons") > 0)
+        .sort(width / pl.col("size"), "comparisons", descending=[True, False], maintain_order=True)
+    )
+    for row in rows.head(MOST).iter_rows(named=True):
+        yield Suggestion(
+            "item",
+            f"{_quoted(row['item'])}{_inside(row)} may rank anywhere from {row['rank_low']} to "
+            f"{row['rank_high']}: it has {_votes(row['comparisons'])} against "
+            f"{_count(row['opponents'], 'other item')}; the median item has {_votes(median)}.",
+            row["query"],
+            (row["item"],),
+        )
+
+
+def _few(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+    """Items with less than half the votes of the median item."""
+    median = ranking["comparisons"].median()
+    rows = ranking.filter(pl.col("comparisons") * 2 < median).sort("comparisons", maintain_order=True)
+    if rows.is_empty():
+        return
+    shown = rows.head(NAMES)
+    named = [
+        f"{_quoted(row['item'])}{_inside(row)} ({_votes(row['comparisons'])})"
+        for row in shown.iter_rows(named=True)
+    ]
+    yield Suggestion(
+        "few-votes",
+        f"{_count(len(rows), 'item')} {'has' if len(rows) == 1 else 'have'} less than half the votes of the "
+        f"median item ({_votes(median)}); ask about {_listed(named, len(rows))} first.",
+        items=tuple(shown["item"]),
+    )
+
+
+def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
+    """Workers to check or leave out, and workers to hear more from."""
+    total = float(workers["judgments"].sum())
+    advice = {
+        "malicious": "Check {who}: they mostly answer against the ranking, by intent or because they took the "
+        "question the wrong way round. They gave {part} of all judgments.",
+        "spammer": "Check {who}, or leave them out: they seem to answer at random. They gave {part} "
+        "of all judgments.",
+        "unsure": "Hear more from {who}: their judgments, {part} of all, are too few or too mixed to tell how "
+        "good they are.",
+    }  # fmt: skip
+    for verdict, sentence in advice.items():
+        rows = workers.filter(verdict=verdict)
+        rows = rows.sort(pl.col("high") - pl.col("low") if verdict == "unsure" else "judgments", descending=True)
+        if rows.is_empty():
+            continue
+        shown = rows.head(NAMES)
+        names = [
+            f"{_quoted(row['worker'])} ({_number(row['judgments'])} judgments)"
+            for row in shown.iter_rows(named=True)
+        ]
+        kind = f"{verdict} worker" if verdict != "spammer" else verdict
+        who = f"{_count(len(rows), kind)}, {_listed(names, len(rows))}"
+        share = float(rows["judgments"].sum()) / total if total else 0.0
+        yield Suggestion(
+            f"{verdict}-workers", sentence.format(who=who, part=percent(share)), workers=tuple(shown["worker"])
+        )
+
+
+def _quoted(name: str) -> str:
+    return f"“{name if len(name) <= LETTERS else name[: LETTERS - 1] + '…'}”"
+
+
+def _inside(row: dict[str, Any]) -> str:
+    return "" if row["query"] is None else f" of query {_quoted(row['query'])}"
+
+
+def _number(value: float) -> str:
+    return f"{tidy(value):,}"
+
+
+def _count(number: float, noun: str) -> str:
+    return f"{_number(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _votes(number: Any) -> str:
+    return _count(number, "vote")
+
+
+def _listed(names: Sequence[str], total: int) -> str:
+    """The names in words, and how many more there are."""
+    if total > len(names):
+        return f"{', '.join(names)} and {total - len(names):,} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

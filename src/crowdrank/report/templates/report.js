@@ -1,0 +1,367 @@
+"use strict";
+(() => {
+  const PAGE = 50;
+  const MANY = 1000; // more rows at once would keep a browser busy for seconds
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const collator = new Intl.Collator("en", { numeric: true });
+  const find = (selector, root = document) => root.querySelector(selector);
+  const whole = (value) => value.toLocaleString("en");
+  const signed = (value, decimals) =>
+    value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace("-", "−");
+  const plural = (count, noun) => `${whole(count)} ${count === 1 ? noun : noun.replace(/y$/, "ie") + "s"}`;
+
+  /** An element. Ids of items and workers only ever enter as text. */
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) if (value !== "") element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  function drawn(tag, attributes, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  // ------------------------------------------------------------------------------- intervals
+
+  const place = (value, axis) => Math.min(Math.max((100 * (value - axis.low)) / (axis.high - axis.low), 0), 100);
+
+  function interval(low, high, decimals) {
+    if (low === null && high === null) return "not bounded";
+    if (low === null) return `up to ${signed(high, decimals)}`;
+    return high === null ? `${signed(low, decimals)} or more` : `${signed(low, decimals)} to ${signed(high, decimals)}`;
+  }
+
+  function bar(low, high, mark, axis) {
+    const words = interval(low, high, axis.decimals);
+    const left = low === null ? 0 : place(low, axis);
+    const right = high === null ? 100 : place(high, axis);
+    const open = [low === null && "open-low", high === null && "open-high"];
+    const reach = make("i", { class: open.filter(Boolean).join(" ") });
+    Object.assign(reach.style, { left: `${left}%`, width: `${right - left}%` });
+    const point = make("b");
+    point.style.left = `${place(mark, axis)}%`;
+    return cell("bar", make("div", { class: "track", title: words }, reach, point, make("span", { class: "unseen" }, words)));
+  }
+
+  function setAxis(table, axis) {
+    table.style.setProperty("--ticks", axis.ticks.map((tick) => `${place(tick, axis)}% 0`).join() || "0 0");
+    const labels = axis.ticks.map((tick) => {
+      const label = make("span", {}, `${tick}`.replace("-", "−"));
+      label.style.left = `${place(tick, axis)}%`;
+      return label;
+    });
+    find(".axis", table).replaceChildren(...labels);
+  }
+
+  const width = ({ low, high }, row) => (low[row] === null || high[row] === null ? Infinity : high[row] - low[row]);
+  const cell = (kind, ...content) => make("td", { class: kind }, ...content);
+  const number = (value, kind = "num wide") => cell(kind, value === null ? "–" : whole(value));
+  const name = (text, small) =>
+    make("th", { scope: "row", class: "name" }, make("bdi", {}, text), make("span", { class: "small" }, small));
+
+  // ---------------------------------------------------------------------------------- tables
+
+  /** A table that sorts by its headings, searches, and shows a page of rows at a time. */
+  class Grid {
+    constructor(section, noun, key, page = PAGE) {
+      Object.assign(this, { section, noun, key, page, down: false, limit: page, text: [] });
+      this.body = find("tbody", section);
+      this.input = find("input[type=search]", section);
+      this.more = find(".more", section);
+      this.heads = [...section.querySelectorAll("th[data-key]")];
+      for (const head of this.heads) this.addButton(head);
+      find(".controls", section).hidden = false;
+      this.input.addEventListener("input", () => this.restart());
+    }
+
+    addButton(head) {
+      const label = find(".label", head);
+      const button = make("button", { type: "button" }, label.textContent);
+      label.before(button); // the label itself is for paper
+      button.addEventListener("click", () => {
+        this.down = this.key === head.dataset.key ? !this.down : false;
+        this.key = head.dataset.key;
+        this.restart();
+      });
+    }
+
+    /** Show these rows: `value(row, key)` is what a column sorts by, `draw(row)` the table row. */
+    load({ count, text, value, draw, kind = () => "" }) {
+      Object.assign(this, { count, value, draw, kind });
+      this.text = Array.from({ length: count }, (_, row) => text(row).toLowerCase());
+      this.input.value = "";
+      this.restart();
+    }
+
+    restart() {
+      this.limit = this.page;
+      const needle = this.input.value.trim().toLowerCase();
+      this.rows = [...this.text.keys()].filter((row) => this.text[row].includes(needle));
+      const values = this.rows.length ? this.text.map((_, row) => this.value(row, this.key)) : [];
+      const compare = typeof values[0] === "string" ? collator.compare : (a, b) => (a === b ? 0 : a - b);
+      const sign = this.down ? -1 : 1;
+      this.rows.sort((a, b) => sign * compare(values[a], values[b]) || a - b);
+      this.show();
+    }
+
+    show() {
+      const shown = this.rows.slice(0, this.limit);
+      this.body.replaceChildren(...shown.map((row, at) => this.row(row, at ? shown[at - 1] : null)));
+      for (const head of this.heads) {
+        if (head.dataset.key === this.key) head.setAttribute("aria-sort", this.down ? "descending" : "ascending");
+        else head.removeAttribute("aria-sort");
+      }
+      const all = plural(this.count, this.noun);
+      const found = this.rows.length < this.count ? `${whole(this.rows.length)} of ${all}` : all;
+      find(".count", this.section).textContent = found;
+      this.offerMore();
+    }
+
+    row(row, before) {
+      const element = this.draw(row);
+      element.className = this.kind(row, before, this.key);
+      return element;
+    }
+
+    offerMore() {
+      const left = this.rows.length - this.limit;
+      this.more.hidden = left <= 0;
+      this.more.replaceChildren();
+      const offer = (words, limit) => {
+        const button = make("button", { type: "button" }, words);
+        button.addEventListener("click", () => {
+          const next = this.limit;
+          this.limit = limit;
+          this.show();
+          const first = this.body.rows[next];
+          first.tabIndex = -1; // the button is gone: the keyboard goes on at the first new row
+          first.focus({ preventScroll: true });
+        });
+        this.more.append(button);
+      };
+      if (left > PAGE) offer(`Show ${PAGE} more`, this.limit + PAGE);
+      if (left > MANY) offer(`Show ${whole(MANY)} more`, this.limit + MANY);
+      else if (left > 0) offer(`Show all ${plural(this.rows.length, this.noun)}`, Infinity);
+    }
+
+    /** On paper all rows are there. */
+    print(printing) {
+      if (printing) this.before ??= this.limit;
+      this.limit = printing ? Infinity : (this.before ?? this.limit);
+      if (!printing) this.before = undefined;
+      this.show();
+    }
+  }
+
+  // --------------------------------------------------------------------------------- ranking
+
+  const ranking = new Grid(find("#ranking"), "item", "rank");
+
+  /** Tiers are parted by a line where the rows are in their order, and told by bands everywhere. */
+  function tierClass(query, row, before, key) {
+    const ordered = key === "rank" || key === "tier";
+    const starts = ordered && before !== null && query.tier[row] !== query.tier[before];
+    return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
+  }
+
+  function showRanking(query) {
+    setAxis(find("#items"), query.axis);
+    ranking.load({
+      count: query.item.length,
+      text: (row) => query.item[row],
+      value: (row, key) => (key === "rank" ? row : key === "width" ? width(query, row) : query[key][row]),
+      kind: (row, before, key) => tierClass(query, row, before, key),
+      draw: (row) => {
+        const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
+        return make(
+          "tr", {}, number(row + 1, "num"), cell("num wide", between), number(tier),
+          name(query.item[row], `tier ${tier}, rank ${between}`), cell("num", signed(query.score[row], query.axis.decimals)),
+          bar(query.low[row], query.high[row], query.score[row], query.axis),
+          number(query.comparisons[row]), number(query.opponents[row]),
+        );
+      },
+    });
+  }
+
+  // --------------------------------------------------------------------------------- workers
+
+  const grids = [ranking];
+
+  function showWorkers(people) {
+    const verdictOf = (row) => data.verdicts[people.verdict[row]];
+    const grid = new Grid(find("#workers"), "worker", "quality");
+    grids.push(grid);
+    const own = Object.keys(people).filter((key) => key.startsWith("own-"));
+    grid.load({
+      count: people.worker.length,
+      text: (row) => `${people.worker[row]} ${verdictOf(row)}`,
+      value: (row, key) => (key === "width" ? width(people, row) : people[key][row]),
+      draw: (row) => {
+        const verdict = verdictOf(row);
+        const further = own.map((key) => people[key][row]);
+        return make(
+          "tr", {}, name(people.worker[row], plural(people.judgments[row], "judgment")),
+          cell("verdict", make("span", { class: verdict }, verdict)), cell("num", signed(people.quality[row], 2)),
+          bar(people.low[row], people.high[row], people.quality[row], data.quality), number(people.judgments[row]),
+          ...further.map((value) => cell("num wide own", value === null ? "–" : signed(value, 2))),
+        );
+      },
+    });
+  }
+
+  // ------------------------------------------------------------------------------ connections
+
+  /** Who was compared with whom: a square for each pair of items, or of runs of neighbours in rank. */
+  function picture(query) {
+    const { side, cells } = query.matrix;
+    const size = 400 / side;
+    const most = Math.max(...cells, 1);
+    const svg = drawn("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": described(query) });
+    let at = 0;
+    for (let row = 0; row < side; row += 1) {
+      for (let column = row; column < side; column += 1) {
+        const votes = cells[at++];
+        if (row === column && side === query.items) continue;
+        for (const [x, y] of row === column ? [[row, row]] : [[row, column], [column, row]]) {
+          const box = { x: x * size, y: y * size, width: size * 0.94, height: size * 0.94 };
+          const strength = (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2);
+          const look = votes ? { class: "cell", "fill-opacity": strength } : { class: "none" };
+          const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, "vote")}`;
+          svg.append(drawn("rect", { ...box, ...look }, drawn("title", {}, words)));
+        }
+      }
+    }
+    const every = Math.ceil(side / 8);
+    for (let mark = 0; mark < side; mark += every) {
+      const middle = (mark + 0.5) * size;
+      svg.append(drawn("text", { x: middle, y: -8, "text-anchor": "middle" }, `${firstRank(query, mark)}`));
+      svg.append(drawn("text", { x: -8, y: middle + 4, "text-anchor": "end" }, `${firstRank(query, mark)}`));
+    }
+    return [svg, caption(query, most)];
+  }
+
+  const firstRank = (query, bin) => Math.ceil((bin * query.items) / query.matrix.side) + 1;
+
+  function ranks(query, bin) {
+    const [first, last] = [firstRank(query, bin), firstRank(query, bin + 1) - 1];
+    return first === last ? `${first}` : `${first}–${last}`;
+  }
+
+  function compared(query) {
+    const [pairs, possible] = query.pairs;
+    return `${whole(pairs)} of ${plural(possible, "possible pair")} were compared.`;
+  }
+
+  function described(query) {
+    return `Who was compared with whom, in the order of the ranking: ${compared(query)}`;
+  }
+
+  function caption(query, most) {
+    const unit = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
+    return make(
+      "figcaption", {}, make("strong", {}, "Who was compared with whom"),
+      make("p", {}, `Each row and column is ${unit}, the best first.`),
+      make("p", {}, `The stronger its colour, the more votes a square has: from none to ${whole(most)}.`),
+      make("p", { class: "note" }, "Squares along the diagonal are close in rank: votes there settle the order."),
+    );
+  }
+
+  function showConnections(query) {
+    find("#picture").hidden = false;
+    const words = find("#picture .links");
+    if (words) words.textContent = summary(query);
+    const figure = find("#picture .map");
+    const none = () => [make("p", { class: "note" }, "There is no picture of this one, to keep the page small.")];
+    figure.replaceChildren(...(query.matrix ? picture(query) : none()));
+  }
+
+  function summary(query) {
+    const [least, median, most] = query.votes.map(whole);
+    const groups = query.groups === 1 ? "One group" : plural(query.groups, "group");
+    return `${groups}. ${compared(query)} An item has ${least} to ${most} votes, the median item ${median}.`;
+  }
+
+  // --------------------------------------------------------------------------------- queries
+
+  const numbers = new Map(data.queries.map((query, at) => [query.name, at]));
+  const address = (query) => `#query=${encodeURIComponent(query.name)}`;
+
+  function pick(at) {
+    const query = data.queries[at];
+    for (const place of document.querySelectorAll(".picked")) place.textContent = query.name;
+    const picker = find("#pick");
+    if (picker) picker.value = query.name;
+    showRanking(query);
+    showConnections(query);
+  }
+
+  function asked() {
+    const match = /^#query=(.*)$/.exec(location.hash);
+    try {
+      return match && numbers.get(decodeURIComponent(match[1]));
+    } catch {
+      return undefined; // the address was mangled on its way
+    }
+  }
+
+  function choose(value) {
+    const known = numbers.has(value);
+    find(".wrong").textContent = known ? "" : "There is no such query here.";
+    if (known) location.hash = address(data.queries[numbers.get(value)]);
+  }
+
+  function showQueries() {
+    const picker = find("#pick");
+    const list = find("#names") ?? picker;
+    list.append(...data.queries.map((query) => make("option", { value: query.name }, query.name)));
+    find(".picker").hidden = false;
+    picker.addEventListener("change", () => choose(picker.value));
+    const grid = new Grid(find("#queries"), "query", "query", 10);
+    const values = { query: (query) => query.name, best: (query) => query.item[0] };
+    grid.load({
+      count: data.queries.length,
+      text: (row) => data.queries[row].name,
+      value: (row, key) => (values[key] ? values[key](data.queries[row]) : data.queries[row][key]),
+      draw: (row) => {
+        const query = data.queries[row];
+        const link = make("a", { href: address(query) }, make("bdi", {}, query.name));
+        return make(
+          "tr", {}, make("th", { scope: "row", class: "name" }, link), number(query.items, "num"), number(query.tiers, "num"),
+          number(query.groups), cell("name wide", make("bdi", {}, query.item[0])),
+        );
+      },
+    });
+    addEventListener("hashchange", () => {
+      const at = asked();
+      if (at === undefined || at === null) return;
+      pick(at);
+      if (document.activeElement !== picker) go(find("#ranking"));
+    });
+  }
+
+  function go(section) {
+    section.scrollIntoView();
+    section.focus({ preventScroll: true });
+  }
+
+  /** Links to sections leave the address alone: it keeps the picked query. */
+  for (const link of document.querySelectorAll("nav a")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(find(link.getAttribute("href")));
+    });
+  }
+
+  find("#unscripted").remove();
+  if (find("#queries")) showQueries();
+  if (data.workers) showWorkers(data.workers);
+  pick(asked() ?? 0);
+  const paper = matchMedia("print");
+  paper.addEventListener("change", () => grids.forEach((grid) => grid.print(paper.matches)));
+  addEventListener("beforeprint", () => grids.forEach((grid) => grid.print(true)));
+  addEventListener("afterprint", () => grids.forEach((grid) => grid.print(false)));
+})();

@@ -1,0 +1,204 @@
+"""The page as a reader meets it: in Chromium, by mouse and by keyboard, on a desk, a phone and paper."""
+
+import re
+import shutil
+
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.report import build, to_html
+from helpers import random_votes
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+]  # fmt: skip
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 375, "height": 700}
+HOSTILE = "<img src=x onerror=alert(1)></script>"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+def written(folder, name, frame, model):
+    fitted = model.fit(frame)
+    path = folder / name
+    page = to_html(build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_))
+    path.write_text(page, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """120 items and a loose one, 60 workers, warnings, and ids that would like to be markup."""
+    votes = random_votes(items=120, workers=60, votes=6000)
+    rows = [["w1", HOSTILE, "new", HOSTILE], ["<b>w", "new", HOSTILE, "tie"]]
+    votes = pl.concat([votes, pl.DataFrame(rows, schema=votes.schema, orient="row")])
+    return written(tmp_path_factory.mktemp("one"), "report.html", votes, cr.CrowdBT())
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """40 queries, without workers."""
+    votes = random_votes(items=15, queries=40, votes=8000).drop("worker")
+    return written(tmp_path_factory.mktemp("many"), "report.html", votes, cr.BradleyTerry())
+
+
+@pytest.fixture
+def visit(browser):
+    """Open an address; at the end nothing was asked of the network and nothing went wrong."""
+    contexts, wrong = [], []
+
+    def open_page(address, viewport=WIDE, **settings):
+        context = browser.new_context(viewport=viewport, **settings)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: wrong.append(said.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        file = address.partition("#")[0]
+        page.on("request", lambda asked: asked.url.partition("#")[0] == file or wrong.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def column(page, table, number):
+    return page.locator(f"{table} tbody tr > :nth-child({number})").all_inner_texts()
+
+
+def heading(page, section, words):
+    return page.locator(section).get_by_role("button", name=words, exact=True)
+
+
+def test_a_heading_sorts_and_turns_round(visit, one):
+    page = visit(one)
+    assert column(page, "#items", 1)[:3] == ["1", "2", "3"]
+    heading(page, "#ranking", "Votes").click()
+    votes = [int(text) for text in column(page, "#items", 7)]
+    assert votes == sorted(votes)
+    assert page.locator("#items th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    heading(page, "#ranking", "Votes").click()
+    votes = [int(text) for text in column(page, "#items", 7)]
+    assert votes == sorted(votes, reverse=True)
+    assert page.locator("#items th[aria-sort]").get_attribute("aria-sort") == "descending"
+    heading(page, "#ranking", "Item").click()
+    assert column(page, "#items", 4)[1:4] == ["i0", "i1", "i2"]
+
+
+def test_search_counts_what_it_finds(visit, one):
+    page = visit(one)
+    page.get_by_label("Find an item").fill("I11")
+    assert sorted(column(page, "#items", 4)) == sorted(["i11", *(f"i11{k}" for k in range(10))])
+    assert page.locator("#ranking .count").inner_text() == "11 of 122 items"
+    page.get_by_label("Find an item").fill("nobody")
+    assert column(page, "#items", 4) == []
+    assert page.locator("#ranking .count").inner_text() == "0 of 122 items"
+
+
+def test_workers_are_found_by_verdict(visit, one):
+    page = visit(one)
+    page.get_by_label("Find a worker or a verdict").fill("reliable")
+    assert {text.strip() for text in column(page, "#people", 2)} == {"reliable"}
+
+
+def test_rows_come_in_pages(visit, one):
+    page = visit(one)
+    assert len(column(page, "#items", 1)) == 50
+    page.locator("#ranking .more").get_by_role("button", name="Show 50 more").click()
+    assert len(column(page, "#items", 1)) == 100
+    page.locator("#ranking .more").get_by_role("button", name="Show all 122 items").click()
+    assert len(column(page, "#items", 1)) == 122
+    assert page.locator("#ranking .more").is_hidden()
+
+
+def test_names_are_only_text(visit, one):
+    page = visit(one)
+    page.get_by_label("Find an item").fill("onerror")
+    assert page.locator("#items tbody bdi").all_inner_texts() == [HOSTILE]
+    assert page.locator("img").count() == 0
+
+
+def test_the_keyboard_reaches_everything(visit, one):
+    page = visit(one)
+    heading(page, "#ranking", "Score").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#items th[aria-sort]").inner_text().startswith("Score")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.locator("#ranking .more button").first.focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("document.activeElement.rowIndex") == 51  # on at the first new row
+
+
+def test_a_query_is_picked_and_the_address_keeps_it(visit, many):
+    page = visit(many)
+    title = page.locator("#ranking-title")
+    assert title.inner_text() == "Ranking of query q0"
+    page.get_by_label("Query", exact=True).fill("q17")
+    page.get_by_label("Query", exact=True).press("Enter")
+    playwright.expect(title).to_have_text("Ranking of query q17")
+    assert page.url.endswith("#query=q17")
+    assert visit(page.url).locator("#ranking-title").inner_text() == "Ranking of query q17"
+    page.get_by_label("Find a query").fill("q23")
+    page.get_by_role("link", name="q23").click()
+    playwright.expect(title).to_have_text("Ranking of query q23")
+    page.get_by_role("link", name="Connections").click()
+    assert page.url.endswith("#query=q23")
+    page.get_by_label("Query", exact=True).fill("q99")
+    page.get_by_label("Query", exact=True).press("Enter")
+    assert page.locator(".wrong").inner_text() == "There is no such query here."
+
+
+def test_the_picture_has_a_square_for_each_pair(visit, many):
+    page = visit(many)
+    assert page.locator("#picture rect").count() == 15 * 14
+    label = page.locator("#picture svg").get_attribute("aria-label")
+    assert re.search(r"\d+ of 105 possible pairs were compared", label)
+
+
+@pytest.mark.parametrize("kind", ["one", "many"])
+def test_a_phone_needs_no_sideways_scrolling(visit, kind, request):
+    page = visit(request.getfixturevalue(kind), PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    shown = page.locator("#items thead th:visible").all_inner_texts()
+    assert [text.split("\n")[0].strip() for text in shown] == ["Rank", "Item", "Score", "90 % interval"]
+
+
+def test_paper_has_all_rows_and_no_controls(visit, one):
+    page = visit(one)
+    page.emulate_media(media="print")
+    playwright.expect(page.locator("#items tbody tr")).to_have_count(122)
+    assert page.get_by_label("Find an item").is_hidden()
+    assert page.locator("nav").is_hidden()
+    page.emulate_media(media="screen")
+    playwright.expect(page.locator("#items tbody tr")).to_have_count(50)
+
+
+def test_without_scripts_the_first_rows_are_there(visit, one):
+    page = visit(one, java_script_enabled=False)
+    assert column(page, "#items", 1) == [str(rank) for rank in range(1, 21)]
+    assert page.get_by_text("Scripts are off").is_visible()
+    assert page.locator("#ranking .controls").is_hidden()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("kind", ["one", "many"])
+def test_no_barrier_is_found(visit, kind, viewport, scheme, request):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = visit(request.getfixturevalue(kind), viewport, color_scheme=scheme)
+    found = axe.run(page).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []

@@ -1,0 +1,146 @@
+"""The page, the Markdown and the JSON of a report."""
+
+import json
+import re
+
+import numpy as np
+import polars as pl
+
+import crowdrank as cr
+from crowdrank.report import build, to_html, to_json, to_markdown
+from helpers import random_votes
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "<img src=x onerror=alert(1)>",
+    "a|b `c` *d* [e](javascript:f)\nnew line",
+    "\u202eright to left & \u2028",
+]
+
+
+def report(frame, model=None, gold=None):
+    fitted = (model or cr.CrowdBT()).fit(frame)
+    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold)
+
+
+def hostile_votes():
+    pairs = [(a, b) for a in HOSTILE for b in HOSTILE if a != b]
+    rows = [{"worker": HOSTILE[k % 5], "winner": a, "loser": b} for k, (a, b) in enumerate(pairs)]
+    return pl.DataFrame(rows)
+
+
+def embedded(html):
+    return json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
+
+
+class TestPage:
+    def test_every_item_worker_and_warning_is_there(self):
+        one_more = pl.DataFrame([["w1", "new", "i1", "new"]], schema=random_votes().schema, orient="row")
+        html = to_html(report(pl.concat([random_votes(), one_more])))
+        for number in range(12):
+            assert f">i{number}<" in html
+        for number in range(8):
+            assert f">w{number}<" in html
+        assert html.index("never lost: new") < html.index("<table")  # warnings first
+
+    def test_the_sections_are_in_order(self):
+        html = to_html(report(random_votes(), gold={"tau": 0.5}))
+        headings = re.findall(r"<h2 [^>]*>([^<]+)", html)
+        assert headings[1:] == [
+            "Ranking", "Workers", "How the comparisons connect", "What would make it surer", "How it was computed",
+        ]  # fmt: skip
+        assert "<dt>tau by gold</dt><dd>0.5000</dd>" in html
+
+    def test_the_title_counts_the_items(self):
+        html = to_html(report(random_votes()))
+        assert "<title>crowd-bt: 12 items ranked by crowdrank</title>" in html
+        assert "<h1>Ranking of 12 items by crowd-bt</h1>" in html
+
+    def test_without_workers_and_without_warnings(self):
+        html = to_html(report(random_votes(votes=2000).drop("worker"), cr.BradleyTerry()))
+        assert 'id="workers"' not in html
+        assert "Nothing to warn of" in html
+
+    def test_it_needs_nothing_from_outside(self):
+        html = to_html(report(random_votes(queries=2)))
+        assert not re.search(r"<(link|img|iframe)|\ssrc\s*=|@import|https?://(?!www\.w3\.org/2000/svg)", html)
+        assert set(re.findall(r'href="(.)', html)) == {"#"}
+        assert set(re.findall(r"url\((.)", html)) == {"#"}
+
+    def test_names_cannot_bring_markup(self):
+        html = to_html(report(hostile_votes()))
+        assert html.count("<script") == 2
+        assert html.count("</script>") == 2
+        assert "<img" not in html
+        assert sorted(embedded(html)["queries"][0]["item"]) == sorted(HOSTILE)
+
+    def test_all_rows_are_embedded(self):
+        data = embedded(to_html(report(random_votes(queries=40, votes=4000))))
+        assert len(data["queries"]) == 40
+        assert sum(len(query["item"]) for query in data["queries"]) == 480
+        assert len(data["workers"]["quality"]) == 8
+
+    def test_intervals_stay_on_their_axis(self):
+        places = [float(left) for left in re.findall(r"left:([\d.-]+)%", to_html(report(random_votes())))]
+        assert places
+        assert min(places) >= 0
+        assert max(places) <= 100
+
+    def test_a_thousand_items_and_300_workers_are_under_a_megabyte(self):
+        html = to_html(report(random_votes(items=1000, workers=300, votes=20_000), cr.BradleyTerry()))
+        assert len(html.encode()) < 300_000
+
+    def test_thousands_of_queries_are_sane(self):
+        found = report(thousands_of_queries(), cr.WinRate())
+        html = to_html(found)
+        assert found.queries_total == 3000
+        assert len(found.queries) == 3000
+        assert "only the first 6 items of each query are here" in html
+        assert len(html.encode()) < 3_000_000
+
+
+def thousands_of_queries():
+    rng = np.random.default_rng(0)
+    query, left = np.repeat(np.arange(3000), 30), np.tile(np.repeat(np.arange(10), 3), 3000)
+    right = (left + rng.integers(1, 10, len(left))) % 10
+    names = {"query": query, "winner": left, "loser": right}
+    return pl.DataFrame({name: pl.Series(values).cast(pl.String) for name, values in names.items()})
+
+
+class TestMarkdown:
+    def test_it_has_every_section_and_row(self):
+        text = to_markdown(report(random_votes(), gold={"tau": 0.5}))
+        assert re.findall(r"^#+ .*", text, re.M) == [
+            "# Ranking of 12 items by crowd-bt", "## Warnings", "## Ranking", "## Workers",
+            "## How the comparisons connect", "## What would make it surer", "## How it was computed",
+        ]  # fmt: skip
+        assert len(re.findall(r"^\| \d", text, re.M)) == 12
+        assert "- tau by gold: 0.5000" in text
+
+    def test_names_cannot_bring_markup(self):
+        text = to_markdown(report(hostile_votes()))
+        assert not re.search(r"(?<!\\)<", text)
+        rows = [line for line in text.splitlines() if line.startswith("| ")]
+        assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {8, 6}
+
+    def test_long_ones_are_cut_and_that_is_said(self):
+        text = to_markdown(report(random_votes(items=60, queries=30, votes=20_000), cr.WinRate()))
+        assert text.count("### Query") == 20
+        assert text.count("The first 50 of 60 items;") == 20
+        assert "The first 20 of 30 queries;" in text
+
+
+class TestJson:
+    def test_it_is_the_content(self):
+        found = report(random_votes(queries=2), gold={"tau": float("nan")})
+        data = json.loads(to_json(found))
+        assert set(data) == set(vars(found))
+        assert data["gold"] == {"tau": None}
+        assert data["queries"][0]["rows"][0] == vars(found.queries[0].rows[0])
+        assert data["crowd"]["verdicts"] == found.crowd.verdicts
+        assert data["suggestions"][0]["sentence"] == found.suggestions[0].sentence
+
+    def test_names_stay_as_they_are(self):
+        data = json.loads(to_json(report(hostile_votes())))
+        assert sorted(row["item"] for row in data["queries"][0]["rows"]) == sorted(HOSTILE)
