@@ -14,6 +14,7 @@ from crowdrank.cli import COMMANDS
 from crowdrank.data import read_gold
 from crowdrank.data.checks import COUNTED
 from crowdrank.models import entries
+from crowdrank.report.notes import KINDS
 
 README = (ROOT / "README.md").read_text()
 
@@ -90,6 +91,7 @@ CODES = {*re.findall(r'Note\(\s*"([a-z-]+)"', SOURCES), *COUNTED}
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_every_warning_is_explained(code):
     assert f"`{code}`" in (ROOT / "docs" / "commands.md").read_text()
+    assert code in KINDS  # the report says what to do about it
 
 
 def _shown_commands():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crowdrank.errors import Note
 from crowdrank.report.content import Caution
 
-_KINDS: dict[str, tuple[str, str]] = {
+KINDS: dict[str, tuple[str, str]] = {
     "not-converged": (
         "The fit did not finish",
         "Do not use these scores yet: try more regularisation, or look for faults in the data.",
@@ -44,6 +44,10 @@ _KINDS: dict[str, tuple[str, str]] = {
         "Workers who nearly always chose one side",
         "Such a worker may not have looked. Show the sides in random order, and think of leaving the votes out.",
     ),
+    "both-orders": (
+        "The same pair in both orders",
+        "If many answers follow the side, show each pair in both orders or in random order.",
+    ),
     "close-items": (
         "The items are close to each other",
         "Verdicts on workers are weak here; pairs of known order (--anchors) would tell more about them.",
@@ -61,6 +65,14 @@ _KINDS: dict[str, tuple[str, str]] = {
         "Rows without an outcome",
         "They were left out; where they should count as ties, write tie.",
     ),
+    "both-bad": (
+        "Both answers were called bad",
+        "That the two were not told apart is used; that both were bad is not.",
+    ),
+    "inconsistent": (
+        "Answers that changed with the order",
+        "The judge did not tell these items apart; many of them mean a judge that follows the side.",
+    ),
     "conversion": (
         "The judgments were converted to pairs",
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
@@ -76,10 +88,10 @@ def cautions(notes: Sequence[Note]) -> tuple[Caution, ...]:
     by_code: dict[str, list[str]] = {}
     for note in notes:
         by_code.setdefault(note.code, []).append(note.message)
-    order = [*(code for code in _KINDS if code in by_code), *(code for code in by_code if code not in _KINDS)]
+    order = [*(code for code in KINDS if code in by_code), *(code for code in by_code if code not in KINDS)]
     return tuple(_caution(code, by_code[code]) for code in order)
 
 
 def _caution(code: str, messages: list[str]) -> Caution:
-    title, meaning = _KINDS.get(code, (code.replace("-", " ").capitalize(), ""))
+    title, meaning = KINDS.get(code, (code.replace("-", " ").capitalize(), ""))
     return Caution(code, title, tuple(messages), meaning)
