@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crowdrank.engine.base import Params, Pieces, State, Stats, Sums, one_blas_thread, total_of
+from crowdrank.engine.local import mapped
 from crowdrank.errors import CrowdrankError, UsageError
 
 PACKAGES = ("crowdrank", "numpy", "scipy", "polars")
@@ -98,14 +99,11 @@ class DaskSession:
     def __init__(self, client: Any, sums: Sums, shards: Sequence[Any], seed: int, checkpoint_every: int) -> None:
         self._client, self._sums, self._every = client, sums, checkpoint_every
         self._steps = 0
-        self._blocks = [self._held(block, shards) for block in _blocks(len(shards), self._workers())]
+        self._blocks = [self._held(block, shards) for block in _blocks(len(shards), sorted(client.nthreads()))]
         states = self._submit(_start, lambda block: (sums, seed))
         if any(client.gather(self._each(_has_state, states))):
             for block, own in zip(self._blocks, states, strict=True):
                 block.states = own
-
-    def _workers(self) -> list[str]:
-        return sorted(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _held(self, block: tuple[int, int, str], shards: Sequence[Any]) -> _Block:
         start, end, worker = block
@@ -174,38 +172,34 @@ def _has_state(states: list[State | None]) -> bool:
     return any(state is not None for state in states)
 
 
-def _results(
-    sums: Sums, params: Params, states: list[State | None] | None, chunks: tuple[list[Any], ...]
-) -> Iterator[tuple[Stats, State | None]]:
+def _mapped(
+    function: Callable[..., Any], params: Params, states: list[State | None] | None, chunks: tuple[list[Any], ...]
+) -> Iterator[Any]:
+    """The function of each shard, on all threads of the worker."""
+    from distributed import get_worker
+
     shards = [shard for chunk in chunks for shard in chunk]
-    for shard, state in zip(shards, states or [None] * len(shards), strict=True):
-        yield sums.statistics(shard.load(), params, state)
+    with one_blas_thread():
+        yield from mapped(function, shards, params, states or [None] * len(shards), get_worker().state.nthreads)
 
 
 def _pieces(
     start: int, sums: Sums, params: Params, states: list[State | None] | None, *chunks: list[Any]
 ) -> list[tuple[int, Stats]]:
-    with one_blas_thread():
-        return Pieces(start).added(stats for stats, _ in _results(sums, params, states, chunks))
+    return Pieces(start).added(stats for stats, _ in _mapped(sums.statistics, params, states, chunks))
 
 
 def _advance(
     start: int, sums: Sums, params: Params, states: list[State | None], *chunks: list[Any]
 ) -> tuple[list[tuple[int, Stats]], list[State | None]]:
-    with one_blas_thread():
-        results = list(_results(sums, params, states, chunks))
+    results = list(_mapped(sums.statistics, params, states, chunks))
     return Pieces(start).added(stats for stats, _ in results), [state for _, state in results]
 
 
 def _collect(
     sums: Sums, params: Params, states: list[State | None] | None, *chunks: list[Any]
 ) -> list[Mapping[str, Any]]:
-    shards = [shard for chunk in chunks for shard in chunk]
-    with one_blas_thread():
-        return [
-            sums.collect(shard.load(), params, state)
-            for shard, state in zip(shards, states or [None] * len(shards), strict=True)
-        ]
+    return list(_mapped(sums.collect, params, states, chunks))
 
 
 # ------------------------------------------------------------------------------------------- helpers

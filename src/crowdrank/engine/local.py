@@ -50,13 +50,23 @@ class LocalSession:
         return list(self._map(self._sums.collect, params))
 
     def _map(self, function: Callable[..., Any], params: Params) -> Iterator[Any]:
-        def run(shard: Any, state: State | None) -> Any:
-            return function(shard.load(), params, state)
+        return mapped(function, self._shards, params, self._states, self._threads)
 
-        if self._threads == 1 or len(self._shards) == 1:
-            return map(run, self._shards, self._states)
-        return self._threaded(run)
 
-    def _threaded(self, run: Callable[..., Any]) -> Iterator[Any]:
-        with ThreadPoolExecutor(self._threads) as pool:
-            yield from pool.map(run, self._shards, self._states)
+def mapped(
+    function: Callable[..., Any],
+    shards: Sequence[Any],
+    params: Params,
+    states: Sequence[State | None],
+    threads: int,
+) -> Iterator[Any]:
+    """The function of each shard, the parameters and the shard's state, in the order of the shards."""
+
+    def run(shard: Any, state: State | None) -> Any:
+        return function(shard.load(), params, state)
+
+    if threads == 1 or len(shards) == 1:
+        yield from map(run, shards, states)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(run, shards, states)
