@@ -16,6 +16,8 @@ class Shard:
 class CountingSums:
     """Sums the values; the state counts how often a shard was advanced."""
 
+    stateful = True
+
     def start(self, shard, seed):
         return seed
 
@@ -28,8 +30,7 @@ class CountingSums:
 
 
 class StatelessSums(CountingSums):
-    def start(self, shard, seed):
-        return None
+    stateful = False
 
     def statistics(self, shard, params, state):
         return Stats({"sum": params["scale"] * shard.values.sum()}), None

@@ -331,6 +331,26 @@ class TestDamage:
         with pytest.raises(cr.InputError, match=r"row 3: is not a JSON object. Got "):
             cr.read(file(f"{good}{good}{line}\n"))
 
+    def test_a_quote_that_is_not_closed(self, file):
+        rows = "w,a,b,a\n" * 40_000
+        with pytest.raises(cr.InputError, match=r"row 3: has a quote that is not closed"):
+            cr.read(file(f'worker,left,right,label\nw,a,b,a\nw,a,b,a\nw,"a,b,a\n{rows}'))
+
+    def test_a_timestamp_that_is_no_number(self, file):
+        with pytest.raises(cr.InputError, match=r"row 1, column 'timestamp'.*Got 'nan'"):
+            cr.read(file("winner,loser,timestamp\na,b,nan\n"))
+
+    def test_a_list_of_items_in_json(self, file):
+        table = cr.read(file('{"worker":"w","items":["a","b"],"rank":1}\n{"worker":"w","items":["c"],"rank":2}\n'))
+        assert table.rows == 3
+
+    def test_one_file_of_self_pairs_among_others(self, tmp_path):
+        for name, right in (("a.csv", "x"), ("b.csv", "y")):
+            (tmp_path / name).write_text(f"winner,loser\nx,{right}\n")
+        table = cr.read([tmp_path / "a.csv", tmp_path / "b.csv"])
+        assert table.rows == 1
+        assert "a.csv: 1 row compares an item with itself" in table.notes[0].message
+
     def test_an_order_that_does_not_end(self, file):
         with pytest.raises(cr.InputError, match=r"row 2"):
             cr.read(file("1: 1,2\n2: {1,2\n"))

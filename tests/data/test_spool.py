@@ -1,5 +1,6 @@
 """Judgments on disk: the same tables, tallies, results and errors as in memory."""
 
+import errno
 import gzip
 import importlib
 import subprocess
@@ -12,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdrank as cr
-from crowdrank.data import CodedVotes, SpooledPairs, plan, runs, tally, tally_spooled
+from crowdrank.data import CodedVotes, SpooledPairs, plan, runs, tally, tally_batches, tally_spooled
 from crowdrank.data.memory import budget
-from crowdrank.data.spool import Spool, tally_batches
+from crowdrank.data.spool import Spool
 from crowdrank.errors import CrowdrankError, InputError, UsageError
 from crowdrank.models import entries
 from helpers import random_votes
@@ -189,3 +190,29 @@ def test_half_of_what_is_free_where_nothing_is_said():
 def test_an_amount_that_is_none():
     with pytest.raises(UsageError, match="amount of memory"):
         budget("much")
+
+
+def test_a_full_disk_is_said(monkeypatch, tmp_path):
+    def full(*given, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(CrowdrankError, match=r"could not be kept in .*MB are free: .*No space left") as caught:
+        on_disk(random_votes(), spool=tmp_path)
+    assert caught.value.exit_code == 1
+    assert "--spool DIR" in str(caught.value)
+
+
+def test_a_copy_of_standard_input_goes_once_it_is_read(tmp_path):
+    zipped = tmp_path / "votes.csv.gz"
+    zipped.write_bytes(gzip.compress(random_votes(votes=300).write_csv().encode()))
+    (tmp_path / "spool").mkdir()
+    table = on_disk(zipped, spool=tmp_path / "spool")
+    assert table.rows == 300
+    assert not [path for path in (tmp_path / "spool").rglob("*") if path.name == "text" and path.is_file()]
+
+
+def test_anchors_need_no_memory_to_spare(monkeypatch, tmp_path):
+    monkeypatch.setattr("crowdrank.data.memory._available", lambda: 0)
+    pl.DataFrame({"winner": ["i1"], "loser": ["i2"]}).write_csv(tmp_path / "gold.csv")
+    assert cr.Anchors.read(tmp_path / "gold.csv").pairs.rows == 1

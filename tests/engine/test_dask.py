@@ -10,16 +10,19 @@ import numpy as np
 import pytest
 
 import crowdrank as cr
+from conftest import ROOT
 from crowdrank.data import comparisons, tally_spooled
 from crowdrank.engine import LocalEngine, running
 from crowdrank.engine import dask as dask_engine
 from crowdrank.errors import CrowdrankError, UsageError
+from crowdrank.kernels import LOGISTIC
 from crowdrank.models import entries
+from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.votes import Votes
 from helpers import random_votes
 from sums import SHARDS, CountingSums, Shard, StatelessSums
 
-pytest.importorskip("distributed", reason="dask and distributed are not installed")
+versions = pytest.importorskip("distributed.versions", reason="dask and distributed are not installed")
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of distributed's own sockets at the end
@@ -119,7 +122,12 @@ def test_the_scheduler_forgets_what_is_done(engine):
 
 
 def test_other_versions_on_the_workers_are_named(monkeypatch):
-    monkeypatch.setattr(dask_engine, "_version", lambda package: "0.0.7")
+    real = versions._version_cached  # as it is in the processes of the workers
+
+    def other(package):
+        return "0.0.7" if package == "crowdrank" else real(package)
+
+    monkeypatch.setattr(versions, "_version_cached", other)
     with pytest.raises(CrowdrankError, match=r"The worker tcp://.* has crowdrank .*, and here it is 0.0.7"):
         cr.DaskEngine(workers=1)
 
@@ -135,6 +143,46 @@ def test_nobody_at_the_address(address, crowdrank, tmp_path):
     assert "Traceback" not in done.err
 
 
+def test_shards_are_sent_once(engine, monkeypatch):
+    sent = []
+    monkeypatch.setattr(dask_engine, "_hold", lambda values: sent.append(values) or values)
+    first, second = (engine.open(StatelessSums(), SHARDS) for _ in range(2))
+    assert first.blocks is second.blocks
+
+
+def test_large_parameters_are_sent_once(engine, monkeypatch):
+    monkeypatch.setattr(dask_engine, "CHUNK_BYTES", 8)
+    session = engine.open(StatelessSums(), SHARDS)
+    assert session.evaluate({"scale": np.float64(2.0), "more": np.zeros(100)}).shared["sum"] == 42
+
+
+@pytest.mark.parametrize("lost", ["workers", "scheduler"])
+def test_a_cluster_that_is_gone_ends_the_fit(lost, monkeypatch, tmp_path):
+    monkeypatch.setattr(dask_engine, "PATIENCE", 4.0)
+    monkeypatch.setattr(dask_engine, "_LOOK", 1.0)
+    address, processes = f"tcp://127.0.0.1:{_free_port()}", []
+    try:
+        port = address.rpartition(":")[2]
+        processes.append(_dask("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"))
+        processes.append(_dask("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"))
+        for _ in range(60):
+            try:
+                away = cr.DaskEngine(address)
+                break
+            except CrowdrankError:
+                time.sleep(0.5)
+        session = away.open(StatelessSums(), SHARDS)
+        assert session.evaluate({"scale": 1.0}).shared["sum"] == 21
+        processes[0 if lost == "scheduler" else 1].kill()
+        with pytest.raises(CrowdrankError, match="cluster is gone"):
+            [session.evaluate({"scale": 1.0}) for _ in range(3)]
+        away.close()
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 def test_without_the_packages(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match=r"crowdrank\[cluster\]"):
@@ -146,8 +194,9 @@ def test_files_that_the_workers_cannot_read(engine, tmp_path):
     shards = Votes(table).by_worker().shards
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
+    params = {"scores": np.zeros(12), "workers": np.ones((8, 1)), "order": 1}
     with pytest.raises(CrowdrankError, match=r"cannot read .*\n.*--spool"):
-        engine.open(StatelessSums(), shards)
+        engine.open(PairedSums(LOGISTIC), shards).evaluate(params)
 
 
 def test_the_command_on_a_cluster_of_its_own_and_on_one_that_is_there(crowdrank, tmp_path):
@@ -173,7 +222,8 @@ def test_the_command_on_a_cluster_of_its_own_and_on_one_that_is_there(crowdrank,
 
 def _dask(*words):
     command = [sys.executable, "-m", "dask", *words]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}  # where the sums of these tests are
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
 
 
 def _free_port():

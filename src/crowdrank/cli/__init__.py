@@ -32,7 +32,9 @@ app = typer.Typer(
 
 def main() -> None:
     """Run a command. Exit 0 done, 1 the work failed, 2 bad usage or bad input, 130 interrupted."""
-    signal.signal(signal.SIGTERM, _terminated)
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _terminated)
     if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     app()

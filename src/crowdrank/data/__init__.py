@@ -18,7 +18,7 @@ from crowdrank.data.convert import to_pairs
 from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
 from crowdrank.data.graph import Graph, graph
 from crowdrank.data.read import AnyJudgments, read
-from crowdrank.data.spool import FileShard, SpooledPairs, tally_batches, tally_spooled
+from crowdrank.data.spooled import FileShard, SpooledPairs, tally_batches, tally_spooled
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings
 
 __all__ = [

@@ -126,10 +126,9 @@ class Cells:
         if values.null_count():
             dates = column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
             values = values.fill_null(dates)
-        if values.null_count():
-            raise self.error(
-                "timestamp", first_row(values.is_null()), "a number of seconds or an ISO date is needed."
-            )
+        bad = ~values.is_finite().fill_null(False)
+        if bad.any():
+            raise self.error("timestamp", first_row(bad), "a number of seconds or an ISO date is needed.")
         return values
 
 

@@ -62,11 +62,12 @@ def counted_notes(name: str, counts: Counter[str]) -> tuple[Note, ...]:
     )
 
 
-def no_row_left(name: str, counts: Counter[str]) -> InputError:
+def no_row_left(name: str, notes: tuple[Note, ...]) -> InputError:
     """The error where checking leaves nothing."""
-    reasons = " ".join(note.message for note in counted_notes(name, counts))
+    reasons = " ".join(note.message for note in notes)
     return InputError(
-        f"no row is left that can be used. {reasons or 'Every row has a weight of 0 or no rank.'}", source=name
+        f"no row is left that can be used. {reasons or 'Every row is blank, or has a weight of 0 or no rank.'}",
+        source=name,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.spool import SpooledPairs
+from crowdrank.data.spooled import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note, UsageError
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
-import shutil
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +18,7 @@ import polars as pl
 from crowdrank.data.cells import ROW
 from crowdrank.data.columns import Wide
 from crowdrank.data.reasons import find_reason
-from crowdrank.data.spool import Spool
+from crowdrank.data.spool import Spool, writing
 from crowdrank.data.texts import Parser, find_parser
 from crowdrank.errors import InputError
 
@@ -42,6 +42,7 @@ class Source:
     gold: pl.LazyFrame | None = None
     reason: str = ""
     form: str = "csv"
+    copied: bool = False  # the file is a copy of what could be read only once
 
     def table(self) -> pl.LazyFrame:
         """The table; an error where the file has none."""
@@ -64,12 +65,14 @@ class Source:
 
     def split(self, column: str) -> Source:
         """A table whose cells name several items, joined by commas, as one with a row for each of them."""
-        each = pl.col(column).cast(pl.String).str.split(",").list.eval(pl.element().str.strip_chars())
+        each = pl.col(column)
+        if not self.table().collect_schema()[column].is_nested():
+            each = each.cast(pl.String).str.split(",").list.eval(pl.element().str.strip_chars())
         return replace(self, lazy=self.table().with_row_index(ROW).with_columns(each).explode(column))
 
     def rows(self) -> int:
         """About how many rows there are: counted where that is cheap, else by the length of the first."""
-        if isinstance(self.data, Path) and self.form != "parquet":
+        if isinstance(self.data, Path) and self.form in ("csv", "jsonl"):
             with self.data.open("rb") as file:
                 head = file.read(_SNIFF)
             return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)
@@ -79,6 +82,11 @@ class Source:
     def gold_face(self) -> Source:
         """The same file seen as gold."""
         return self if self.gold is None else replace(self, lazy=self.gold, gold=None)
+
+    def forget(self) -> None:
+        """Remove what was copied, once it is read."""
+        if self.copied and isinstance(self.data, Path):
+            self.data.unlink(missing_ok=True)
 
     def columns(self) -> list[str]:
         """Its column names; reads no more than the beginning."""
@@ -175,16 +183,17 @@ def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limi
         if spool is None or len(data) <= limit:
             return _from_head(name, data[:_SNIFF], data)
         path = spool.folder("text") / "text"
-        with path.open("wb") as file:
+        with writing(path), path.open("wb") as file:
             file.write(data)
-            shutil.copyfileobj(whole, file)
+            for piece in iter(partial(whole.read, _PIECE), b""):
+                file.write(piece)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             f"the gzip data is damaged or cut off ({error}).",
             source=name,
             hint="Copy or download the file again; nothing was read from it.",
         ) from error
-    return _from_head(name, data[:_SNIFF], path)
+    return replace(_from_head(name, data[:_SNIFF], path), copied=True)
 
 
 def _beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
@@ -223,7 +232,7 @@ def _json_rows(name: str, data: Path | bytes) -> Source:
         frame = pl.read_json(data if isinstance(data, Path) else io.BytesIO(data), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"cannot be read as JSON rows: {str(error).splitlines()[0]}", source=name) from error
-    return Source(name, frame.lazy(), data)
+    return Source(name, frame.lazy(), data, form="json")
 
 
 def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
@@ -234,4 +243,4 @@ def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
         raise InputError("is not UTF-8 text.", source=name, hint="Save the file as UTF-8.") from error
     judgments = None if found.judgments is None else found.judgments.lazy()
     gold = None if found.gold is None else found.gold.lazy()
-    return Source(name, judgments, data, gold=gold, reason=found.reason)
+    return Source(name, judgments, data, gold=gold, reason=found.reason, form="text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,7 +133,7 @@ class Anchors:
         if found and "worker" in columns:
             return cls(workers=_known_workers(frame, name, columns, found))
         again = isinstance(given, str | Path) and str(given) != "-"  # errors then name the file
-        pairs = read(given if again else frame)
+        pairs = read(given if again else frame, memory=sys.maxsize)
         if not isinstance(pairs, Pairs):
             raise InputError(
                 f"holds {pairs.kind}; anchors are gold pairs, or workers with a known quality.", source=name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from crowdrank.errors import UsageError
@@ -29,19 +30,23 @@ def budget(given: str | int | None) -> int:
 
 def _available() -> int:
     """Bytes that are free: of this machine, or of the container where that is less."""
-    free = [_machine()]
-    for limit, used in _CONTAINERS:
-        try:
-            free.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
-        except (OSError, ValueError):  # no such container, or one without a limit
-            continue
-    return max(min(free), 0)
+    return max(min(_machine(), *(_container(Path(folder), *names) for folder, *names in _CONTAINERS)), 0)
 
 
 _CONTAINERS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ("/sys/fs/cgroup", "memory.max", "memory.current"),
+    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
 )
+
+
+def _container(folder: Path, limit: str, used: str) -> int:
+    """What a container may still take; files that it only remembers can be forgotten."""
+    try:
+        free = int((folder / limit).read_text()) - int((folder / used).read_text())
+        remembered = re.search(r"^inactive_file (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)
+    except (OSError, ValueError):  # no such container, or one without a limit
+        return sys.maxsize
+    return free + (int(remembered[1]) if remembered else 0)
 
 
 def _machine() -> int:

@@ -17,7 +17,8 @@ from crowdrank.data.checks import Checked, check, counted_notes, no_row_left
 from crowdrank.data.columns import OPTIONAL, Recognised, parse_mapping, recognise, wide_columns
 from crowdrank.data.files import Source, open_sources
 from crowdrank.data.memory import ROW_BYTES, TEXT_SHARE, budget
-from crowdrank.data.spool import Spool, SpooledPairs
+from crowdrank.data.spool import Spool, write_parquet
+from crowdrank.data.spooled import SpooledPairs
 from crowdrank.data.tables import Index, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note
 
@@ -74,19 +75,17 @@ class _Table:
     def batches(self, names: _Names, rows: int | None = None) -> Iterator[Checked]:
         """Its rows, checked; all at once, or ``rows`` at a time."""
         dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
-        done, counts, left = 0, Counter[str](), 0
+        done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
             roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
             renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
             part = check(self.found, renamed, self.source.name, done)
-            done, counts, left = done + part.rows, counts + part.counts, left + part.frame.height
+            done += part.rows
             yield part
         if not done:
             raise InputError(
                 "there are no rows.", source=self.source.name, hint="A header line and at least one row."
             )
-        if not left:
-            raise no_row_left(self.source.name, counts)
 
 
 class _Names:
@@ -162,16 +161,19 @@ class _Gathered:
 
 def _gathered(tables: list[_Table], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Gathered:
     """Check all rows, hand them to ``keep`` as they come, and number the ids in their order."""
-    names, ids, notes, sided = _Names(), dict[str, pl.Series](), tuple[Note, ...](), True
+    names, ids, notes, sided, left = _Names(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
     for table in tables:
         counts = Counter[str]()
         for part in table.batches(names, rows):
             keep(part.frame)
+            left += part.frame.height
             counts += part.counts
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += counted_notes(table.source.name, counts)
+    if not left:
+        raise no_row_left(", ".join(table.source.name for table in tables), notes)
     index, codes = {}, {}
     for sort, distinct in ids.items():
         order = distinct.cast(pl.String).arg_sort()
@@ -233,10 +235,12 @@ def _spooled(tables: list[_Table], spool: Spool) -> SpooledPairs:
             more.append(pl.lit(None, pl.Float64).alias("timestamp"))
         files.append(folder / f"{len(files):06d}.parquet")
         numbers = frame.with_columns(pl.col(pl.Categorical).to_physical(), *more)
-        numbers.write_parquet(files[-1], compression="lz4", statistics=False)
+        write_parquet(numbers, files[-1])
         rows += frame.height
 
     known = _gathered(tables, keep, BATCH_ROWS)
+    for table in tables:
+        table.source.forget()
     return SpooledPairs(
         files=tuple(files), codes=known.codes, count=rows, spool=spool, sided=known.sided, **known.shared()
     )

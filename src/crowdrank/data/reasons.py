@@ -55,9 +55,9 @@ def _not_utf8(source: Source) -> InputError | None:
 
 def _bad_json(source: Source) -> InputError | None:
     with _opened(source) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(filter(bytes.strip, file), 1):  # blank lines are not counted
             try:
-                row = json.loads(line) if line.strip() else {}
+                row = json.loads(line)
             except json.JSONDecodeError:
                 row = None
             if not isinstance(row, dict):
@@ -69,8 +69,15 @@ def _bad_json(source: Source) -> InputError | None:
 def _too_wide(source: Source) -> InputError | None:
     with _opened(source) as file:
         lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), delimiter=source.separator)
-        width = len(next(lines, []))
-        for number, cells in enumerate(lines, 1):
+        width, number = len(next(lines, [])), 0
+        while True:
+            number += 1
+            try:
+                cells = next(lines)
+            except StopIteration:
+                return None
+            except csv.Error:  # a cell of more than 131,072 characters
+                return InputError("has a quote that is not closed.", source=source.name, row=number)
             if len(cells) > width:
                 return InputError(
                     f"has {len(cells)} fields where the header has {width}.",
@@ -79,4 +86,3 @@ def _too_wide(source: Source) -> InputError | None:
                     value=source.separator.join(cells)[:_SHOWN],
                     hint="Put quotes around a value that holds the separator.",
                 )
-    return None

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.comparisons import Comparisons
+from crowdrank.data.spool import writing
 from crowdrank.errors import InputError
 
 Rows = NDArray[np.void]
@@ -64,7 +65,8 @@ class Runs:
             run["key"] += rows.worker.astype(np.int64) * self.nodes**2
         run["wins"], run["losses"] = rows.wins, rows.losses
         path = self.folder / f"run-{len(self.runs)}"
-        run.tofile(path)
+        with writing(path):
+            run.tofile(path)
         self.runs.append(_Run(path, len(rows), run["key"][::_SAMPLE].copy()))
 
     def merged(self) -> Iterator[Comparisons]:

@@ -1,23 +1,17 @@
-"""Judgments that do not fit in memory, as coded Parquet files in a folder of their own."""
+"""A folder for what does not fit in memory, and how files are written there."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from crowdrank.data.comparisons import SHARD_ROWS, CodedVotes, Comparisons, Tally, tally
-from crowdrank.data.runs import Runs
-from crowdrank.data.tables import Judgments, Pairs
 from crowdrank.errors import CrowdrankError
 
 
@@ -48,111 +42,21 @@ class Spool:
         return path
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SpooledPairs(Judgments):
-    """Pairs in Parquet files, read a batch at a time; the models take them as they take Pairs.
-
-    A file holds numbers in the order in which the ids were met; ``codes`` turns them into the codes of
-    the index, which are in the order of the ids.
-    """
-
-    kind = "pairs"
-
-    files: tuple[Path, ...]
-    codes: Mapping[str, NDArray[np.int32]]
-    count: int
-    spool: Spool
-    sided: bool = True
-
-    @property
-    def rows(self) -> int:
-        """Number of comparisons."""
-        return self.count
-
-    def batches(self) -> Iterator[Pairs]:
-        """The pairs, a file at a time, in the order of the rows."""
-        for path in self.files:
-            frame = pl.read_parquet(path)
-
-            def coded(column: str, sort: str, frame: pl.DataFrame = frame) -> Any:
-                return self.codes[sort][frame[column].to_numpy()] if column in frame.columns else None
-
-            numbers: dict[str, Any] = {
-                name: frame[name].to_numpy() for name in ("weight", "timestamp") if name in frame.columns
-            }
-            yield Pairs(
-                index=self.index,
-                left=coded("left", "item"),
-                right=coded("right", "item"),
-                outcome=frame["outcome"].to_numpy(),
-                worker=coded("worker", "worker"),
-                query=coded("query", "query"),
-                sided=self.sided,
-                backend=self.backend,
-                **numbers,
-            )
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns what goes wrong while a file of the spool is written (most often: the disk is full) into words."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        free = shutil.disk_usage(path.parent).free // 10**6
+        raise CrowdrankError(
+            f"Judgments that do not fit in memory could not be kept in {path.parent}, where {free} MB are free: "
+            f"{str(error).splitlines()[0]}",
+            hint="Name a folder with more room: --spool DIR",
+        ) from error
 
 
-@dataclass(frozen=True)
-class FileShard:
-    """A shard of a tally in a Parquet file."""
-
-    path: Path
-    nodes: int
-    workers: int
-
-    def load(self) -> Comparisons:
-        """The shard, read from its file."""
-        columns: dict[str, Any] = {column.name: column.to_numpy() for column in pl.read_parquet(self.path)}
-        return Comparisons(**{"worker": None, **columns}, nodes=self.nodes, workers=self.workers)
-
-
-def tally_spooled(
-    batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool, rows: int = SHARD_ROWS
-) -> Tally:
-    """The tally of batches of votes, in shards on disk: the same rows and shards as in memory."""
-    shards: list[FileShard] = []
-    folder = spool.folder("shards")
-    for shard in _recut(_merged(batches, nodes, workers, spool), rows):
-        path = folder / f"{len(shards):06d}.parquet"
-        columns = ("worker", "i", "j", "wins", "losses")
-        own = {name: value for name in columns if (value := getattr(shard, name)) is not None}
-        pl.DataFrame(own).write_parquet(path, compression="lz4", statistics=False)
-        shards.append(FileShard(path, nodes, workers))
-    return Tally(shards, nodes, workers)
-
-
-def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
-    """The tally of batches of votes, workers not told apart: distinct pairs, in memory."""
-    return _joined(list(_merged(batches, nodes, 0, spool)))
-
-
-def _merged(batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool) -> Iterator[Comparisons]:
-    runs = Runs(spool.folder("runs"), nodes, workers)
-    for votes in batches:
-        runs.add(tally(nodes, votes, workers))
-    return runs.merged()
-
-
-def _recut(parts: Iterable[Comparisons], rows: int) -> Iterator[Comparisons]:
-    """The same rows in pieces of ``rows`` each, but for the last."""
-    rest: list[Comparisons] = []
-    for part in parts:
-        held = _joined([*rest, part])
-        whole = len(held) // rows * rows
-        for start in range(0, whole, rows):
-            yield held.take(slice(start, start + rows))
-        rest = [held.take(slice(whole, None))]
-    if rest and len(rest[0]):
-        yield rest[0]
-
-
-def _joined(parts: list[Comparisons]) -> Comparisons:
-    if len(parts) == 1:
-        return parts[0]
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("i", "j", "wins", "losses", "worker")
-        if getattr(parts[0], name) is not None
-    }
-    return Comparisons(**{"worker": None, **arrays}, nodes=parts[0].nodes, workers=parts[0].workers)
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """A frame of numbers as a file of the spool."""
+    with writing(path):
+        frame.write_parquet(path, compression="lz4", statistics=False)

@@ -76,7 +76,12 @@ def add_in_order(parts: Iterable[Stats]) -> Stats:
 
 
 class Sums(Protocol):
-    """What a model sums over the judgments: pure functions of a shard, parameters and a state."""
+    """What a model sums over the judgments: pure functions of a shard, parameters and a state.
+
+    Where ``stateful`` is False the state is None throughout, and no shard is loaded to ask for it.
+    """
+
+    stateful: bool
 
     def start(self, shard: Any, seed: int) -> State | None:
         """The state that a shard begins with (a sampler's chains); None where there is none."""
@@ -156,6 +161,7 @@ def _started(name: str) -> Engine:
 def one_blas_thread() -> AbstractContextManager[Any]:
     """One BLAS thread: with small matrices its threads would only wait for each other and for ours, and
     the rounding of its sums depends on their number."""
+    import scipy.linalg  # noqa: F401 - has a BLAS of its own, which must be there to be limited
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1, user_api="blas")

@@ -8,12 +8,14 @@ iterations they come home and go out again as arguments, so that the chain stays
 
 from __future__ import annotations
 
+import signal
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,6 +28,11 @@ PACKAGES = ("crowdrank", "numpy", "scipy", "polars")
 """What must be the same on the workers for the same result."""
 
 CHUNK_BYTES = 8 << 20
+PATIENCE = 60.0
+"""Seconds for which a cluster may be without a scheduler or workers before a fit gives up."""
+
+_LOOK = 5.0
+_ADDRESS = "An address is tcp://host:port"
 
 
 class DaskEngine:
@@ -44,27 +51,33 @@ class DaskEngine:
             hint = "pip install 'crowdrank[cluster]'"
             raise UsageError("The engine dask needs the packages dask and distributed.", hint=hint) from None
         self._cluster: Any = None
+        self._held: deque[tuple[Sequence[Any], list[_Block]]] = deque(maxlen=2)
         if address is None:
             self._cluster = distributed.LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
             )
         else:
             _knock(address)
-        self.client: Any = distributed.Client(self._cluster or address, set_as_default=False)
+        try:
+            self.client: Any = distributed.Client(self._cluster or address, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"There is no Dask scheduler at {address}: {error}.", hint=_ADDRESS) from error
         try:
             self._check()
+            if self._cluster is not None:
+                self.client.run(_ignore_interrupts)  # Ctrl-C is this process's to answer
         except CrowdrankError:
             self.close()
             raise
 
     def _check(self) -> None:
         """The cluster has workers, and they have the versions that are here."""
-        found = self.client.get_versions(packages=list(PACKAGES))["workers"]
-        if not found:
+        found = self.client.get_versions(packages=list(PACKAGES))
+        if not found["workers"]:
             raise CrowdrankError("The cluster has no workers.", hint="Start some: dask worker tcp://host:port")
-        for address, worker in found.items():
+        for address, worker in found["workers"].items():
             for package in PACKAGES:
-                here, there = _version(package), worker["packages"].get(package)
+                here, there = (place["packages"].get(package) for place in (found["client"], worker))
                 if here != there:
                     raise CrowdrankError(
                         f"The worker {address} has {package} {there or 'not at all'}, and here it is {here}.",
@@ -72,9 +85,12 @@ class DaskEngine:
                     )
 
     def open(self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10) -> DaskSession:
-        """A session of these sums over these shards."""
-        with _readable():
-            return DaskSession(self.client, sums, shards, seed, checkpoint_every)
+        """A session of these sums over these shards; what was sent for the last sessions is not sent again."""
+        held = next((blocks for own, blocks in self._held if own is shards), None)
+        session = DaskSession(self.client, sums, shards, held, seed, checkpoint_every)
+        if held is None:
+            self._held.append((shards, session.blocks))
+        return session
 
     def close(self) -> None:
         """Leave the cluster; a local one ends."""
@@ -85,76 +101,93 @@ class DaskEngine:
 
 @dataclass
 class _Block:
-    """Shards that follow each other, and the worker that should have them."""
+    """Shards that follow each other, the worker that should have them, and futures of the shards."""
 
     start: int
     worker: str
-    chunks: list[Any] = field(default_factory=list)  # futures of shards
-    states: Any = None  # a future of their states; None where there are none
+    chunks: list[Any]
 
 
 class DaskSession:
     """Sums over shards on the workers of a cluster, added in the order of the shards."""
 
-    def __init__(self, client: Any, sums: Sums, shards: Sequence[Any], seed: int, checkpoint_every: int) -> None:
+    def __init__(
+        self,
+        client: Any,
+        sums: Sums,
+        shards: Sequence[Any],
+        held: list[_Block] | None,
+        seed: int,
+        checkpoint_every: int,
+    ) -> None:
         self._client, self._sums, self._every = client, sums, checkpoint_every
         self._steps = 0
-        self._blocks = [self._held(block, shards) for block in _blocks(len(shards), sorted(client.nthreads()))]
-        states = self._submit(_start, lambda block: (sums, seed))
-        if any(client.gather(self._each(_has_state, states))):
-            for block, own in zip(self._blocks, states, strict=True):
-                block.states = own
-
-    def _held(self, block: tuple[int, int, str], shards: Sequence[Any]) -> _Block:
-        start, end, worker = block
-        chunks = [self._task(worker, _hold, chunk) for chunk in _chunks(shards[start:end])]
-        return _Block(start, worker, chunks)
+        self.blocks = held or [
+            _Block(start, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[start:end])])
+            for start, end, worker in _blocks(len(shards), sorted(client.nthreads()))
+        ]
+        self._states: list[Any] = [None] * len(self.blocks)  # futures of each block's states
+        if sums.stateful:
+            self._states = self._submit(_start, sums, seed)
 
     def evaluate(self, params: Params) -> Stats:
         """The sums; states stay."""
-        return self._total(self._submit(_pieces, lambda block: (block.start, self._sums, params, block.states)))
+        return self._total(self._submit(_pieces, self._sums, self._sent(params), states=True))
 
     def advance(self, params: Params) -> Stats:
         """The sums; states move on."""
-        if self._blocks[0].states is None:
+        if not self._sums.stateful:
             return self.evaluate(params)
-        steps = self._submit(_advance, lambda block: (block.start, self._sums, params, block.states))
-        for block, states in zip(self._blocks, self._each(itemgetter(1), steps), strict=True):
-            block.states = states
+        steps = self._submit(_advance, self._sums, self._sent(params), states=True)
+        self._states = self._each(itemgetter(1), steps)
         total = self._total(self._each(itemgetter(0), steps))
         self._steps += 1
         if self._steps % self._every == 0:
-            self._checkpoint()
+            self._states = self._each(_hold, self._gathered(self._states))  # without the tasks that made them
         return total
 
     def collect(self, params: Params) -> list[Mapping[str, Any]]:
         """Each shard's own results."""
-        futures = self._submit(_collect, lambda block: (self._sums, params, block.states))
-        with _readable():
-            return [result for results in self._client.gather(futures) for result in results]
-
-    def _checkpoint(self) -> None:
-        """The states come home and go out again, without the tasks that made them."""
-        with _readable():
-            found = self._client.gather([block.states for block in self._blocks])
-        for block, states in zip(self._blocks, found, strict=True):
-            block.states = self._task(block.worker, _hold, states)
+        results = self._gathered(self._submit(_collect, self._sums, self._sent(params), states=True))
+        return [result for own in results for result in own]
 
     def _total(self, futures: list[Any]) -> Stats:
-        with _readable():
-            return total_of(piece for pieces in self._client.gather(futures) for piece in pieces)
+        return total_of(piece for pieces in self._gathered(futures) for piece in pieces)
 
-    def _submit(self, function: Callable[..., Any], given: Callable[[_Block], tuple[Any, ...]]) -> list[Any]:
-        """One task for each block: the function of what is given and of the block's shards."""
-        return [self._task(block.worker, function, *given(block), *block.chunks) for block in self._blocks]
+    def _sent(self, params: Params) -> Any:
+        """Parameters go with each task; large ones are sent once, and the workers pass them on."""
+        size = sum(getattr(value, "nbytes", 0) for value in params.values())
+        return self._client.submit(_hold, params, pure=False) if size > CHUNK_BYTES // 8 else params
 
-    def _each(self, function: Callable[..., Any], futures: list[Any]) -> list[Any]:
+    def _submit(self, function: Callable[..., Any], *given: Any, states: bool = False) -> list[Any]:
+        """One task for each block: of where it starts, what is given, its states and its shards."""
         return [
-            self._task(block.worker, function, future) for block, future in zip(self._blocks, futures, strict=True)
+            self._task(block.worker, function, block.start, *given, *([own] if states else []), *block.chunks)
+            for block, own in zip(self.blocks, self._states or [None] * len(self.blocks), strict=True)
         ]
+
+    def _each(self, function: Callable[..., Any], values: list[Any]) -> list[Any]:
+        """The function of each block's own value, where the block is."""
+        return [self._task(block.worker, function, own) for block, own in zip(self.blocks, values, strict=True)]
 
     def _task(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
         return self._client.submit(function, *given, workers=[worker], allow_other_workers=True, pure=False)
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        """The results; an error where the cluster has stayed away for longer than PATIENCE seconds."""
+        distributed: Any = import_module("distributed")
+        alone = 0.0
+        with _readable(), self._client.as_current():
+            while True:
+                try:
+                    distributed.wait(futures, timeout=_LOOK)
+                    break
+                except TimeoutError:
+                    present = self._client.status == "running" and self._client.nthreads()
+                    alone = 0.0 if present else alone + _LOOK
+                    if alone >= PATIENCE:
+                        raise CrowdrankError("The cluster is gone: its scheduler or all of its workers.") from None
+            return list(self._client.gather(futures))
 
 
 # ------------------------------------------------------------------------------------ what workers run
@@ -164,12 +197,12 @@ def _hold(values: Any) -> Any:
     return values
 
 
-def _start(sums: Sums, seed: int, *chunks: list[Any]) -> list[State | None]:
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _start(start: int, sums: Sums, seed: int, *chunks: list[Any]) -> list[State | None]:
     return [sums.start(shard.load(), seed) for chunk in chunks for shard in chunk]
-
-
-def _has_state(states: list[State | None]) -> bool:
-    return any(state is not None for state in states)
 
 
 def _mapped(
@@ -197,7 +230,7 @@ def _advance(
 
 
 def _collect(
-    sums: Sums, params: Params, states: list[State | None] | None, *chunks: list[Any]
+    start: int, sums: Sums, params: Params, states: list[State | None] | None, *chunks: list[Any]
 ) -> list[Mapping[str, Any]]:
     return list(_mapped(sums.collect, params, states, chunks))
 
@@ -213,16 +246,7 @@ def _knock(address: str) -> None:
             raise ValueError("it is not an address")
         socket.create_connection((parts.hostname, parts.port), timeout=10).close()
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"There is no Dask scheduler at {address}: {error}.", hint="An address is tcp://host:port"
-        ) from error
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+        raise UsageError(f"There is no Dask scheduler at {address}: {error}.", hint=_ADDRESS) from error
 
 
 def _blocks(shards: int, workers: list[str]) -> list[tuple[int, int, str]]:
@@ -233,7 +257,7 @@ def _blocks(shards: int, workers: list[str]) -> list[tuple[int, int, str]]:
 
 
 def _chunks(shards: Sequence[Any]) -> Iterator[list[Any]]:
-    """The shards in messages of a size that the scheduler takes without complaint."""
+    """The shards in messages of a size that the scheduler takes without complaint (below 10 MB)."""
     chunk: list[Any] = []
     size = 0
     for shard in shards:
@@ -249,10 +273,13 @@ def _chunks(shards: Sequence[Any]) -> Iterator[list[Any]]:
 @contextmanager
 def _readable() -> Iterator[None]:
     """What goes wrong on the cluster, in words."""
+    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
     try:
         yield
+    except (CancelledError, CommClosedError) as error:
+        raise CrowdrankError(f"The cluster is gone: {error}") from error
     except KilledWorker as error:
         raise CrowdrankError(
             f"The workers of the cluster were lost again and again: {error}",

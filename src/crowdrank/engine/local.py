@@ -33,7 +33,9 @@ class LocalSession:
 
     def __init__(self, sums: Sums, shards: Sequence[Any], seed: int, threads: int) -> None:
         self._sums, self._shards, self._threads = sums, shards, threads
-        self._states: list[State | None] = [sums.start(shard.load(), seed) for shard in shards]
+        self._states: list[State | None] = [None] * len(shards)
+        if sums.stateful:
+            self._states = [sums.start(shard.load(), seed) for shard in shards]
 
     def evaluate(self, params: Params) -> Stats:
         """The sums; states stay."""

@@ -55,6 +55,8 @@ def _rows(link: Link, shard: Comparisons, params: Mapping[str, Any]) -> _Rows:
 class _Stateless:
     """Sums without a state."""
 
+    stateful = False
+
     def start(self, shard: Comparisons, seed: int) -> None:
         """No state."""
         return None
