@@ -251,26 +251,14 @@ class Votes:
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
             return []
         left, right, outcome, worker, _ = coded_votes(self.nodes, pairs)
-        frame = pl.DataFrame(
-            {
-                "worker": worker,
-                "low": np.minimum(left, right),
-                "high": np.maximum(left, right),
-                "turned": left > right,
-                "outcome": outcome,
-            }
-        )
-        way = pl.col("turned")
-        sides = [(pl.col("outcome") == side) for side in (LEFT, RIGHT)]
-        shown = (
-            frame.lazy()
-            .group_by("worker", "low", "high")
-            .agg(
-                both=way.any() & ~way.all(),
-                same=pl.any_horizontal([(side & way).any() & (side & ~way).any() for side in sides]),
-            )
-        )
-        both, same = shown.select(pl.col("both", "same").sum()).collect().row(0)
+        low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
+        seen = np.left_shift(1, 2 * (left > right) + (outcome == RIGHT)).astype(np.uint8)  # a bit for each way
+        seen[outcome == TIE] = 0
+        frame = pl.DataFrame({"worker": worker, "pair": low * np.int64(len(self.nodes)) + high, "seen": seen})
+        shown = frame.lazy().group_by("worker", "pair").agg(pl.col("seen").bitwise_or()).collect()
+        seen = shown["seen"].to_numpy()
+        both = int((((seen & 0b0011) > 0) & ((seen & 0b1100) > 0)).sum())
+        same = int((((seen & 0b0101) == 0b0101) | ((seen & 0b1010) == 0b1010)).sum())
         if not same:
             return []
         message = (
