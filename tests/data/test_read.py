@@ -381,3 +381,33 @@ class TestRealFiles:
         assert isinstance(table, kind)
         assert table.rows == rows
         assert len(table.index.items) == items
+
+
+class TestWhatPeopleReallySend:
+    def test_files_put_one_after_the_other(self, file):
+        with pytest.raises(cr.InputError, match=r"row 2.*the header stands here again"):
+            cr.read(file("worker,winner,loser\nx,a,b\nworker,winner,loser\nx,b,a\n"))
+
+    def test_an_item_that_is_called_like_its_column(self, file):
+        assert cr.read(file("worker,winner,loser\nx,winner,b\n")).rows == 1
+
+    def test_a_negative_rank(self, file):
+        with pytest.raises(cr.InputError, match=r"row 2, column 'rank': a rank cannot be negative.*'-1'"):
+            cr.read(file("worker,item,rank\nx,a,1\nx,b,-1\n"))
+
+    def test_the_line_that_excel_writes_first(self, file):
+        assert cr.read(file("sep=;\nworker;winner;loser\nx;a;b\n")).rows == 1
+
+    def test_a_workbook(self, tmp_path):
+        path = tmp_path / "votes.xlsx"
+        path.write_bytes(b"PK\x03\x04rest")
+        with pytest.raises(cr.InputError, match="Excel workbook"):
+            cr.read(path)
+
+    def test_a_decimal_comma(self, file):
+        with pytest.raises(cr.InputError, match="decimal point"):
+            cr.read(file("winner;loser;weight\na;b;0,5\n"))
+
+    def test_a_quote_left_open_in_a_short_file(self, file):
+        with pytest.raises(cr.InputError, match=r"row 2: has a quote that is not closed"):
+            cr.read(file('worker,left,right,label\nw,a,b,a\nw,"a,b,a\nw,a,b,a\n'))

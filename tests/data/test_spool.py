@@ -169,8 +169,10 @@ def test_the_folder_goes_with_the_judgments(tmp_path):
 
 
 def test_a_spool_that_cannot_be_written_to(tmp_path):
-    with pytest.raises(CrowdrankError, match=r"Nothing can be written to .*nowhere"):
-        cr.read(random_votes(), memory=0, spool=tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"no folder .*nowhere"):
+        cr.read(random_votes(), spool=tmp_path / "nowhere")
+    with pytest.raises(CrowdrankError, match="Nothing can be written to /proc"):
+        on_disk(random_votes(), spool="/proc")
 
 
 def test_too_many_items_and_workers_for_the_merge_is_said(tmp_path):

@@ -138,3 +138,8 @@ class TestRealFiles:
         for path in sorted((real / "preflib-mturk").glob("*.soc")):
             found = cr.BradleyTerry().fit(path).ranking_.polars()["item"].cast(int).to_numpy()
             assert (np.diff(found) > 0).all(), path.name
+
+
+def test_lists_of_several_files_are_kept_apart(file):
+    paths = [file("1: 1,2\n2: 2,1\n", "one.soi"), file("1: 3,4,5\n", "two.soi")]
+    assert cr.to_pairs(cr.read(paths)).rows == 1 + 1 + 3

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAME = "rank"
 GOLD_MEASURES = "acc tau nDCG@10"
-MANY_ROWS = 5000
+MANY_PAIRS = 1_000_000
 
 
 def command(
@@ -83,7 +83,7 @@ class _Request:
 
 def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
-    from crowdrank.data import Anchors, parse_mapping, read, read_gold
+    from crowdrank.data import Anchors, Rankings, Ratings, count_pairs, described, parse_mapping, read, read_gold
     from crowdrank.engine import running
     from crowdrank.models.registry import find
 
@@ -98,8 +98,8 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
             grades = None if asked.gold is None else read_gold(asked.gold, columns=asked.gold_columns)
         reading = time.perf_counter() - began
         _check_gold(table, grades)
-        if table.kind != "pairs" and table.rows > MANY_ROWS:
-            print(f"{table.rows} {table.kind} are compared as pairs; that may take a while.", file=sys.stderr)
+        if isinstance(table, Ratings | Rankings) and (count := count_pairs(table)) > MANY_PAIRS:
+            print(f"{described(table)} are compared as {count} pairs; that takes a while.", file=sys.stderr)
         estimator = _estimator(asked.model, table, {"seed": asked.seed, **asked.parameters})
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)

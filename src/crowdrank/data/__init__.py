@@ -14,7 +14,7 @@ from crowdrank.data.comparisons import (
     plan,
     tally,
 )
-from crowdrank.data.convert import to_pairs
+from crowdrank.data.convert import count_pairs, described, to_pairs
 from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
 from crowdrank.data.graph import Graph, graph
 from crowdrank.data.read import AnyJudgments, read
@@ -45,6 +45,8 @@ __all__ = [
     "Tally",
     "agreed_pairs",
     "coded_votes",
+    "count_pairs",
+    "described",
     "graph",
     "node_codes",
     "nodes_of",

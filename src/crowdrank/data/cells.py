@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -69,6 +70,18 @@ class Cells:
             hint=hint,
         )
 
+    def refuse_header(self) -> None:
+        """A header that stands again among the rows, as in files that were put one after the other."""
+        again = [pl.col(role).cast(pl.String) == column for role, column in self.columns.items()]
+        if all(column in self.words(role) for role, column in self.columns.items() if self._is_id(role)):
+            repeated = self.frame.select(pl.all_horizontal(again)).to_series().fill_null(False)
+            if repeated.any():
+                role = next(iter(self.columns))
+                raise self.error(role, first_row(repeated), "the header stands here again.", "Remove this line.")
+
+    def _is_id(self, role: str) -> bool:
+        return isinstance(self.frame.schema[role], pl.Categorical)
+
     def required(self, role: str) -> pl.Series:
         """A column of ids without gaps."""
         column = self.frame[role]
@@ -79,7 +92,7 @@ class Cells:
     def distinct(self, role: str) -> pl.Series:
         """The distinct ids of a column: cheaper to look through than the column."""
         if role not in self._distinct:  # all at once, so that they are found in parallel
-            ids = [name for name, dtype in self.frame.schema.items() if isinstance(dtype, pl.Categorical)]
+            ids = [name for name in self.frame.columns if self._is_id(name)]
             found = self.frame.select(pl.col(name).unique().implode() for name in {*ids, role})
             self._distinct |= {name: found[name].explode(empty_as_null=False) for name in found.columns}
         return self._distinct[role]
@@ -107,8 +120,12 @@ class Cells:
         values = column.str.strip_chars().cast(pl.Float64, strict=False)
         bad = (values.is_null() | ~values.is_finite()) & (~missing if gaps else True)
         if bad.any():
-            raise self.error(role, first_row(bad), "a number is needed here.")
+            raise self._no_number(role, first_row(bad), "a number is needed here.")
         return values.set(missing, None) if gaps else values
+
+    def _no_number(self, role: str, row: int, problem: str) -> InputError:
+        comma = re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or "")
+        return self.error(role, row, problem, "Write a decimal point, not a comma." if comma else None)
 
     def weight(self) -> pl.Series:
         """Weights: finite and not negative; a weight of 0 leaves its row out."""
@@ -116,7 +133,8 @@ class Cells:
         values = column.cast(pl.Float64, strict=False)
         bad = values.is_null() | ~values.is_finite() | (values < 0) | (values > MOST_WEIGHT)
         if bad.any():
-            raise self.error("weight", first_row(bad), f"a weight must be a number from 0 to {MOST_WEIGHT:g}.")
+            problem = f"a weight must be a number from 0 to {MOST_WEIGHT:g}."
+            raise self._no_number("weight", first_row(bad), problem)
         return values
 
     def timestamp(self) -> pl.Series:

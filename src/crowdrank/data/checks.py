@@ -75,6 +75,7 @@ def check(found: Recognised, frame: pl.DataFrame, name: str, offset: int = 0) ->
     """Check rows of text, the first of which is row ``offset`` + 1 of its file."""
     rows, cells = frame.height, Cells(frame, found.columns, name, offset)
     frame = cells.frame
+    cells.refuse_header()
     checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](cells)
     columns, keep, counts = dict(checked.columns), checked.keep, checked.counts
     for role in ("query", "list"):
@@ -183,6 +184,10 @@ def _check_ratings(cells: Cells) -> _Kept:
 def _check_rankings(cells: Cells) -> _Kept:
     item, rank = cells.required("item"), cells.number("rank", gaps=True)
     ranked = rank.is_not_null()
+    negative = (rank < 0).fill_null(False)
+    if negative.any():
+        hint = "Leave the cell empty where the item was not ranked."
+        raise cells.error("rank", first_row(negative), "a rank cannot be negative.", hint)
     keys = [key for key in ("query", "worker", "list") if key in cells.frame.columns]
     rows = cells.frame.select(*keys, "item").with_row_index("row").filter(ranked)
     twice = rows.filter(pl.struct(*keys, "item").is_duplicated())

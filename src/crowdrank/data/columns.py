@@ -171,8 +171,9 @@ def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], s
     if len(lacking(nearest)) == len(nearest.needs):
         problem = f"these columns are not judgments: {shown}."
         hint = (
-            "Pairs have left,right,label or winner,loser; ratings item,label; rankings item,rank. "
-            "Name other columns with --columns, as in --columns worker=judge,left=a,right=b,label=choice"
+            "Pairs have left,right and label (the winner's id) or winner (left, right or tie), or winner,loser; "
+            "ratings item,label; rankings item,rank. Name other columns with --columns, as in --columns "
+            "worker=judge,left=a,right=b,winner=choice, or rank=P* where each item has a column"
         )
         return InputError(problem, source=source, hint=hint)
     column = lacking(nearest)[0]

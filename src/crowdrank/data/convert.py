@@ -47,7 +47,7 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         )
     outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
     weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
-    message = f"{judgments.rows} {judgments.kind} were read as {len(first)} pairs (ties: {ties})."
+    message = f"{described(judgments)} were read as {len(first)} pairs (ties: {ties})."
     return Pairs(
         index=judgments.index,
         left=left,
@@ -61,6 +61,20 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         notes=(*judgments.notes, Note("conversion", message)),
         backend=judgments.backend,
     )
+
+
+def described(judgments: Ratings | Rankings) -> str:
+    """How many judgments there are, in words."""
+    if isinstance(judgments, Ratings):
+        return f"{judgments.rows} ratings"
+    return f"{judgments.lists} rankings of {judgments.rows} items"
+
+
+def count_pairs(judgments: Ratings | Rankings) -> int:
+    """How many pairs they convert to, ties and repeated items included."""
+    group = judgments.list if isinstance(judgments, Rankings) else _worker_groups(judgments)
+    sizes = np.unique(group, return_counts=True)[1]
+    return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _at(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -212,6 +213,12 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
         return Source(name, pl.scan_parquet(where), data, form="parquet")
+    if head[:4] == b"PK\x03\x04":
+        raise InputError(
+            "is an Excel workbook or another zip archive.",
+            source=name,
+            hint="Save the sheet as CSV, or unpack it.",
+        )
     if b"\x00" in head:
         raise InputError("is not UTF-8 text, nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
     if head.lstrip()[:1] == b"[":
@@ -222,8 +229,9 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     parser = find_parser(head.decode("utf-8", "replace"))
     if parser:
         return _parsed(name, data, parser)
-    separator = max(",\t;", key=first.count)
-    lazy = pl.scan_csv(where, separator=separator, infer_schema=False)
+    told = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
+    separator = told[1] if told else max(",\t;", key=first.count)
+    lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=1 if told else 0)
     return Source(name, lazy, data, separator)
 
 

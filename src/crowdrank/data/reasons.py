@@ -68,7 +68,7 @@ def _bad_json(source: Source) -> InputError | None:
 
 def _too_wide(source: Source) -> InputError | None:
     with _opened(source) as file:
-        lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), delimiter=source.separator)
+        lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), delimiter=source.separator, strict=True)
         width, number = len(next(lines, [])), 0
         while True:
             number += 1
@@ -76,7 +76,7 @@ def _too_wide(source: Source) -> InputError | None:
                 cells = next(lines)
             except StopIteration:
                 return None
-            except csv.Error:  # a cell of more than 131,072 characters
+            except csv.Error:  # the file ends, or 131,072 characters have passed
                 return InputError("has a quote that is not closed.", source=source.name, row=number)
             if len(cells) > width:
                 return InputError(

@@ -12,13 +12,17 @@ from pathlib import Path
 
 import polars as pl
 
-from crowdrank.errors import CrowdrankError
+from crowdrank.errors import CrowdrankError, UsageError
 
 
 class Spool:
     """A folder for what does not fit in memory; it goes when nothing uses it any more."""
 
     def __init__(self, place: str | Path | None = None) -> None:
+        if place is not None and not Path(place).is_dir():
+            raise UsageError(
+                f"There is no folder {str(place)!r} to keep judgments in.", hint="--spool DIR names one."
+            )
         self.place = place
         self._count = 0
 

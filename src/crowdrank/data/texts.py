@@ -142,7 +142,7 @@ def preflib(name: str, text: str) -> Parsed:
             raise InputError("is not 'count: order'.", source=name, row=number, value=line[:80])
         groups = re.findall(r"\{[^}]*\}|[^,{}\s][^,{}]*", order)
         rows.extend(
-            (str(number), names.get(own, own), str(rank), count.strip())
+            (f"{name}:{number}", names.get(own, own), str(rank), count.strip())
             for rank, group in enumerate(groups, 1)
             for own in (part.strip() for part in group.strip("{}").split(","))
             if own

@@ -8,8 +8,11 @@ iterations they come home and go out again as arguments, so that the chain stays
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
+import tempfile
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -53,8 +56,14 @@ class DaskEngine:
         self._cluster: Any = None
         self._held: deque[tuple[Sequence[Any], list[_Block]]] = deque(maxlen=2)
         if address is None:
+            scratch = tempfile.mkdtemp(prefix="crowdrank-dask-")
+            weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
             self._cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                local_directory=scratch,
             )
         else:
             _knock(address)

@@ -243,27 +243,32 @@ class Votes:
         return notes
 
     def _both_orders(self) -> list[Note]:
-        """Pairs shown to one worker in both orders who chose the same side both times.
+        """Pairs that a worker judged once in each order, choosing the same side both times.
 
-        Looked for where the votes are in memory.
+        A worker who does not look at the side does so in at most half of them. Looked for where the votes
+        are in memory.
         """
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
             return []
         left, right, outcome, worker, _ = coded_votes(self.nodes, pairs)
         low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
-        seen = np.left_shift(1, 2 * (left > right) + (outcome == RIGHT)).astype(np.uint8)  # a bit for each way
-        seen[outcome == TIE] = 0
-        frame = pl.DataFrame({"worker": worker, "pair": low * np.int64(len(self.nodes)) + high, "seen": seen})
-        shown = frame.lazy().group_by("worker", "pair").agg(pl.col("seen").bitwise_or()).collect()
-        seen = shown["seen"].to_numpy()
-        both = int((((seen & 0b0011) > 0) & ((seen & 0b1100) > 0)).sum())
-        same = int((((seen & 0b0101) == 0b0101) | ((seen & 0b1010) == 0b1010)).sum())
+        frame = pl.DataFrame(
+            {
+                "worker": worker,
+                "pair": low * np.int64(len(self.nodes)) + high,
+                "turned": (left > right).astype(np.int8),
+                "chosen": (outcome == RIGHT).astype(np.int8),
+            }
+        ).filter(pl.Series(outcome != TIE))
+        shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("turned", "chosen").sum())
+        twice = shown.filter(len=2, turned=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
+        both, same = twice.row(0)
         if not same:
             return []
         message = (
-            f"{both} times one worker met the same two items in both orders, and {same} times chose the same side "
-            "in both. Where the question was the same, the side decided and not the items. All these votes count."
+            f"{both} times a worker judged the same two items twice, once in each order; {same} times "
+            f"({same / both:.0%}) the answer followed the side and not the item. All these votes count."
         )
         return [Note("both-orders", message)]
 

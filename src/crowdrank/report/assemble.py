@@ -64,7 +64,7 @@ def _title(fit: Fit) -> str:
 
 def _facts(fit: Fit) -> tuple[str, ...]:
     judged = fit.judgments
-    facts = [f"{judged['rows']:,} {judged['kind']}"]
+    facts = [_count(judged["rows"], judged["kind"].removesuffix("s"))]
     if judged["workers"]:
         facts.append(_count(judged["workers"], "worker"))
     facts.append(_count(judged["items"], "item"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from crowdrank.report.content import VERDICTS, Axis, Crowd, Query, Report
 from crowdrank.report.method import method
-from crowdrank.report.words import connected, interval, number, signed, split
+from crowdrank.report.words import connected, interval, number, perfect, signed, split
 
 FIRST_ROWS = 20
 QUALITY = Axis(0.0, 1.0, (0.0, 0.5, 1.0), 2)
@@ -49,6 +49,7 @@ def to_html(report: Report) -> str:
         method=method(report),
         quality=QUALITY,
         meanings=MEANINGS,
+        told_quality=perfect(report),
         further=_further(report.crowd),
         histogram=_histogram(report.crowd),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crowdrank.report.content import Crowd, Query, Report
 from crowdrank.report.method import method
-from crowdrank.report.words import connected, interval, number, signed, split
+from crowdrank.report.words import connected, interval, number, perfect, signed, split
 
 ROWS = 50
 QUERIES = 20
@@ -19,7 +19,7 @@ def to_markdown(report: Report) -> str:
         [f"# {report.title}", " · ".join(map(_safe, report.facts))],
         _warnings(report),
         _ranking(report),
-        [] if report.crowd is None else _workers(report.crowd),
+        [] if report.crowd is None else _workers(report.crowd, perfect(report)),
         ["## How the comparisons connect", *_connections(report)],
         ["## What would make it surer", _bullets(_safe(entry.sentence) for entry in report.suggestions)],
         ["## How it was computed", _bullets(f"{_safe(name)}: {_safe(value)}" for name, value in method(report))],
@@ -65,8 +65,9 @@ def _items(query: Query) -> str:
     return _table(("Rank", "Between", "Tier", "Item", "Score", "90 % interval", "Votes"), rows, "rrrlrrr")
 
 
-def _workers(crowd: Crowd) -> Iterator[str]:
+def _workers(crowd: Crowd, quality: str) -> Iterator[str]:
     yield "## Workers"
+    yield quality
     yield ", ".join(f"{count:,} {verdict}" for verdict, count in crowd.verdicts.items()) + "; the worst first."
     rows = (
         (

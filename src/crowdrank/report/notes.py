@@ -46,7 +46,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "both-orders": (
         "The same pair in both orders",
-        "If many answers follow the side, show each pair in both orders or in random order.",
+        "Workers who do not look at the side do so at most half of the time; more means that it decides.",
     ),
     "close-items": (
         "The items are close to each other",

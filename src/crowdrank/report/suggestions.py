@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from crowdrank.report.words import percent
 MOST = 3
 NAMES = 5
 LETTERS = 60
+
+_RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI"}
 
 
 def suggestions(ranking: pl.DataFrame, workers: pl.DataFrame | None) -> tuple[Suggestion, ...]:
@@ -133,8 +136,8 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
         "question the wrong way round. They gave {part} of all judgments.",
         "spammer": "Check {who}, or leave them out: they seem to answer at random. They gave {part} "
         "of all judgments.",
-        "unsure": "Hear more from {who}: their judgments, {part} of all, are too few or too mixed to tell how "
-        "good they are.",
+        "unsure": "Hear more from {who}: their judgments, {part} of all, are too few, too mixed or about items "
+        "too close to tell how good they are.",
     }  # fmt: skip
     for verdict, sentence in advice.items():
         rows = workers.filter(verdict=verdict)
@@ -143,7 +146,7 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
             continue
         shown = rows.head(NAMES)
         names = [
-            f"{_quoted(row['worker'])} ({_number(row['judgments'])} judgments)"
+            f"{_quoted(row['worker'])} ({_count(row['judgments'], 'judgment')})"
             for row in shown.iter_rows(named=True)
         ]
         kind = f"{verdict} worker" if verdict != "spammer" else verdict
@@ -155,7 +158,10 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
 
 
 def _quoted(name: str) -> str:
-    return f"“{name if len(name) <= LETTERS else name[: LETTERS - 1] + '…'}”"
+    shown = name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in shown):
+        shown = f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"  # the sentence keeps its direction
+    return f"“{shown}”"
 
 
 def _inside(row: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crowdrank.report.content import Connections, Report
+from crowdrank.report.content import Connections, Report, Span
 
 
 def number(value: Any, decimals: int | None = None) -> str:
@@ -32,6 +32,16 @@ def interval(low: float | None, high: float | None, decimals: int) -> str:
     return f"{signed(low, decimals)} to {signed(high, decimals)}"
 
 
+def perfect(report: Report) -> str:
+    """What the quality of a worker is measured by, as a sentence."""
+    most = report.fit["details"].get("perfect_quality")
+    top = "1 is one who always agrees" if most is None else f"on these items {most:.2f} is a perfect worker"
+    return (
+        f"Quality is the probability of agreeing with this ranking on an average pair: {top}, 0.5 is one who "
+        "guesses, and below 0.5 are those who say the opposite."
+    )
+
+
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it is small."""
     return f"{100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %"
@@ -56,7 +66,14 @@ def connected(links: Connections, *, several: bool = False) -> Iterator[str]:
         alone = "All items are linked by comparisons: one group."
         apart = f"The items fall into {links.groups:,} groups that were never compared with each other."
         yield alone if links.groups == 1 else apart
-    yield f"{links.pairs:,} of {counted(links.possible, 'possible pair')} were compared ({percent(links.share)})."
-    votes, met = links.comparisons, links.opponents
-    yield f"An item has {votes.least:,} to {votes.most:,} votes, the median item {votes.median:,}."
-    yield f"An item met {met.least:,} to {met.most:,} other items, the median item {met.median:,}."
+    verb = "was" if links.possible == 1 else "were"
+    possible = counted(links.possible, "possible pair")
+    yield f"{links.pairs:,} of {possible} {verb} compared ({percent(links.share)})."
+    yield f"An item has {_span(links.comparisons)} votes."
+    yield f"An item met {_span(links.opponents)} other items."
+
+
+def _span(span: Span) -> str:
+    if span.least == span.most:
+        return f"{span.least:,}"
+    return f"{span.least:,} to {span.most:,} (median {span.median:,})"

@@ -107,7 +107,7 @@ class CrowdBT(PairedModel):
                 *more,
                 *people.notes(),
             ),
-            details={**details, "mirror": mirror},
+            details={**details, "mirror": mirror, "perfect_quality": people.perfect},
         )
 
 
