@@ -69,9 +69,12 @@ def test_the_readmes_example_runs(tmp_path, crowdrank):
 def test_the_readmes_ranking_is_real(crowdrank, tmp_path):
     shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
     crowdrank(*shown.split())
-    printed = re.findall(r"│ +\d+ │ +([\d-]+) │ +\d+ │ (item-\d) +│ +([\d.-]+) │", README)
+    printed = re.findall(
+        r"│ +\d+ │ +([\d-]+) │ +\d+ │ (item-\d) +│ +([\d.-]+) │ +([\d.-]+) to ([\d.-]+) │", README
+    )
     rows = [line.split(",") for line in crowdrank("rank", "sim/judgments.csv").out.splitlines()[1:]]
-    assert printed == [(f"{row[8]}-{row[9]}", row[1], f"{float(row[4]):.3f}") for row in rows]
+    numbers = [[f"{float(row[place]):.3f}" for place in (4, 6, 7)] for row in rows]
+    assert printed == [(f"{row[8]}-{row[9]}", row[1], *own) for row, own in zip(rows, numbers, strict=True)]
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,8 @@ class Votes:
             return []
         message = (
             f"{both} times a worker judged the same two items twice, once in each order; {same} times "
-            f"({same / both:.0%}) the answer followed the side and not the item. All these votes count."
+            f"({same / both:.0%}) the same side was chosen in both, which chance alone brings to at most half. "
+            "All these votes count."
         )
         return [Note("both-orders", message)]
 
