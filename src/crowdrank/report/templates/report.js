@@ -116,7 +116,8 @@
         else head.removeAttribute("aria-sort");
       }
       const all = plural(this.count, this.noun);
-      const found = this.rows.length < this.count ? `${whole(this.rows.length)} of ${all}` : all;
+      const some = this.rows.length ? `${whole(this.rows.length)} of ${all}` : `None of ${all} fits.`;
+      const found = this.rows.length < this.count ? some : all;
       find(".count", this.section).textContent = found;
       this.offerMore();
     }
