@@ -3,6 +3,7 @@
 import inspect
 import re
 import runpy
+import shlex
 import subprocess
 import sys
 
@@ -105,7 +106,7 @@ def _shown_commands():
 @pytest.mark.parametrize("shown", _shown_commands(), ids=lambda shown: shown.split()[0])
 def test_the_commands_of_the_formats_read_the_real_files(shown, real):
     """The file and its --columns, and the gold; the models have tests of their own."""
-    file, *words = shown.split()
+    file, *words = shlex.split(shown)
     options = dict(zip(words[::2], words[1::2], strict=True))
     table = cr.read(real / file, columns=options.get("--columns"))
     assert table.rows > 50

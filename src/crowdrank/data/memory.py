@@ -15,6 +15,9 @@ ROW_BYTES = 160
 TEXT_SHARE = 4
 """Text that has to be held in memory may take this part of what its rows may."""
 
+_UNKNOWN = 4 * 10**9
+"""What is taken to be free where the system does not tell."""
+
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
@@ -56,4 +59,6 @@ def _machine() -> int:
         free = None
     if free:
         return int(free[1]) * 1024
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    if hasattr(os, "sysconf"):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return _UNKNOWN
