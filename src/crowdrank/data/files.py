@@ -48,7 +48,7 @@ class Source:
     def table(self) -> pl.LazyFrame:
         """The table; an error where the file has none."""
         if self.lazy is None:
-            raise InputError(self.reason, source=self.name)
+            raise InputError(self.reason, source=self.name, hint="As a gold standard it is given with --gold.")
         return self.lazy
 
     def long(self, wide: Wide) -> Source:

@@ -13,6 +13,7 @@ from crowdrank.report.connections import connections, matrix, pairs_of, tidy
 from crowdrank.report.content import VERDICTS, Axis, Crowd, Item, Query, Report, Worker
 from crowdrank.report.notes import cautions
 from crowdrank.report.suggestions import suggestions
+from crowdrank.report.words import counted
 from crowdrank.results import Evidence, Fit, Ranking, Workers, plain
 
 ROWS = 20_000
@@ -59,22 +60,18 @@ def _with_evidence(ranking: Ranking, evidence: Evidence) -> pl.DataFrame:
 def _title(fit: Fit) -> str:
     queries = fit.judgments["queries"]
     inside = f" in {queries:,} queries" if queries > 1 else ""
-    return f"Ranking of {_count(fit.judgments['items'], 'item')}{inside} by {fit.model}"
+    return f"Ranking of {counted(fit.judgments['items'], 'item')}{inside} by {fit.model}"
 
 
 def _facts(fit: Fit) -> tuple[str, ...]:
     judged = fit.judgments
-    facts = [_count(judged["rows"], judged["kind"].removesuffix("s"))]
+    facts = [counted(judged["rows"], judged["kind"].removesuffix("s"))]
     if judged["workers"]:
-        facts.append(_count(judged["workers"], "worker"))
-    facts.append(_count(judged["items"], "item"))
+        facts.append(counted(judged["workers"], "worker"))
+    facts.append(counted(judged["items"], "item"))
     if judged["queries"] > 1:
-        facts.append(f"{judged['queries']:,} queries")
+        facts.append(counted(judged["queries"], "query", "queries"))
     return (*facts, f"model {fit.model}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _queries(rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int) -> tuple[Query, ...]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from crowdrank.report.connections import tidy
 from crowdrank.report.content import Suggestion
-from crowdrank.report.words import percent
+from crowdrank.report.words import counted, percent
 
 MOST = 3
 NAMES = 5
@@ -168,12 +168,8 @@ def _inside(row: dict[str, Any]) -> str:
     return "" if row["query"] is None else f" of query {_quoted(row['query'])}"
 
 
-def _number(value: float) -> str:
-    return f"{tidy(value):,}"
-
-
 def _count(number: float, noun: str) -> str:
-    return f"{_number(number)} {noun}{'' if number == 1 else 's'}"
+    return counted(tidy(number), noun)
 
 
 def _votes(number: Any) -> str:

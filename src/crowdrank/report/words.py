@@ -47,7 +47,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %"
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def counted(count: float, noun: str, plural: str = "") -> str:
     """A number with its noun."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 

@@ -254,7 +254,7 @@
 
   function compared(query) {
     const [pairs, possible] = query.pairs;
-    return `${whole(pairs)} of ${plural(possible, "possible pair")} were compared.`;
+    return `${whole(pairs)} of ${plural(possible, "possible pair")} ${possible === 1 ? "was" : "were"} compared.`;
   }
 
   function described(query) {
@@ -283,7 +283,8 @@
   function summary(query) {
     const [least, median, most] = query.votes.map(whole);
     const groups = query.groups === 1 ? "One group" : plural(query.groups, "group");
-    return `${groups}. ${compared(query)} An item has ${least} to ${most} votes, the median item ${median}.`;
+    const votes = least === most ? least : `${least} to ${most} (median ${median})`;
+    return `${groups}. ${compared(query)} An item has ${votes} votes.`;
   }
 
   // --------------------------------------------------------------------------------- queries
