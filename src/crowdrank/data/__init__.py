@@ -18,7 +18,7 @@ from crowdrank.data.convert import count_pairs, described, to_pairs
 from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
 from crowdrank.data.graph import Graph, graph
 from crowdrank.data.read import AnyJudgments, read
-from crowdrank.data.spooled import FileShard, SpooledPairs, tally_batches, tally_spooled
+from crowdrank.data.spooled import SpooledPairs, tally_batches, tally_spooled
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "AnyJudgments",
     "CodedVotes",
     "Comparisons",
-    "FileShard",
     "Floats",
     "Graph",
     "Index",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 import polars as pl
@@ -102,6 +102,11 @@ class Cells:
         if role not in self._words:
             self._words[role] = set(self.distinct(role).cast(pl.String))
         return self._words[role]
+
+    def meant(self, role: str, words: Collection[str]) -> pl.Series | None:
+        """The rows whose cell is one of these words, in any case; None where there is none."""
+        found = [value for value in self.words(role) if value and value.strip().lower() in words]
+        return self.frame[role].cast(pl.String).is_in(found).fill_null(False) if found else None
 
     def worker(self) -> tuple[pl.Series, int]:
         """Worker ids; rows without one are given to the unknown worker and counted."""

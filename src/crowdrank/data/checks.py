@@ -141,10 +141,9 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
     if role == "label":
         meanings = {("tie",): TIE}
     for words, code in meanings.items():
-        meant = [value for value in cells.words(role) if value and value.strip().lower() in words]
-        if not meant:
+        matches = cells.meant(role, words)
+        if matches is None:
             continue
-        matches = said.cast(pl.String).is_in(meant).fill_null(False)
         doubtful = matches & outcome.is_not_null() & (outcome != code)
         if role == "winner" and doubtful.any():
             raise cells.error(
@@ -168,12 +167,9 @@ def _said_ties(cells: Cells) -> Counter[str]:
     """Rows whose outcome is a tie of a sort that should be known."""
     if "winner" not in cells.frame.columns:
         return Counter()
-    said = Counter[str]()
-    for code, words in (("both-bad", BOTH_BAD_WORDS), ("inconsistent", INCONSISTENT_WORDS)):
-        meant = [value for value in cells.words("winner") if value and value.strip().lower() in words]
-        if meant:
-            said[code] = int(cells.frame["winner"].cast(pl.String).is_in(meant).sum())
-    return said
+    said = {"both-bad": BOTH_BAD_WORDS, "inconsistent": INCONSISTENT_WORDS}
+    rows = {code: cells.meant("winner", words) for code, words in said.items()}
+    return Counter({code: int(matches.sum()) for code, matches in rows.items() if matches is not None})
 
 
 def _check_ratings(cells: Cells) -> _Kept:

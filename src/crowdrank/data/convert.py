@@ -25,14 +25,16 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
     if isinstance(judgments, Pairs | SpooledPairs):
         return judgments
-    if isinstance(judgments, Ratings):
-        group: NDArray[Any] = _worker_groups(judgments)
-        value = judgments.label
-    elif isinstance(judgments, Rankings):
-        group, value = judgments.list, -judgments.rank
-    else:
+    if not isinstance(judgments, Ratings | Rankings):
         raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
-    first, second = _within(group)
+    total = count_pairs(judgments)
+    if total > MOST_PAIRS:
+        raise InputError(
+            f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
+            hint="Use a model that takes ratings or rankings as they are, or split the queries.",
+        )
+    first, second = _within(_groups(judgments))
+    value = judgments.label if isinstance(judgments, Ratings) else -judgments.rank
     left, right = judgments.item[first], judgments.item[second]
     difference = np.sign(value[first] - value[second])
     keep = left != right
@@ -72,8 +74,7 @@ def described(judgments: Ratings | Rankings) -> str:
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs they convert to, ties and repeated items included."""
-    group = judgments.list if isinstance(judgments, Rankings) else _worker_groups(judgments)
-    sizes = np.unique(group, return_counts=True)[1]
+    sizes = np.unique(_groups(judgments), return_counts=True)[1]
     return int((sizes * (sizes - 1) // 2).sum())
 
 
@@ -81,13 +82,15 @@ def _at(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | 
     return None if column is None else column[rows]
 
 
-def _worker_groups(ratings: Ratings) -> NDArray[np.int64]:
-    """One number for each (query, worker)."""
-    group = np.zeros(ratings.rows, np.int64)
-    if ratings.query is not None:
-        group += ratings.query
-    if ratings.worker is not None and ratings.index.workers is not None:
-        group = group * len(ratings.index.workers) + ratings.worker
+def _groups(judgments: Ratings | Rankings) -> NDArray[Any]:
+    """What is compared with what: one number for each list, or each (query, worker) of ratings."""
+    if isinstance(judgments, Rankings):
+        return judgments.list
+    group = np.zeros(judgments.rows, np.int64)
+    if judgments.query is not None:
+        group += judgments.query
+    if judgments.worker is not None and judgments.index.workers is not None:
+        group = group * len(judgments.index.workers) + judgments.worker
     return group
 
 
@@ -97,12 +100,6 @@ def _within(group: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     ends = np.cumsum(np.unique(group, return_counts=True)[1])
     end_of = np.repeat(ends, np.diff(ends, prepend=0))
     partners = end_of - np.arange(len(group)) - 1
-    total = int(partners.sum())
-    if total > MOST_PAIRS:
-        raise InputError(
-            f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
-            hint="Use a model that takes ratings or rankings as they are, or split the queries.",
-        )
     first = np.repeat(np.arange(len(group)), partners)
-    second = first + 1 + np.arange(total) - np.repeat(np.cumsum(partners) - partners, partners)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
     return order[first], order[second]

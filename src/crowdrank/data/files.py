@@ -73,7 +73,9 @@ class Source:
 
     def rows(self) -> int:
         """About how many rows there are: counted where that is cheap, else by the length of the first."""
-        if isinstance(self.data, Path) and self.form in ("csv", "jsonl"):
+        if self.data is not None and self.form in ("csv", "jsonl"):
+            if isinstance(self.data, bytes):
+                return self.data.count(b"\n")
             with self.data.open("rb") as file:
                 head = file.read(_SNIFF)
             return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)

@@ -18,7 +18,7 @@ from crowdrank.data.columns import OPTIONAL, Recognised, parse_mapping, recognis
 from crowdrank.data.files import Source, open_sources
 from crowdrank.data.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool import Spool, write_parquet
-from crowdrank.data.spooled import SpooledPairs
+from crowdrank.data.spooled import SpooledPairs, coded_columns
 from crowdrank.data.tables import Index, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note
 
@@ -117,9 +117,8 @@ def _opened(given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit
             own, roles = source.long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
         found = recognise(own.columns(), roles, own.name)
         if "items" in found.columns:
-            column = found.columns["items"]
-            own, found = own.split(column), replace(found, columns={**found.columns, "item": column})
-            del found.columns["items"]
+            columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
+            own, found = own.split(columns["item"]), replace(found, columns=columns)
         yield _Table(own, found, backend)
 
 
@@ -196,21 +195,14 @@ def _in_memory(tables: list[_Table]) -> AnyJudgments:
     return _ratings(frame, known) if tables[0].found.kind == "ratings" else _rankings(frame, known)
 
 
-def _columns(frame: pl.DataFrame, known: _Gathered, *items: str) -> dict[str, Any]:
-    """The columns of ids as codes and the optional numbers, with what else a table is made with."""
-    sorts = {**dict.fromkeys(items, "item"), **{sort: sort for sort in known.codes if sort != "item"}}
-    coded = {column: known.codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
-    numbers = [role for role in ("weight", "timestamp") if role in frame.columns]
-    return {**coded, **{role: frame[role].to_numpy() for role in numbers}, **known.shared()}
-
-
 def _pairs(frame: pl.DataFrame, known: _Gathered) -> Pairs:
-    columns = _columns(frame, known, "left", "right")
-    return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns)
+    columns: dict[str, Any] = coded_columns(frame, known.codes, "left", "right")
+    return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns, **known.shared())
 
 
 def _ratings(frame: pl.DataFrame, known: _Gathered) -> Ratings:
-    return Ratings(label=frame["label"].to_numpy(), **_columns(frame, known, "item"))
+    columns: dict[str, Any] = coded_columns(frame, known.codes, "item")
+    return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
 
 
 def _rankings(frame: pl.DataFrame, known: _Gathered) -> Rankings:
@@ -219,8 +211,9 @@ def _rankings(frame: pl.DataFrame, known: _Gathered) -> Rankings:
     if keys:
         key = pl.struct(pl.col(keys).to_physical())
         lists = frame.select(key.rank("dense").cast(pl.Int32) - 1).to_series().to_numpy()
-    columns = _columns(frame, known, "item")
-    return Rankings(rank=frame["rank"].to_numpy(), list=lists, lists=int(lists.max()) + 1, **columns)
+    columns: dict[str, Any] = coded_columns(frame, known.codes, "item")
+    rank = frame["rank"].to_numpy()
+    return Rankings(rank=rank, list=lists, lists=int(lists.max()) + 1, **columns, **known.shared())
 
 
 def _spooled(tables: list[_Table], spool: Spool) -> SpooledPairs:

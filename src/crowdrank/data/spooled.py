@@ -42,24 +42,22 @@ class SpooledPairs(Judgments):
         """The pairs, a file at a time, in the order of the rows."""
         for path in self.files:
             frame = pl.read_parquet(path)
+            columns: dict[str, Any] = coded_columns(frame, self.codes, "left", "right")
+            outcome = frame["outcome"].to_numpy()
+            yield Pairs(index=self.index, outcome=outcome, sided=self.sided, backend=self.backend, **columns)
 
-            def coded(column: str, sort: str, frame: pl.DataFrame = frame) -> Any:
-                return self.codes[sort][frame[column].to_numpy()] if column in frame.columns else None
 
-            numbers: dict[str, Any] = {
-                name: frame[name].to_numpy() for name in ("weight", "timestamp") if name in frame.columns
-            }
-            yield Pairs(
-                index=self.index,
-                left=coded("left", "item"),
-                right=coded("right", "item"),
-                outcome=frame["outcome"].to_numpy(),
-                worker=coded("worker", "worker"),
-                query=coded("query", "query"),
-                sided=self.sided,
-                backend=self.backend,
-                **numbers,
-            )
+def coded_columns(
+    frame: pl.DataFrame, codes: Mapping[str, NDArray[np.int32]], *items: str
+) -> dict[str, NDArray[Any]]:
+    """The columns of ids as codes, and the optional numbers, as a table of judgments is made with them.
+
+    ``items`` are the columns that hold items; ``codes`` has for each sort of id the code of each number.
+    """
+    sorts = {**dict.fromkeys(items, "item"), **{sort: sort for sort in codes if sort != "item"}}
+    coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
+    numbers = [name for name in ("weight", "timestamp") if name in frame.columns]
+    return {**coded, **{name: frame[name].to_numpy() for name in numbers}}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from crowdrank.engine.base import (
     Sums,
     add_in_order,
     one_blas_thread,
-    open_session,
     running,
 )
 from crowdrank.engine.local import LocalEngine
@@ -20,6 +19,5 @@ __all__ = [
     "Sums",
     "add_in_order",
     "one_blas_thread",
-    "open_session",
     "running",
 ]

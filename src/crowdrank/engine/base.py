@@ -126,11 +126,6 @@ class Engine(Protocol):
         ...
 
 
-def open_session(engine: Engine, sums: Sums, shards: Sequence[Any], *, seed: int = 0) -> Session:
-    """A session on this engine."""
-    return engine.open(sums, shards, seed=seed)
-
-
 @contextmanager
 def running(engine: Engine | str | None) -> Iterator[Engine]:
     """The engine given, by object or by name: ``local``, ``dask`` (a cluster of processes on this

@@ -172,7 +172,7 @@ class DaskSession:
         """One task for each block: of where it starts, what is given, its states and its shards."""
         return [
             self._task(block.worker, function, block.start, *given, *([own] if states else []), *block.chunks)
-            for block, own in zip(self.blocks, self._states or [None] * len(self.blocks), strict=True)
+            for block, own in zip(self.blocks, self._states, strict=True)
         ]
 
     def _each(self, function: Callable[..., Any], values: list[Any]) -> list[Any]:

@@ -86,10 +86,21 @@ class Votes:
             return tally_spooled(self._batches(), nodes, workers, self.pairs.spool)
         return Tally(plan(tally(nodes, self._all(), workers)), nodes, workers)
 
+    def _votes(self) -> Iterator[CodedVotes]:
+        """The votes by nodes: all at once where they are in memory, else a batch at a time."""
+        if isinstance(self.pairs, Pairs):
+            return iter([self._coded])
+        return map(partial(coded_votes, self.nodes), self.pairs.batches())
+
+    @cached_property
+    def _coded(self) -> CodedVotes:
+        """The votes by nodes, in memory."""
+        assert isinstance(self.pairs, Pairs)
+        return coded_votes(self.nodes, self.pairs)
+
     def _batches(self) -> Iterator[CodedVotes]:
-        """The votes by nodes, and at last the gold pairs that count as votes."""
-        for batch in self.pairs.batches():
-            yield coded_votes(self.nodes, batch)
+        """The votes, and at last the gold pairs that count as votes."""
+        yield from self._votes()
         gold = self._gold_votes()
         if gold:
             yield gold
@@ -221,7 +232,7 @@ class Votes:
         pairs, count = self.pairs, max(self.n_workers, 1)
         if not pairs.sided:
             return []
-        lefts, total = self._sides
+        lefts, total = self._counts[:2].astype(int)
         most = np.maximum(lefts, total - lefts)
         suspects = np.flatnonzero((total >= 10) & (most >= ONE_SIDED * total))
         if not len(suspects):
@@ -251,7 +262,7 @@ class Votes:
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
             return []
-        left, right, outcome, worker, _ = coded_votes(self.nodes, pairs)
+        left, right, outcome, worker, _ = self._coded
         low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
         frame = pl.DataFrame(
             {
@@ -276,23 +287,20 @@ class Votes:
     # ----------------------------------------------------------------------------------- workers
 
     @cached_property
-    def _sides(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For each worker (or all together) the votes for the left side, and those for either side."""
-        lefts, total = np.zeros((2, max(self.n_workers, 1)), np.int64)
-        for batch in self.pairs.batches():
-            worker = np.zeros(batch.rows, np.int32) if batch.worker is None else batch.worker
-            for counts, chosen in ((lefts, batch.outcome == LEFT), (total, batch.outcome != TIE)):
-                counts += np.bincount(worker[chosen], minlength=len(counts))
-        return lefts, total
+    def _counts(self) -> Floats:
+        """For each worker (or all together) the votes for the left side, those for either, and their weight."""
+        counts = np.zeros((3, max(self.n_workers, 1)))
+        for batch in self._votes():
+            worker = np.zeros(len(batch.left), np.int32) if batch.worker is None else batch.worker
+            for place, chosen in enumerate((batch.outcome == LEFT, batch.outcome != TIE)):
+                counts[place] += np.bincount(worker[chosen], minlength=counts.shape[1])
+            counts[2] += summed(worker, batch.weight, counts.shape[1])
+        return counts
 
-    @cached_property
+    @property
     def judgments(self) -> Floats:
         """The weight of each worker's votes."""
-        total = np.zeros(self.n_workers)
-        for batch in self.pairs.batches():
-            assert batch.worker is not None
-            total += summed(batch.worker, batch.weight, self.n_workers)
-        return total
+        return self._counts[2, : self.n_workers]
 
     def agreement(self, scores: Floats) -> Workers | None:
         """For models without worker parameters: how often each worker's votes agree with the scores.
@@ -305,7 +313,7 @@ class Votes:
         from scipy.special import betaincinv
 
         agreed = np.zeros(self.n_workers)
-        for batch in map(partial(coded_votes, self.nodes), pairs.batches()):
+        for batch in self._votes():
             ahead = np.sign(scores[batch.left] - scores[batch.right])
             said = np.where(batch.outcome == LEFT, 1, np.where(batch.outcome == RIGHT, -1, 0))
             share = (1 + said * ahead) / 2

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, Tally, agreed_pairs, graph, plan, summed
-from crowdrank.engine import Session, Stats, open_session
+from crowdrank.engine import Session, Stats
 from crowdrank.errors import Note, UsageError
 from crowdrank.kernels import LOGISTIC, Link
 from crowdrank.models.base import Outcome, Run, number
@@ -89,7 +89,7 @@ class CrowdBT(PairedModel):
         top, mirror, notes = climb.mirrored(climb.run())
         if climb.gauge:
             climb.require_finite(top)
-        session = open_session(run.engine, QualitySums(self.link), climb.rows.shards)
+        session = run.engine.open(QualitySums(self.link), climb.rows.shards)
         people = People(votes, top, session, climb.prior.log_density, climb.bounds)
         covariance, more, details = uncertainty(
             climb.session, top, climb.penalty, run.seed, people.variance(top.point.workers.shape)
@@ -173,7 +173,7 @@ class _Climb:
         if strength == 0:
             require_finite(votes, votes.graph)
         self.gauge = strength == 0
-        self.session: Session = open_session(run.engine, PairedSums(model.link), self.rows.shards)
+        self.session: Session = run.engine.open(PairedSums(model.link), self.rows.shards)
         self.penalty = _Penalty(model.link, strength, self.prior)
         self.bounds = self._bounds()
         by_agreement = model.start == "agreed" and not len(self.gold)
@@ -228,7 +228,7 @@ class _Climb:
         """Scores with the qualities at their start; where all start at 1, that is Bradley-Terry."""
         zeros = np.zeros(self.rows.nodes)
         if (self.start == 1.0).all():
-            session = open_session(self.engine, PairedSums(self.link), plan(self.votes.comparisons))
+            session = self.engine.open(PairedSums(self.link), plan(self.votes.comparisons))
             return self._maximise(session, Point(zeros, NO_WORKERS), Bounds.none()).point.scores
         inside = np.clip(self.start, 0.05, 0.95) if any(self.bounds.barriers) else self.start
         start = Point(zeros, np.where(self.bounds.fixed, self.start, inside))

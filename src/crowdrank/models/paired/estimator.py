@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Graph, plan
 from crowdrank.data.arrays import Floats
-from crowdrank.engine import Session, open_session
+from crowdrank.engine import Session
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
 from crowdrank.models.base import Model, Outcome, Run, number
@@ -73,7 +73,7 @@ class PairedModel(Model):
         if strength == 0:
             require_finite(votes, votes.graph)
         rows = votes.comparisons
-        session = open_session(run.engine, PairedSums(self.link), plan(rows))
+        session = run.engine.open(PairedSums(self.link), plan(rows))
         top = maximise(
             session,
             Point(np.zeros(rows.nodes), NO_WORKERS),
