@@ -143,6 +143,7 @@ def node_codes(nodes: Nodes, index: Index, query: Ints | None, item: Ints) -> ND
     width = len(index.items)
     keys = nodes.query.astype(np.int64) * width + nodes.item
     wanted = item.astype(np.int64) if query is None else query.astype(np.int64) * width + item
+    wanted = np.where((item < 0) | (wanted < 0), -1, wanted)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[place] == wanted, place, -1)
 

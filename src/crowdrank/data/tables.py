@@ -105,6 +105,28 @@ class Pairs(Judgments):
         """Everything at once: pairs in memory are their own only batch."""
         yield self
 
+    def coded_as(self, index: Index) -> Pairs:
+        """The same votes with the codes of another index; what it does not know is -1."""
+        own = self.index
+        if own is index:
+            return self
+
+        def recoded(ids: pl.Series | None, others: pl.Series | None, codes: Ints | None) -> Ints | None:
+            if codes is None or ids is None:
+                return codes
+            if others is None:
+                return np.full(len(codes), -1, np.int32)
+            places = pl.Series(np.arange(len(others), dtype=np.int32))
+            table = ids.replace_strict(others, places, default=-1, return_dtype=pl.Int32).to_numpy()
+            return np.asarray(table[codes])
+
+        left, right = (recoded(own.items, index.items, side) for side in (self.left, self.right))
+        assert left is not None
+        assert right is not None
+        worker = recoded(own.workers, index.workers, self.worker)
+        query = recoded(own.queries, index.queries, self.query)
+        return replace(self, index=index, left=left, right=right, worker=worker, query=query)
+
     @classmethod
     def from_votes(
         cls,

@@ -7,11 +7,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crowdrank.data import Anchors, Judgments, read, to_pairs
+from crowdrank.data import Anchors, Floats, Index, Judgments, Nodes, Pairs, node_codes, read, to_pairs
 from crowdrank.engine import Engine, one_blas_thread, running
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.votes import Votes
@@ -19,6 +20,21 @@ from crowdrank.results import Evidence, Fit, Ranking, Workers
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
+
+
+class Predictor(Protocol):
+    """What a fit says of votes to come.
+
+    ``left`` and ``right`` are nodes of the fit and ``worker`` its workers, -1 where the fit has not
+    seen them; ``worker`` is None where nobody says who judges. ``sided``: left and right say where
+    an item was shown. The answer (rows, 3): probabilities of left, of a tie, of right.
+    """
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,7 @@ class Outcome:
     log_likelihood: float | None = None
     notes: tuple[Note, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+    predictor: Predictor | None = None
 
 
 class Model(ABC):
@@ -60,6 +77,8 @@ class Model(ABC):
     workers_: Workers | None
     fit_: Fit
     evidence_: Evidence
+    _predictor: Predictor | None
+    _seen: tuple[Nodes, Index]
 
     def fit(
         self,
@@ -86,6 +105,7 @@ class Model(ABC):
         self.ranking_ = _ranking(votes, outcome.spread)
         self.workers_ = outcome.workers
         self.evidence_ = votes.evidence(outcome.spread.rank)
+        self._predictor, self._seen = outcome.predictor, (votes.nodes, votes.pairs.index)
         self.fit_ = Fit(
             model=self.name,
             parameters=self.get_params(),
@@ -101,6 +121,27 @@ class Model(ABC):
             details=outcome.details,
         )
         return self
+
+    def probabilities(self, judgments: Any) -> Floats:
+        """For each vote asked about, the probabilities of left, of a tie, and of right (rows, 3).
+
+        ``judgments``: pairs, of which the outcomes do not matter. An item or a worker that the fit has
+        not seen is taken as an average one. A model that counts and has no probabilities is an error.
+        """
+        if self._predictor is None:
+            raise UsageError(f"{self.name} gives an order, and no probability of a vote.")
+        pairs = read(judgments)
+        if not isinstance(pairs, Pairs):
+            raise UsageError(f"Probabilities are of pairs. Got {pairs.kind}.")
+        nodes, index = self._seen
+        pairs = pairs.coded_as(index)
+        left, right = (node_codes(nodes, index, pairs.query, side) for side in (pairs.left, pairs.right))
+        return self._predictor(left, right, pairs.worker, sided=pairs.sided)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the fitted model gives probabilities of votes."""
+        return self._predictor is not None
 
     @abstractmethod
     def _fit(self, votes: Votes, run: Run) -> Outcome:

@@ -288,19 +288,28 @@ class Votes:
 
     @cached_property
     def _counts(self) -> Floats:
-        """For each worker (or all together) the votes for the left side, those for either, and their weight."""
-        counts = np.zeros((3, max(self.n_workers, 1)))
+        """For each worker (or all together) the votes for the left side, those for either, and the
+        weight of all and of the ties among them."""
+        counts = np.zeros((4, max(self.n_workers, 1)))
         for batch in self._votes():
             worker = np.zeros(len(batch.left), np.int32) if batch.worker is None else batch.worker
             for place, chosen in enumerate((batch.outcome == LEFT, batch.outcome != TIE)):
                 counts[place] += np.bincount(worker[chosen], minlength=counts.shape[1])
             counts[2] += summed(worker, batch.weight, counts.shape[1])
+            ties = batch.outcome == TIE
+            weight = None if batch.weight is None else batch.weight[ties]
+            counts[3] += summed(worker[ties], weight, counts.shape[1])
         return counts
 
     @property
     def judgments(self) -> Floats:
         """The weight of each worker's votes."""
         return self._counts[2, : self.n_workers]
+
+    @property
+    def tie_share(self) -> float:
+        """The share of ties among the votes, with half a vote more for either kind."""
+        return float((self._counts[3].sum() + 0.5) / (self._counts[2].sum() + 1.0))
 
     def agreement(self, scores: Floats) -> Workers | None:
         """For models without worker parameters: how often each worker's votes agree with the scores.

@@ -38,6 +38,7 @@ from crowdrank.models.paired.estimator import (
 )
 from crowdrank.models.paired.likelihood import PairedSums, QualitySums
 from crowdrank.models.paired.quality import People
+from crowdrank.models.predictors import LinkedScores
 from crowdrank.models.votes import Votes
 from crowdrank.solve import (
     NO_WORKERS,
@@ -94,8 +95,9 @@ class CrowdBT(PairedModel):
         covariance, more, details = uncertainty(
             climb.session, top, climb.penalty, run.seed, people.variance(top.point.workers.shape)
         )
+        result = placed(votes, top.point.scores, covariance)
         return Outcome(
-            spread=placed(votes, top.point.scores, covariance),
+            spread=result,
             workers=people.workers(covariance),
             converged=top.converged,
             iterations=climb.iterations,
@@ -108,6 +110,9 @@ class CrowdBT(PairedModel):
                 *people.notes(),
             ),
             details={**details, "mirror": mirror, "perfect_quality": people.perfect},
+            predictor=LinkedScores(
+                self.link, result.score, votes.tie_share, top.point.workers[: votes.n_workers, 0]
+            ),
         )
 
 

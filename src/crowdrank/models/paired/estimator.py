@@ -16,6 +16,7 @@ from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
 from crowdrank.models.base import Model, Outcome, Run, number
 from crowdrank.models.paired.likelihood import TINY, PairedSums
+from crowdrank.models.predictors import LinkedScores
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
 from crowdrank.solve import (
@@ -94,6 +95,7 @@ class PairedModel(Model):
             log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
             notes=(*votes.notes(regularised=strength > 0), *convergence(top), *notes),
             details=details,
+            predictor=LinkedScores(self.link, result.score, votes.tie_share),
         )
 
 
