@@ -1,8 +1,9 @@
 """Pairs as counts: what the pairwise models sum over.
 
 The votes of one worker about one pair of items are one row, with the wins of either side; a tie is
-half a win for each. A *node* is an item within a query, the thing that has a score. Rows are sorted
-by (worker, i, j), so they depend on the votes alone, not on their order in the file.
+half a win for each, or counted apart where it is asked for. A *node* is an item within a query, the
+thing that has a score. Rows are sorted by (worker, i, j), so they depend on the votes alone, not on
+their order in the file.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ class Nodes:
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """Rows ``i < j`` (nodes) with ``wins`` of i over j and ``losses``; ``worker`` None: not told apart."""
+    """Rows of two nodes with ``wins`` of i over j and ``losses``; ``worker`` None: not told apart.
+
+    ``i < j``, or, where sides are kept, i was shown left and j right. ``ties`` is None where a tie is
+    half a win for either.
+    """
 
     i: Ints
     j: Ints
@@ -43,6 +48,7 @@ class Comparisons:
     worker: Ints | None
     nodes: int
     workers: int
+    ties: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.i)
@@ -55,6 +61,12 @@ class Comparisons:
     def nbytes(self) -> int:
         """The memory that the rows take."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    @property
+    def weight(self) -> Floats:
+        """The weight of each row's votes."""
+        decided = self.wins + self.losses
+        return decided if self.ties is None else decided + self.ties
 
     @property
     def pair(self) -> NDArray[np.int64]:
@@ -100,7 +112,7 @@ class Tally:
         total = np.zeros(self.workers)
         for shard in self:
             assert shard.worker is not None
-            total += summed(shard.worker, shard.wins + shard.losses, self.workers)
+            total += summed(shard.worker, shard.weight, self.workers)
         return total
 
 
@@ -148,17 +160,21 @@ def node_codes(nodes: Nodes, index: Index, query: Ints | None, item: Ints) -> ND
     return np.where(keys[place] == wanted, place, -1)
 
 
-def tally(n_nodes: int, votes: CodedVotes, n_workers: int = 0) -> Comparisons:
+def tally(
+    n_nodes: int, votes: CodedVotes, n_workers: int = 0, *, sided: bool = False, ties: bool = False
+) -> Comparisons:
     """Count the votes of each (worker, pair of nodes); the order of the votes does not matter.
 
-    With ``n_workers`` 0 workers are not told apart.
+    With ``n_workers`` 0 workers are not told apart. ``sided``: the same pair in the other order is
+    another row. ``ties``: counted apart, not as half a win for either.
     """
     left, right = votes.left.astype(np.int64), votes.right.astype(np.int64)
     worker = votes.worker if n_workers else None
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    # 0: the lower node won, 1: the higher, 2: a tie
-    result = np.where(votes.outcome == TIE, 2, (left > right) ^ (votes.outcome == RIGHT)).astype(np.int64)
-    pair = low * n_nodes + high
+    turned = np.zeros(len(left), bool) if sided else left > right
+    first, second = np.where(turned, right, left), np.where(turned, left, right)
+    # 0: the first node won, 1: the second, 2: a tie
+    result = np.where(votes.outcome == TIE, 2, turned ^ (votes.outcome == RIGHT)).astype(np.int64)
+    pair = first * n_nodes + second
     groups = n_workers if worker is not None else 1
     n_pairs = n_nodes * n_nodes
     distinct = None
@@ -170,8 +186,9 @@ def tally(n_nodes: int, votes: CodedVotes, n_workers: int = 0) -> Comparisons:
     row_of, code = keys // 3, keys % 3
     starts = np.diff(row_of, prepend=-1) > 0  # the keys are sorted
     place, rows = np.cumsum(starts) - 1, row_of[starts]
-    wins = summed(place, counts * np.array([1.0, 0.0, 0.5])[code], len(rows))
-    losses = summed(place, counts * np.array([0.0, 1.0, 0.5])[code], len(rows))
+    half = 0.0 if ties else 0.5
+    wins = summed(place, counts * np.array([1.0, 0.0, half])[code], len(rows))
+    losses = summed(place, counts * np.array([0.0, 1.0, half])[code], len(rows))
     pair = rows % n_pairs
     if distinct is not None:
         pair = distinct[pair]
@@ -183,6 +200,7 @@ def tally(n_nodes: int, votes: CodedVotes, n_workers: int = 0) -> Comparisons:
         worker=None if worker is None else (rows // n_pairs).astype(np.int32),
         nodes=n_nodes,
         workers=n_workers,
+        ties=summed(place, counts * (code == 2), len(rows)) if ties else None,
     )
 
 

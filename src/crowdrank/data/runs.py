@@ -19,7 +19,8 @@ from crowdrank.errors import InputError
 
 Rows = NDArray[np.void]
 
-_ROW = np.dtype([("key", np.int64), ("wins", np.float64), ("losses", np.float64)])
+_COUNTS = ("wins", "losses", "ties")
+_ROW = np.dtype([("key", np.int64), *((name, np.float64) for name in _COUNTS)])
 _SAMPLE = 1 << 12
 MERGE_ROWS = 1 << 21
 
@@ -44,15 +45,15 @@ class _Run:
 
 
 class Runs:
-    """Tallies of batches, kept in a folder until they are merged."""
+    """Tallies of batches, kept in a folder until they are merged. ``ties``: counted apart."""
 
-    def __init__(self, folder: Path, nodes: int, workers: int) -> None:
+    def __init__(self, folder: Path, nodes: int, workers: int, *, ties: bool = False) -> None:
         if max(workers, 1) * nodes * nodes > np.iinfo(np.int64).max:
             raise InputError(
                 f"{nodes} items and {workers} workers are too many for a file that does not fit in memory.",
                 hint="Give it more memory (--memory), or rank the queries in several runs.",
             )
-        self.folder, self.nodes, self.workers = folder, nodes, workers
+        self.folder, self.nodes, self.workers, self.ties = folder, nodes, workers, ties
         self.runs: list[_Run] = []
 
     def add(self, rows: Comparisons) -> None:
@@ -64,6 +65,7 @@ class Runs:
         if rows.worker is not None:
             run["key"] += rows.worker.astype(np.int64) * self.nodes**2
         run["wins"], run["losses"] = rows.wins, rows.losses
+        run["ties"] = 0.0 if rows.ties is None else rows.ties
         path = self.folder / f"run-{len(self.runs)}"
         with writing(path):
             run.tofile(path)
@@ -90,7 +92,7 @@ class Runs:
         order = np.argsort(rows["key"], kind="stable")
         key = rows["key"][order]
         starts = np.flatnonzero(np.diff(key, prepend=-1))
-        wins, losses = (np.add.reduceat(rows[name][order], starts) for name in ("wins", "losses"))
+        wins, losses, ties = (np.add.reduceat(rows[name][order], starts) for name in _COUNTS)
         worker, pair = np.divmod(key[starts], self.nodes**2)
         return Comparisons(
             i=(pair // self.nodes).astype(np.int32),
@@ -100,4 +102,5 @@ class Runs:
             worker=worker.astype(np.int32) if self.workers else None,
             nodes=self.nodes,
             workers=self.workers,
+            ties=ties if self.ties else None,
         )

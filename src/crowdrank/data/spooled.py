@@ -75,14 +75,21 @@ class FileShard:
 
 
 def tally_spooled(
-    batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool, rows: int = SHARD_ROWS
+    batches: Iterable[CodedVotes],
+    nodes: int,
+    workers: int,
+    spool: Spool,
+    rows: int = SHARD_ROWS,
+    *,
+    sided: bool = False,
+    ties: bool = False,
 ) -> Tally:
     """The tally of batches of votes, in shards on disk: the same rows and shards as in memory."""
     shards: list[FileShard] = []
     folder = spool.folder("shards")
-    for shard in _recut(_merged(batches, nodes, workers, spool), rows):
+    for shard in _recut(_merged(batches, nodes, workers, spool, sided, ties), rows):
         path = folder / f"{len(shards):06d}.parquet"
-        columns = ("worker", "i", "j", "wins", "losses")
+        columns = ("worker", "i", "j", "wins", "losses", "ties")
         own = {name: value for name in columns if (value := getattr(shard, name)) is not None}
         write_parquet(pl.DataFrame(own), path)
         shards.append(FileShard(path, nodes, workers))
@@ -91,13 +98,15 @@ def tally_spooled(
 
 def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
     """The tally of batches of votes, workers not told apart: distinct pairs, in memory."""
-    return _joined(list(_merged(batches, nodes, 0, spool)))
+    return _joined(list(_merged(batches, nodes, 0, spool, False, False)))
 
 
-def _merged(batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool) -> Iterator[Comparisons]:
-    runs = Runs(spool.folder("runs"), nodes, workers)
+def _merged(
+    batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool, sided: bool, ties: bool
+) -> Iterator[Comparisons]:
+    runs = Runs(spool.folder("runs"), nodes, workers, ties=ties)
     for votes in batches:
-        runs.add(tally(nodes, votes, workers))
+        runs.add(tally(nodes, votes, workers, sided=sided, ties=ties))
     return runs.merged()
 
 
@@ -119,7 +128,7 @@ def _joined(parts: list[Comparisons]) -> Comparisons:
         return parts[0]
     arrays: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("i", "j", "wins", "losses", "worker")
+        for name in ("i", "j", "wins", "losses", "worker", "ties")
         if getattr(parts[0], name) is not None
     }
     return Comparisons(**{"worker": None, **arrays}, nodes=parts[0].nodes, workers=parts[0].workers)

@@ -79,12 +79,21 @@ class Votes:
         """How the comparisons connect."""
         return graph(self.comparisons)
 
-    def by_worker(self) -> Tally:
-        """Counts by worker; gold pairs are the votes of one more worker, who is perfect."""
-        nodes, workers = len(self.nodes), self.n_workers + bool(self._gold_votes())
+    def counted(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
+        """Counts by ``"worker"``; or ``"crowd"``, as if one worker had cast every vote; or ``"pair"``, by no one.
+
+        Gold pairs are the votes of one more worker, who is perfect. ``sided`` and ``ties``: see ``tally``.
+        """
+        nodes = len(self.nodes)
+        if by == "pair":
+            return Tally(plan(self.comparisons), nodes, 0)
+        everyone = by == "crowd"
+        workers = (1 if everyone else self.n_workers) + self.has_gold
         if isinstance(self.pairs, SpooledPairs):
-            return tally_spooled(self._batches(), nodes, workers, self.pairs.spool)
-        return Tally(plan(tally(nodes, self._all(), workers)), nodes, workers)
+            batches = self._batches(everyone)
+            return tally_spooled(batches, nodes, workers, self.pairs.spool, sided=sided, ties=ties)
+        rows = tally(nodes, self._all(everyone), workers, sided=sided, ties=ties)
+        return Tally(plan(rows), nodes, workers)
 
     def _votes(self) -> Iterator[CodedVotes]:
         """The votes by nodes: all at once where they are in memory, else a batch at a time."""
@@ -98,28 +107,31 @@ class Votes:
         assert isinstance(self.pairs, Pairs)
         return coded_votes(self.nodes, self.pairs)
 
-    def _batches(self) -> Iterator[CodedVotes]:
-        """The votes, and at last the gold pairs that count as votes."""
-        yield from self._votes()
-        gold = self._gold_votes()
-        if gold:
-            yield gold
+    @property
+    def has_gold(self) -> bool:
+        """Whether there are gold pairs that count as votes."""
+        return bool(len(self.gold)) and self.gold_weight > 0
 
-    def _gold_votes(self) -> CodedVotes | None:
+    def _batches(self, everyone: bool = False) -> Iterator[CodedVotes]:
+        """The votes, ``everyone`` being one worker where asked for, and at last the gold pairs that count."""
+        for votes in self._votes():
+            yield votes._replace(worker=np.zeros(len(votes.left), np.int32)) if everyone else votes
+        if self.has_gold:
+            yield self._gold_votes(1 if everyone else self.n_workers)
+
+    def _gold_votes(self, worker: int) -> CodedVotes:
         count = len(self.gold)
-        if not count or not self.gold_weight:
-            return None
         return CodedVotes(
             left=self.gold[:, 0],
             right=self.gold[:, 1],
             outcome=np.full(count, LEFT, np.int8),
-            worker=np.full(count, self.n_workers, np.int32) if self.n_workers else None,
+            worker=np.full(count, worker, np.int32) if worker else None,
             weight=np.full(count, self.gold_weight),
         )
 
-    def _all(self) -> CodedVotes:
+    def _all(self, everyone: bool = False) -> CodedVotes:
         """Votes and gold pairs in memory, as one batch."""
-        first, *more = self._batches()
+        first, *more = self._batches(everyone)
         if not more:
             return first
         weighted = [
@@ -305,6 +317,11 @@ class Votes:
     def judgments(self) -> Floats:
         """The weight of each worker's votes."""
         return self._counts[2, : self.n_workers]
+
+    @property
+    def ties(self) -> bool:
+        """Whether any vote is a tie."""
+        return bool(self._counts[3].any())
 
     @property
     def tie_share(self) -> float:

@@ -3,6 +3,8 @@
     [ items      coupling ]      items:    scores by scores, block-diagonal over the connected parts
     [ coupling'  workers  ]      workers:  a small block for each worker
 
+A few *common* parameters (what all workers share: a mean threshold, a mean position bias) border it.
+
 One side is eliminated and the other solved densely (a Schur complement): the workers where they
 are many and the scores few, the parts of the scores where there are many queries. Where both sides
 are too large, systems are solved by conjugate gradients on the sparse matrix.
@@ -11,19 +13,32 @@ are too large, systems are solved by conjugate gradients on the sparse matrix.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.matrices import Matrix, add_diagonal, scale_columns
+from crowdrank.solve.matrices import Matrix, add_diagonal, inverse_of, scale_columns
 
 if TYPE_CHECKING:
     from crowdrank.solve.factor import Factor
 
 EXACT_LIMIT = 8000
+
+
+@dataclass(frozen=True, eq=False)
+class Border:
+    """The rows of the common parameters: by scores (N, G), by worker parameters (K, b, G), by themselves (G, G).
+
+    ``carried`` (K, b, G): 1 where a worker's own value is its deviation plus the common parameter.
+    """
+
+    scores: Floats
+    workers: Floats
+    own: Floats
+    carried: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +54,7 @@ class Arrow:
     workers: Floats
     part: NDArray[np.int32]
     gauge: bool = False
+    border: Border | None = None
 
     def diagonals(self) -> tuple[Floats, Floats]:
         """Its diagonal: scores (N,) and worker parameters (K, b)."""
@@ -52,14 +68,14 @@ class Arrow:
         workers = self.workers * (keep[:, :, None] & keep[:, None, :])
         workers = workers + np.eye(fixed.shape[1]) * fixed[:, :, None]
         coupling = scale_columns(self.coupling, keep.ravel().astype(float))
-        return Arrow(self.items, coupling, workers, self.part, self.gauge)
+        border = self.border and replace(self.border, workers=self.border.workers * keep[:, :, None])
+        return replace(self, coupling=coupling, workers=workers, border=border)
 
     def with_variance(self, chosen: NDArray[np.bool_], variance: Floats) -> Arrow:
         """The same with 1 / variance as the diagonal curvature of the chosen worker parameters (K, b)."""
         own = np.einsum("kbb->kb", self.workers)
         change = np.where(chosen, 1.0 / np.where(chosen, variance, 1.0) - own, 0.0)
-        workers = self.workers + np.eye(own.shape[1]) * change[:, :, None]
-        return Arrow(self.items, self.coupling, workers, self.part, self.gauge)
+        return replace(self, workers=self.workers + np.eye(own.shape[1]) * change[:, :, None])
 
     def damped(self, damping: float) -> Arrow:
         """With ``damping`` times the size of its diagonal added to it."""
@@ -68,7 +84,16 @@ class Arrow:
         scores, own = (np.abs(diagonal) for diagonal in self.diagonals())
         scores = damping * np.maximum(scores, 1e-3 * scores.max(initial=1e-300))
         workers = self.workers + damping * np.eye(own.shape[1]) * own[:, :, None]
-        return Arrow(add_diagonal(self.items, scores), self.coupling, workers, self.part, self.gauge)
+        border = self.border and replace(
+            self.border, own=self.border.own + damping * np.diag(np.abs(self.border.own.diagonal()))
+        )
+        return replace(self, items=add_diagonal(self.items, scores), workers=workers, border=border)
+
+    def conditional_variance(self) -> tuple[Floats, Floats]:
+        """Variances of scores (N,) and worker parameters (K, b) if all others were known: a rough stand-in."""
+        scores = self.items.diagonal()
+        safe = np.where(scores > 0, scores, np.inf)
+        return 1.0 / safe, np.einsum("kbb->kb", inverse_of(self.workers)).copy()
 
     @property
     def method(self) -> str:
@@ -81,19 +106,29 @@ class Arrow:
             return "parts" if largest <= EXACT_LIMIT and workers <= EXACT_LIMIT else "iterative"
         return "workers" if scores <= EXACT_LIMIT else "iterative"
 
-    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
-        """The Newton step: this matrix times the step equals the gradient (N,), (K, b)."""
-        return self.factor().solve(scores, workers)
+    def solve(self, scores: Floats, workers: Floats, common: Floats) -> tuple[Floats, Floats, Floats]:
+        """The Newton step: this matrix times the step equals the gradient (N,), (K, b), (G,)."""
+        factor = self.factor()
+        if self.border is None:
+            return *factor.solve(scores, workers), common
+        from crowdrank.solve.factor import Bordered
+
+        return Bordered(factor, self.border).steps(scores, workers, common)
 
     def factor(self) -> Factor:
-        """A factorisation; NotPositiveError where there is none."""
+        """A factorisation of all but the border; NotPositiveError where there is none."""
         from crowdrank.solve.factor import FACTORS
 
         return FACTORS[self.method](self)
 
     def covariance(self) -> Covariance:
         """The inverse, where it is exact: what the uncertainty follows from."""
-        return self.factor()
+        factor = self.factor()
+        if self.border is None:
+            return factor
+        from crowdrank.solve.factor import Bordered
+
+        return Bordered(factor, self.border)
 
 
 class Covariance(ABC):
@@ -113,6 +148,18 @@ class Covariance(ABC):
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter (K, b), all else being estimated too; none where there are none."""
         return np.zeros((0, 1))
+
+    def score_variance(self) -> Floats:
+        """Variance of each score (not centred); of very many the workers' part is left out."""
+        raise NotImplementedError
+
+    def deviation_variance(self) -> Floats:
+        """Variance of each worker's deviation from what is common (K, b)."""
+        return self.worker_variance()
+
+    def common_covariance(self) -> Floats:
+        """Covariance of the common parameters (G, G); none where there are none."""
+        return np.zeros((0, 0))
 
 
 def centred(block: Floats) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Arrow, Covariance
+from crowdrank.solve.arrow import Arrow, Border, Covariance
 from crowdrank.solve.matrices import (
     Matrix,
     NotPositiveError,
@@ -26,6 +26,9 @@ from crowdrank.solve.matrices import (
     quadratic,
     times_blocks,
 )
+
+MOST_WORK = 2e10
+"""Multiplications beyond which the variances of scores leave out the workers' part."""
 
 
 class Factor(Covariance):
@@ -64,6 +67,10 @@ class WorkersEliminated(Factor):
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of one part."""
         return self._scores()[np.ix_(nodes, nodes)]
+
+    def score_variance(self) -> Floats:
+        """Variance of each score."""
+        return self._scores().diagonal()
 
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter."""
@@ -104,6 +111,15 @@ class PartsEliminated(Factor):
 
         rows = dense(self.weighted[nodes])
         return own + rows @ cho_solve(self.cholesky, rows.T)
+
+    def score_variance(self) -> Floats:
+        """Variance of each score; of very many the workers' part is left out."""
+        variance = np.empty(len(self.blocks.part))
+        for size, members in self.blocks.members.items():
+            variance[members] = np.einsum("kii->ki", self.blocks.inverse(size))
+        if self.cholesky is None or len(variance) * self.cholesky[0].size > MOST_WORK:
+            return variance
+        return variance + quadratic(inverse_from(self.cholesky), self.weighted.T)
 
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter."""
@@ -247,6 +263,50 @@ class Iterative(Factor):
         right = np.concatenate([scores, workers.ravel()])[:, None]
         x = self.gradients(right)[0][:, 0]
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
+
+
+class Bordered(Covariance):
+    """A factorised arrow matrix A with a border B of common parameters: S = own - B' A^-1 B, G by G."""
+
+    def __init__(self, factor: Factor, border: Border) -> None:
+        self.factor, self.border = factor, border
+        count = border.own.shape[0]
+        solved = [factor.solve(border.scores[:, g], border.workers[:, :, g]) for g in range(count)]
+        self.scores = np.stack([scores for scores, _ in solved], axis=1)
+        self.workers = np.stack([workers for _, workers in solved], axis=2)
+        schur = border.own - border.scores.T @ self.scores
+        schur -= np.einsum("kbg,kbh->gh", border.workers, self.workers)
+        self.inverse = inverse_of(0.5 * (schur + schur.T)[None])[0]
+
+    def steps(self, scores: Floats, workers: Floats, common: Floats) -> tuple[Floats, Floats, Floats]:
+        """Solve with the right-hand sides (N,), (K, b) and (G,)."""
+        first, own = self.factor.solve(scores, workers)
+        rest = common - self.border.scores.T @ first - np.einsum("kbg,kb->g", self.border.workers, own)
+        last = self.inverse @ rest
+        return first - self.scores @ last, own - self.workers @ last, last
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the scores of one part."""
+        rows = self.scores[nodes]
+        return self.factor.block(nodes) + rows @ self.inverse @ rows.T
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker's own value: its deviation, and the common parameter that it carries."""
+        rows = self.border.carried - self.workers
+        return self.factor.worker_variance() + np.einsum("kbg,gh,kbh->kb", rows, self.inverse, rows)
+
+    def score_variance(self) -> Floats:
+        """Variance of each score."""
+        return self.factor.score_variance() + np.einsum("ng,gh,nh->n", self.scores, self.inverse, self.scores)
+
+    def deviation_variance(self) -> Floats:
+        """Variance of each worker's deviation."""
+        own = np.einsum("kbg,gh,kbh->kb", self.workers, self.inverse, self.workers)
+        return self.factor.worker_variance() + own
+
+    def common_covariance(self) -> Floats:
+        """Covariance of the common parameters."""
+        return self.inverse
 
 
 FACTORS: dict[str, type[WorkersEliminated] | type[PartsEliminated] | type[Iterative]] = {

@@ -9,7 +9,7 @@ wherever the curvature is not that of a maximum; bounded parameters are projecte
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Session
-from crowdrank.solve.arrow import Arrow
+from crowdrank.solve.arrow import Arrow, Border
 from crowdrank.solve.matrices import NotPositiveError, add_diagonal
 
 TOLERANCE = 1e-8
@@ -29,12 +29,17 @@ NO_WORKERS = np.zeros((0, 1))
 """The worker parameters of a model that has none."""
 
 
+def _no_common() -> Floats:
+    return np.zeros(0)
+
+
 @dataclass(frozen=True, eq=False)
 class Point:
-    """``scores`` (N,) and ``workers`` (K, b)."""
+    """``scores`` (N,), ``workers`` (K, b) and ``common`` (G,), which is added to the columns that share it."""
 
     scores: Floats
     workers: Floats
+    common: Floats = field(default_factory=_no_common)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,8 @@ class Terms:
     scores_curvature: Floats
     workers: Floats
     workers_curvature: Floats
+    common: Floats = field(default_factory=_no_common)
+    common_curvature: Floats = field(default_factory=_no_common)
 
 
 Penalty = Callable[[Point], Terms]
@@ -57,26 +64,42 @@ class Bounds:
     """Where the worker parameters (K, b) may go.
 
     ``barriers``: whether the penalty is infinite at the low, and at the high bound, which is then approached
-    but never reached. ``fixed``: parameters that stay at their start.
+    but never reached. ``fixed``: parameters that stay at their start. ``common``: the columns that have a
+    common parameter, the mean from which the first ``members`` workers deviate.
     """
 
     low: Floats
     high: Floats
     fixed: NDArray[np.bool_]
     barriers: tuple[bool, bool] = (False, False)
+    common: tuple[int, ...] = ()
+    members: int = 0
 
     @classmethod
     def none(cls) -> Bounds:
         """For models without worker parameters."""
         return cls(NO_WORKERS, NO_WORKERS, NO_WORKERS.astype(bool))
 
-    def move(self, point: Point, scores: Floats, workers: Floats) -> Point:
+    @property
+    def carried(self) -> Floats:
+        """(K, b, G): 1 where a worker's value includes the common parameter."""
+        carried = np.zeros((*self.fixed.shape, len(self.common)))
+        for place, column in enumerate(self.common):
+            carried[: self.members, column, place] = 1.0
+        return carried
+
+    def values(self, point: Point) -> Floats:
+        """Each worker's own values (K, b): deviations and what is common."""
+        return point.workers + self.carried @ point.common if self.common else point.workers
+
+    def move(self, point: Point, scores: Floats, workers: Floats, common: Floats) -> Point:
         """The point after a step, brought back between the bounds."""
         low, high = (
             point.workers + 0.99 * (bound - point.workers) if barrier else bound
             for bound, barrier in zip((self.low, self.high), self.barriers, strict=True)
         )
-        return Point(point.scores + scores, np.clip(point.workers + workers, low, high))
+        moved = np.clip(point.workers + workers, low, high)
+        return Point(point.scores + scores, moved, point.common + common)
 
     def held(self, point: Point, gradient: Floats) -> NDArray[np.bool_]:
         """Parameters that cannot move: fixed, or at a bound with the slope leading outwards."""
@@ -109,13 +132,14 @@ class _Here:
     log_likelihood: float
     scores: Floats
     workers: Floats
+    common: Floats
     arrow: Arrow
     held: NDArray[np.bool_]
 
     @property
     def slope(self) -> float:
         free = np.where(self.held, 0.0, self.workers)
-        return float(max(np.abs(self.scores).max(initial=0.0), np.abs(free).max(initial=0.0)))
+        return float(max(np.abs(part).max(initial=0.0) for part in (self.scores, free, self.common)))
 
 
 def maximise(
@@ -128,22 +152,25 @@ def maximise(
     total_weight: float,
     gauge: bool = False,
     limit: int = 200,
+    steps: int | None = None,
     progress: Progress | None = None,
 ) -> Maximum:
     """Climb from ``start`` to the maximum of the session's ``value`` plus ``penalty``.
+
+    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill where that is asked for.
 
     The session's statistics are ``value``, the gradients ``scores`` and ``workers``, and the
     curvature ``items``, ``coupling``, ``workers_curvature`` (see Arrow).
     """
 
     def look(point: Point) -> _Here:
-        shared = session.evaluate({"scores": point.scores, "workers": point.workers, "order": 2}).shared
+        shared = session.evaluate({"scores": point.scores, "workers": bounds.values(point), "order": 2}).shared
         return _combined(point, shared, penalty(point), bounds, part, gauge)
 
     here = look(start)
     goal = TOLERANCE * max(total_weight, 1.0)
-    damping, done, last = 0.0, 0, False
-    while done < limit and not last:
+    damping, done, climbed, last = 0.0, 0, 0, False
+    while done < limit and climbed != steps and not last:
         step = _newton(here, damping)
         if step is None:
             damping = max(4 * damping, 1e-2)
@@ -161,7 +188,7 @@ def maximise(
             continue
         last = damping == 0 and size <= LAST_STEP and here.slope <= goal
         damping = damping / 4 if damping > 1e-4 else 0.0
-        here = there
+        here, climbed = there, climbed + 1
         if progress:
             progress(done, here.value, here.slope / max(total_weight, 1.0))
     return Maximum(
@@ -177,10 +204,24 @@ def maximise(
     )
 
 
-def information(shared: dict[str, Any], terms: Terms, part: NDArray[np.int32], gauge: bool = False) -> Arrow:
+def information(
+    shared: dict[str, Any], terms: Terms, bounds: Bounds, part: NDArray[np.int32], gauge: bool = False
+) -> Arrow:
     """The arrow matrix of a session's curvature and a penalty's."""
     workers = shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
-    return Arrow(add_diagonal(shared["items"], terms.scores_curvature), shared["coupling"], workers, part, gauge)
+    items = add_diagonal(shared["items"], terms.scores_curvature)
+    return Arrow(items, shared["coupling"], workers, part, gauge, _border(shared, terms, bounds))
+
+
+def _border(shared: dict[str, Any], terms: Terms, bounds: Bounds) -> Border | None:
+    """A common parameter moves its column of every member at once: sums of the workers' rows."""
+    if not bounds.common:
+        return None
+    carried = bounds.carried
+    workers = np.einsum("kbc,kcg->kbg", shared["workers_curvature"], carried)
+    own = np.einsum("kbg,kbh->gh", carried, workers) + np.diag(terms.common_curvature)
+    scores = shared["coupling"] @ carried.reshape(-1, carried.shape[2])
+    return Border(np.asarray(scores), workers, own, carried)
 
 
 def _combined(
@@ -193,23 +234,23 @@ def _combined(
         log_likelihood=float(shared["value"]),
         scores=shared["scores"] + terms.scores,
         workers=workers,
-        arrow=information(shared, terms, part, gauge),
+        common=np.einsum("kb,kbg->g", shared["workers"], bounds.carried) + terms.common,
+        arrow=information(shared, terms, bounds, part, gauge),
         held=bounds.held(point, workers),
     )
 
 
-def _newton(here: _Here, damping: float) -> tuple[Floats, Floats] | None:
+def _newton(here: _Here, damping: float) -> tuple[Floats, Floats, Floats] | None:
     """The damped Newton step over what can move; None where the matrix is not positive definite."""
     if not np.isfinite(here.value):
         return None
     held = here.held | (np.einsum("kbb->kb", here.arrow.workers) == 0)
     try:
-        scores, workers = (
-            here.arrow.fixed(held).damped(damping).solve(here.scores, np.where(held, 0.0, here.workers))
-        )
+        arrow = here.arrow.fixed(held).damped(damping)
+        scores, workers, common = arrow.solve(here.scores, np.where(held, 0.0, here.workers), here.common)
     except NotPositiveError:
         return None
-    return scores, np.where(held, 0.0, workers)
+    return scores, np.where(held, 0.0, workers), common
 
 
 def _better(here: _Here, there: _Here, moved: Point) -> bool:
@@ -218,14 +259,15 @@ def _better(here: _Here, there: _Here, moved: Point) -> bool:
         return False
     expected = float(here.scores @ (moved.scores - here.point.scores))
     expected += float(np.sum(here.workers * (moved.workers - here.point.workers)))
+    expected += float(here.common @ (moved.common - here.point.common))
     if expected <= 1e-12 * max(1.0, abs(here.value)):
         return there.slope <= max(here.slope, 1e-11 * max(1.0, abs(here.value)))
     return there.value - here.value >= 1e-4 * expected
 
 
 def _distance(a: Point, b: Point) -> float:
-    scores = np.abs(a.scores - b.scores).max(initial=0.0)
-    return float(max(scores, np.abs(a.workers - b.workers).max(initial=0.0)))
+    names = ("scores", "workers", "common")
+    return float(max(np.abs(getattr(a, name) - getattr(b, name)).max(initial=0.0) for name in names))
 
 
 def frozen_workers(bounds: Bounds) -> Bounds:

@@ -16,40 +16,24 @@ where there are some, else by the larger mean quality.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, Tally, agreed_pairs, graph, plan, summed
-from crowdrank.engine import Session, Stats
+from crowdrank.engine import Stats
 from crowdrank.errors import Note, UsageError
-from crowdrank.kernels import LOGISTIC, Link
-from crowdrank.models.base import Outcome, Run, number
-from crowdrank.models.paired.estimator import (
-    PairedModel,
-    VirtualNode,
-    convergence,
-    gold_log_likelihood,
-    placed,
-    require_finite,
-    uncertainty,
-)
+from crowdrank.kernels import LOGISTIC
+from crowdrank.models.base import Outcome, Run
+from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.estimator import PairedModel, placed, require_finite
 from crowdrank.models.paired.likelihood import PairedSums, QualitySums
+from crowdrank.models.paired.priors import BetaPrior, Priors
 from crowdrank.models.paired.quality import People
-from crowdrank.models.predictors import LinkedScores
 from crowdrank.models.votes import Votes
-from crowdrank.solve import (
-    NO_WORKERS,
-    Bounds,
-    Maximum,
-    Point,
-    Terms,
-    frozen_workers,
-    iterate,
-    maximise,
-)
+from crowdrank.solve import NO_WORKERS, Bounds, Maximum, Point, frozen_workers, iterate, maximise
 
 STARTS = ("one", "agreed")
 EM_ROUNDS = 6
@@ -58,8 +42,10 @@ EM_ROUNDS = 6
 class CrowdBT(PairedModel):
     """Crowd-BT: scores of items and qualities of workers together (eq. 8).
 
-    ``prior``: the Beta(a, b) prior on each quality, a and b at least 1. ``regularization``: lambda of
-    the virtual node. ``start``: where the qualities start, ``"one"`` (everybody perfect) or
+    ``prior``: the Beta(a, b) prior on each quality, a and b at least 1; ``regularization``: lambda of
+    the virtual node; either is estimated from the votes where it is not given (the paper's are (1, 1)
+    and 0.5). ``ties`` and ``position``: see BradleyTerry; thresholds differ from worker to worker where
+    nothing is said. ``start``: where the qualities start, ``"one"`` (everybody perfect) or
     ``"agreed"`` (by pairs that more than ten workers judged and nine tenths agree on, footnote 4);
     gold pairs given as anchors go before both, and count as ``anchor_weight`` votes each of a perfect
     worker. Workers of known quality keep it.
@@ -73,183 +59,130 @@ class CrowdBT(PairedModel):
     def __init__(
         self,
         *,
-        prior: tuple[float, float] = (1.0, 1.0),
-        regularization: float = 0.5,
+        prior: tuple[float, float] | None = None,
+        regularization: float | None = None,
+        ties: str | None = None,
+        position: str | None = None,
         start: str = "one",
         anchor_weight: float = 1.0,
         seed: int = 0,
     ) -> None:
         self.prior = prior
         self.regularization = regularization
+        self.ties = ties
+        self.position = position
         self.start = start
         self.anchor_weight = anchor_weight
         self.seed = seed
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The quality."""
+        return ("eta",)
+
     def _fit(self, votes: Votes, run: Run) -> Outcome:
-        climb = _Climb(self, votes, run)
-        top, mirror, notes = climb.mirrored(climb.run())
+        climb = _Qualities(self, votes, run)
+        top, mirror, notes = climb.mirrored(climb.fit())
         if climb.gauge:
             climb.require_finite(top)
-        session = run.engine.open(QualitySums(self.link), climb.rows.shards)
-        people = People(votes, top, session, climb.prior.log_density, climb.bounds)
-        covariance, more, details = uncertainty(
-            climb.session, top, climb.penalty, run.seed, people.variance(top.point.workers.shape)
-        )
-        result = placed(votes, top.point.scores, covariance)
-        return Outcome(
-            spread=result,
-            workers=people.workers(covariance),
-            converged=top.converged,
-            iterations=climb.iterations,
-            log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
-            notes=(
-                *votes.notes(regularised=not climb.gauge),
-                *convergence(top),
-                *notes,
-                *more,
-                *people.notes(),
-            ),
-            details={**details, "mirror": mirror, "perfect_quality": people.perfect},
-            predictor=LinkedScores(
-                self.link, result.score, votes.tie_share, top.point.workers[: votes.n_workers, 0]
-            ),
+        people = People(climb, top, climb.grid, climb.prior.log_density)
+        covariance, more, details = climb.uncertainty(top, people.variance())
+        scores = placed(votes, top.point.scores, covariance)
+        details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
+        return self._outcome(
+            climb, top, scores, people.workers(covariance), covariance, [*notes, *more, *people.notes()], details
         )
 
 
-@dataclass(frozen=True)
-class BetaPrior:
-    """Beta(a, b) on a quality."""
-
-    a: float
-    b: float
-
-    @classmethod
-    def parsed(cls, given: Any) -> BetaPrior:
-        """From the parameter ``prior``: two numbers of at least 1."""
-        try:
-            a, b = (number("prior", value, low=1.0) for value in given)
-        except (TypeError, ValueError, UsageError):
-            raise UsageError(
-                f"The parameter 'prior' must be two numbers of at least 1. Got {given!r}.",
-                hint="For example --set prior=[4,1.5]",
-            ) from None
-        return cls(a, b)
-
-    def log_density(self, eta: Floats) -> Floats:
-        """ln of the density, up to a constant."""
-        safe = np.clip(eta, 1e-12, 1 - 1e-12)
-        return (self.a - 1) * np.log(safe) + (self.b - 1) * np.log1p(-safe)
-
-
-@dataclass(frozen=True)
-class _Penalty:
-    """The virtual node and the prior on qualities."""
-
-    link: Link
-    strength: float
-    prior: BetaPrior
-
-    def __call__(self, point: Point) -> Terms:
-        terms = VirtualNode(self.link, self.strength)(point)
-        a, b = self.prior.a - 1, self.prior.b - 1
-        eta = np.clip(point.workers, 1e-300, 1.0)
-        rest = np.clip(1.0 - point.workers, 1e-300, 1.0)
-        return Terms(
-            value=terms.value + float((a * np.log(eta) + b * np.log(rest)).sum()),
-            scores=terms.scores,
-            scores_curvature=terms.scores_curvature,
-            workers=(a / eta if a else 0 * eta) - (b / rest if b else 0 * eta),
-            workers_curvature=(a / eta**2 if a else 0 * eta) + (b / rest**2 if b else 0 * eta),
-        )
-
-
-class _Climb:
-    """One fit of Crowd-BT: the start, the climb, the mirror."""
+class _Qualities(Climb):
+    """One fit of Crowd-BT: the start, the prior on qualities, the mirror."""
 
     def __init__(self, model: CrowdBT, votes: Votes, run: Run) -> None:
-        self.votes, self.progress, self.engine, self.link = votes, run.progress, run.engine, model.link
-        self.prior = BetaPrior.parsed(model.prior)
         if model.start not in STARTS:
             raise UsageError(f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}.")
-        strength = number("regularization", model.regularization, low=0)
-        self.gold = votes.gold
-        self.rows = votes.by_worker()
         self.known = run.anchors.known(votes.pairs.index)
-        if strength == 0:
-            require_finite(votes, votes.graph)
-        self.gauge = strength == 0
-        self.session: Session = run.engine.open(PairedSums(model.link), self.rows.shards)
-        self.penalty = _Penalty(model.link, strength, self.prior)
-        self.bounds = self._bounds()
-        by_agreement = model.start == "agreed" and not len(self.gold)
-        self.start = self._start(agreed_pairs(votes.comparisons, self.rows) if by_agreement else self.gold)
-        self.total = float(self.rows.weights.sum())
-        self.iterations = 0
-
-    def _bounds(self) -> Bounds:
-        shape = (self.rows.workers, 1)
-        fixed = np.zeros(shape, bool)
-        fixed[self.votes.n_workers :] = True  # the perfect worker of the gold pairs
-        fixed[self.known[0]] = True
-        return Bounds(np.zeros(shape), np.ones(shape), fixed, barriers=(self.prior.a > 1, self.prior.b > 1))
-
-    def _start(self, gold: NDArray[np.int64]) -> Floats:
-        """Each quality at 1, or at the worker's accuracy on gold pairs (section 3.3)."""
-        eta = np.ones(self.rows.workers)
-        if len(gold):
-            right, total = _accuracy(self.rows, gold)
-            seen = total[: self.votes.n_workers] > 0
-            own = (right + 1.0) / (total + 2.0)
-            eta = np.where(total > 0, own, own[: self.votes.n_workers][seen].mean() if seen.any() else 1.0)
-            eta[self.votes.n_workers :] = 1.0
-        eta[self.known[0]] = self.known[1]
-        return eta[:, None]
-
-    def _maximise(self, session: Session, start: Point, bounds: Bounds) -> Maximum:
-        top = maximise(
-            session,
-            start,
-            self.penalty,
-            bounds,
-            part=self.votes.graph.part,
-            total_weight=self.total,
-            gauge=self.gauge,
-            progress=self.progress,
+        eta = BetaPrior.parsed(model.prior)
+        super().__init__(model.link, model._design(votes), votes, run, strength=model._strength(votes), eta=eta)
+        self.grid = run.engine.open(
+            QualitySums(self.link, self.design.ties, self.design.columns), self.rows.shards
         )
-        self.iterations += top.iterations
-        return top
+        self.gold = votes.gold
+        by_agreement = model.start == "agreed" and not len(self.gold)
+        plain = votes.counted("worker")
+        gold = agreed_pairs(votes.comparisons, plain) if by_agreement else self.gold
+        if len(gold):
+            self.start[:, 0] = self._accuracy(gold, plain)
+        self.bounds.fixed[self.known[0], 0] = True
+        self.start[self.known[0], 0] = self.known[1]
 
-    def run(self) -> Maximum:
+    @property
+    def prior(self) -> BetaPrior:
+        """The prior on qualities as it stands."""
+        found = self.priors.columns[0]
+        assert isinstance(found, BetaPrior)
+        return found
+
+    def _accuracy(self, gold: NDArray[np.int64], rows: Tally) -> Floats:
+        """Each quality at the worker's accuracy on gold pairs (section 3.3)."""
+        right, total = _accuracy(rows, gold)
+        seen = total[: self.votes.n_workers] > 0
+        own = (right + 1.0) / (total + 2.0)
+        eta = np.where(total > 0, own, own[: self.votes.n_workers][seen].mean() if seen.any() else 1.0)
+        eta[self.votes.n_workers :] = 1.0
+        return eta
+
+    def fit(self, start: Point | None = None) -> Maximum:
         """Scores under the starting qualities; then qualities by a few rounds of EM; then both."""
-        scores = self._first_scores()
-        eta = np.where(self.bounds.fixed, self.start, np.clip(self.start, 0.05, 0.95))
+        scores, common = self._first_scores(), self._common()
+        workers = self.start.copy()
+        workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
+        shift = self.bounds.carried @ common if self.bounds.common else 0.0
         params, rounds, _ = iterate(
-            self.session, {"scores": scores, "workers": eta, "order": 1}, self._em, tol=0.01, limit=EM_ROUNDS
+            self.session,
+            {"scores": scores, "workers": workers + shift, "order": 1},
+            self._em,
+            tol=0.01,
+            limit=EM_ROUNDS,
         )
         self.iterations += rounds
-        return self._maximise(self.session, Point(params["scores"], params["workers"]), self.bounds)
+        return self.settled(Point(params["scores"], params["workers"] - shift, common))
 
     def _first_scores(self) -> Floats:
         """Scores with the qualities at their start; where all start at 1, that is Bradley-Terry."""
         zeros = np.zeros(self.rows.nodes)
-        if (self.start == 1.0).all():
-            session = self.engine.open(PairedSums(self.link), plan(self.votes.comparisons))
-            return self._maximise(session, Point(zeros, NO_WORKERS), Bounds.none()).point.scores
-        inside = np.clip(self.start, 0.05, 0.95) if any(self.bounds.barriers) else self.start
-        start = Point(zeros, np.where(self.bounds.fixed, self.start, inside))
-        return self._maximise(self.session, start, frozen_workers(self.bounds)).point.scores
+        if (self.start[:, 0] == 1.0).all():
+            session = self.run.engine.open(PairedSums(self.link), plan(self.votes.comparisons))
+            top = maximise(
+                session,
+                Point(zeros, NO_WORKERS),
+                Priors(self.priors.node),
+                Bounds.none(),
+                part=self.votes.graph.part,
+                total_weight=self.total,
+                gauge=self.gauge,
+                progress=self.run.progress,
+            )
+            self.iterations += top.iterations
+            return top.point.scores
+        start = self.start.copy()
+        if any(self._barred(self.bounds).barriers):
+            start[:, 0] = np.where(self.bounds.fixed[:, 0], start[:, 0], np.clip(start[:, 0], 0.05, 0.95))
+        return self.maximise(Point(zeros, start, self._common()), frozen_workers(self.bounds)).point.scores
 
     def _em(self, params: dict[str, Any], stats: Stats) -> tuple[dict[str, Any], float]:
-        """eta = (expected faithful votes + a - 1) / (votes + a + b - 2), scores held.
+        """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores held.
 
         The expected number of faithful votes is n eta + eta (1 - eta) dL/d eta, so the gradient is enough.
         """
-        eta, gradient = params["workers"], stats.shared["workers"]
-        votes = self.rows.weights[:, None]
+        eta, gradient = params["workers"][:, 0], stats.shared["workers"][:, 0]
+        votes = self.rows.weights
         faithful = votes * eta + eta * (1.0 - eta) * gradient
-        new = (faithful + self.prior.a - 1) / np.maximum(votes + self.prior.a + self.prior.b - 2, 1e-300)
-        new = np.where(self.bounds.fixed, eta, np.clip(new, 1e-3, 1 - 1e-3))
-        return {**params, "workers": new}, float(np.abs(new - eta).max(initial=0.0))
+        a, b = self.prior.exponents
+        new = (faithful + a) / np.maximum(votes + a + b, 1e-300)
+        new = np.where(self.bounds.fixed[:, 0], eta, np.clip(new, 1e-3, 1 - 1e-3))
+        workers = params["workers"].copy()
+        workers[:, 0] = new
+        return {**params, "workers": workers}, float(np.abs(new - eta).max(initial=0.0))
 
     def mirrored(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
         """Turn round every group of votes whose scores stand on their head, and climb again from there.
@@ -261,9 +194,10 @@ class _Climb:
         report: dict[str, Any] = {"by": by, "turned": int(flips.sum())}
         if flips.any():
             sign = np.where(flips[node_group], -1.0, 1.0)
-            turn = flips[worker_group][:, None] & ~self.bounds.fixed
-            workers = np.where(turn, 1.0 - top.point.workers, top.point.workers)
-            top = self._maximise(self.session, Point(sign * top.point.scores, workers), self.bounds)
+            turn = flips[worker_group] & ~self.bounds.fixed[:, 0]
+            workers = top.point.workers.copy()
+            workers[:, 0] = np.where(turn, 1.0 - workers[:, 0], workers[:, 0])
+            top = self.settled(replace(top.point, scores=sign * top.point.scores, workers=workers))
             subject = (
                 "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
             )

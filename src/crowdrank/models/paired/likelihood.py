@@ -1,13 +1,17 @@
-"""The likelihood that Bradley-Terry, Thurstone and their crowd versions share.
+"""The likelihood that the pairwise models share.
 
-A worker of quality eta (Crowd-BT eq. 4) says that i beats j with probability (eq. 5)
+Worker k is shown item i on the left and j on the right. What the vote turns on is the advantage
 
-    P = eta F(d) + (1 - eta) F(-d),        d = s_i - s_j,
+    x = a_k (s_i - s_j) + b_k          a: slope, b: position (0 where sides are not known)
 
-F the link; a perfect worker, or no worker at all, is eta = 1. A row of counts (a wins of i, b of j)
-contributes a ln P + b ln Q with Q = 1 - P. With t = 2 eta - 1, f = F', and m = F(d) - F(-d):
+which the link and the tie model (kernels.ties, with the worker's threshold e^theta_k) turn into the
+probabilities of win, loss and tie; and a worker who repeats the outcome with probability eta_k only
+(Crowd-BT eq. 4, 5) mixes win with loss. A model names the *columns* that its workers have; whatever is
+not a column is a = 1, b = 0, eta = 1. A row of counts c contributes sum over outcomes o of c_o ln P_o:
 
-    dP/dd = t f,     dP/d eta = m,     d2P/dd2 = t f',     d2P/dd d eta = 2 f.
+    d/du = sum c_o P_o' / P_o          minus d2/du dv = sum c_o (P_o' P_o' / P_o^2 - P_o'' / P_o)
+
+for u, v among x, theta and eta, and the chain rule leads on to scores and columns.
 """
 
 from __future__ import annotations
@@ -17,39 +21,95 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, summed
 from crowdrank.engine import Stats
-from crowdrank.kernels import Link
+from crowdrank.kernels import Chance, Link, chances, flipped
 from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
 
 TINY = 1e-150  # its square is still a number
+CHANNELS = ("x", "theta", "eta")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One worker parameter w in its rows: what it drives, and the derivatives of that.
+
+    ``first`` and ``second`` are those of the channel by w; ``slope`` is d2x / d(s_i - s_j) dw.
+    """
+
+    channel: str
+    first: Floats
+    second: Floats | None = None
+    slope: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The worker's natural parameters, one entry a row (or a worker)."""
+
+    slope: Floats | float = 1.0
+    position: Floats | float = 0.0
+    theta: Floats | None = None
+    eta: Floats | None = None
+
+    @classmethod
+    def of(cls, columns: tuple[str, ...], values: Floats) -> Judge:
+        """From columns of values (rows, columns)."""
+        own = {name: values[:, place] for place, name in enumerate(columns)}
+        slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", 1.0)
+        eta = 1.0 - 0.5 * _sigma(own["lapse"]) if "lapse" in own else own.get("eta")
+        return cls(slope, own.get("position", 0.0), own.get("threshold"), eta)
+
+    def outcomes(self, link: Link, ties: str, d: Floats) -> list[Chance]:
+        """Win, loss and tie at a difference d of scores."""
+        found = chances(link, ties, self.slope * d + self.position, self.theta)
+        return found if self.eta is None else flipped(found, self.eta)
+
+
+def _sigma(w: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(expit(w))
+
+
+def _column(name: str, w: Floats, d: Floats, judge: Judge) -> Column:
+    one = np.ones_like(w)
+    if name == "slope":
+        return Column("x", d, slope=one)
+    if name == "log-slope":
+        assert isinstance(judge.slope, np.ndarray)
+        return Column("x", judge.slope * d, judge.slope * d, judge.slope)
+    if name == "lapse":
+        sigma = _sigma(w)
+        first = -0.5 * sigma * (1.0 - sigma)
+        return Column("eta", first, first * (1.0 - 2.0 * sigma))
+    return Column({"position": "x", "threshold": "theta", "eta": "eta"}[name], one)
+
+
+@dataclass(frozen=True, eq=False)
 class _Rows:
-    """The terms of one shard's rows at given parameters."""
+    """A shard at given parameters: who judges, how the outcomes stand, what the columns do."""
 
-    wins: Floats
-    losses: Floats
-    P: Floats
-    Q: Floats
-    slope: Floats  # dP/dd
-    bend: Floats  # (d2P/dd2) / (dP/dd)
-    margin: Floats  # dP/d eta
-    density: Floats
+    judge: Judge
+    columns: list[Column]
+    counts: list[Floats]
+    outcomes: list[Chance]
+    gradient: dict[str, Floats]
 
-
-def _rows(link: Link, shard: Comparisons, params: Mapping[str, Any]) -> _Rows:
-    scores = params["scores"]
-    win, lose, density, bend = link.values(scores[shard.i] - scores[shard.j])
-    if shard.worker is None:
-        return _Rows(shard.wins, shard.losses, win, lose, density, bend, win - lose, density)
-    eta = params["workers"][shard.worker, 0]
-    P = eta * win + (1.0 - eta) * lose
-    Q = eta * lose + (1.0 - eta) * win
-    return _Rows(shard.wins, shard.losses, P, Q, (2.0 * eta - 1.0) * density, bend, win - lose, density)
+    def curvature(self, one: str, other: str) -> Floats:
+        """Minus the second derivative of the log likelihood of each row by two channels."""
+        key = (one, other) if CHANNELS.index(one) <= CHANNELS.index(other) else (other, one)
+        total = np.zeros_like(self.counts[0])
+        for count, chance in zip(self.counts, self.outcomes, strict=True):
+            p = np.maximum(chance.p, TINY)
+            if one in chance.first and other in chance.first:
+                total += count * (chance.first[one] / p) * (chance.first[other] / p)
+            if key in chance.second:
+                total -= count * (chance.second[key] / p)
+        return total
 
 
 class _Stateless:
@@ -70,53 +130,99 @@ class _Stateless:
 class PairedSums(_Stateless):
     """Value, gradient and curvature of the log likelihood.
 
-    ``params["order"]``: 1 for value and gradient, 2 for the observed curvature too, "expected" for
-    the Fisher information in its place, with signed ``noise`` of that covariance for posterior draws.
+    ``columns``: the worker parameters, of ``slope``, ``log-slope``, ``position``, ``threshold`` (theta),
+    ``eta`` and ``lapse`` (eta = 1 - sigma(w) / 2, a guess now and then). ``params["order"]``: 1 for value
+    and gradient, 2 for the observed curvature too, "expected" for the Fisher information in its place,
+    with signed ``noise`` of that covariance for posterior draws.
     """
 
     link: Link
+    ties: str = "half"
+    columns: tuple[str, ...] = ()
 
     def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""
-        rows = _rows(self.link, shard, params)
-        P, Q = np.maximum(rows.P, TINY), np.maximum(rows.Q, TINY)
-        up, down = rows.wins / P, rows.losses / Q
+        rows = self._rows(shard, params)
+        value = sum(
+            float(count @ np.log(np.maximum(chance.p, TINY)))
+            for count, chance in zip(rows.counts, rows.outcomes, strict=True)
+        )
+        by_column = [rows.gradient[column.channel] * column.first for column in rows.columns]
         shared: dict[str, Any] = {
-            "value": float(rows.wins @ np.log(P) + rows.losses @ np.log(Q)),
-            "scores": _across(shard, (up - down) * rows.slope),
-            "workers": _by_worker(shard, (up - down) * rows.margin),
+            "value": value,
+            "scores": _across(shard, rows.gradient["x"] * rows.judge.slope),
+            "workers": _by_worker(shard, by_column),
         }
         if params["order"] == 2:
-            shared |= self._observed(shard, rows, P, Q, up, down)
+            shared |= self._observed(shard, rows)
         elif params["order"] == "expected":
-            shared |= self._expected(shard, rows, P, Q, params["seed"])
+            shared |= self._expected(shard, rows, params["seed"])
         return Stats(shared), None
 
-    def _observed(
-        self, shard: Comparisons, rows: _Rows, P: Floats, Q: Floats, up: Floats, down: Floats
-    ) -> dict[str, Any]:
-        """Minus the second derivatives."""
-        ratio_up, ratio_down = rows.slope / P, rows.slope / Q
-        by_score = rows.wins * ratio_up * (ratio_up - rows.bend)
-        by_score += rows.losses * ratio_down * (ratio_down + rows.bend)
-        if shard.worker is None:
-            return _curvature(shard, by_score)
-        square = up / P + down / Q
-        by_worker = square * rows.margin**2
-        mixed = square * rows.margin * rows.slope - (up - down) * 2.0 * rows.density
-        return _curvature(shard, by_score, mixed, by_worker)
+    def _rows(self, shard: Comparisons, params: Mapping[str, Any]) -> _Rows:
+        scores = params["scores"]
+        d = scores[shard.i] - scores[shard.j]
+        judge, columns = Judge(), []
+        if shard.worker is not None:
+            own = params["workers"][shard.worker]
+            judge = Judge.of(self.columns, own)
+            columns = [_column(name, own[:, place], d, judge) for place, name in enumerate(self.columns)]
+        outcomes = judge.outcomes(self.link, self.ties, d)
+        counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
+        gradient: dict[str, Floats] = {}
+        for count, chance in zip(counts, outcomes, strict=True):
+            ratio = count / np.maximum(chance.p, TINY)
+            for channel, first in chance.first.items():
+                gradient[channel] = gradient.get(channel, 0.0) + ratio * first
+        return _Rows(judge, columns, counts, outcomes, gradient)
 
-    def _expected(self, shard: Comparisons, rows: _Rows, P: Floats, Q: Floats, seed: int) -> dict[str, Any]:
-        """The information of each row, (a + b) / (P Q) times the square of the gradient of P."""
-        weight = (rows.wins + rows.losses) / (P * Q)
+    def _observed(self, shard: Comparisons, rows: _Rows) -> dict[str, Any]:
+        """Minus the second derivatives."""
+        slope, columns = rows.judge.slope, rows.columns
+        known = {("x", "x"): rows.curvature("x", "x")}
+
+        def by(one: str, other: str) -> Floats:
+            if (one, other) not in known:
+                known[one, other] = known[other, one] = rows.curvature(one, other)
+            return known[one, other]
+
+        mixed = [slope * by("x", column.channel) * column.first for column in columns]
+        for place, column in enumerate(columns):
+            if column.slope is not None:
+                mixed[place] = mixed[place] - rows.gradient["x"] * column.slope
+        blocks = {}
+        for one, column in enumerate(columns):
+            for other in range(one, len(columns)):
+                partner = columns[other]
+                block = by(column.channel, partner.channel) * column.first * partner.first
+                if one == other and column.second is not None:
+                    block = block - rows.gradient[column.channel] * column.second
+                blocks[one, other] = block
+        return _curvature(shard, slope**2 * known["x", "x"], mixed, blocks)
+
+    def _expected(self, shard: Comparisons, rows: _Rows, seed: int) -> dict[str, Any]:
+        """The information of each row: its weight times the sum over outcomes of P_o' P_o' / P_o."""
+        slope, columns, weight = rows.judge.slope, rows.columns, shard.weight
         worker = np.zeros_like(shard.i) if shard.worker is None else shard.worker
         keys = tuple(key.astype(np.int64) for key in (shard.i, shard.j, worker))
-        noise = np.sqrt(weight)[:, None] * signs(keys, DRAWS, seed)
-        by_score, by_worker = weight * rows.slope**2, weight * rows.margin**2
-        return {
-            **_curvature(shard, by_score, weight * rows.slope * rows.margin, by_worker),
-            "noise": _incidence(shard, rows.slope, rows.margin).T @ noise,
+        by_score: Floats = np.zeros(len(shard))
+        mixed = [np.zeros(len(shard)) for _ in columns]
+        blocks = {
+            (one, other): np.zeros(len(shard)) for one in range(len(columns)) for other in range(one, len(columns))
         }
+        noise: Any = 0.0
+        for number, chance in enumerate(rows.outcomes):
+            root = np.sqrt(weight / np.maximum(chance.p, TINY))
+            score = root * chance.first["x"] * slope
+            own = [root * chance.first.get(column.channel, 0.0) * column.first for column in columns]
+            by_score = by_score + score**2
+            for one, value in enumerate(own):
+                mixed[one] = mixed[one] + score * value
+                for other in range(one, len(columns)):
+                    blocks[one, other] = blocks[one, other] + value * own[other]
+            drawn = signs((*keys, np.full(len(shard), number)), DRAWS, seed)
+            noise = noise + _incidence(shard, score, own).T @ drawn
+        return {**_curvature(shard, by_score, mixed, blocks), "noise": noise}
 
 
 def _across(shard: Comparisons, values: Floats) -> Floats:
@@ -125,16 +231,16 @@ def _across(shard: Comparisons, values: Floats) -> Floats:
     return summed(shard.i, values, n) - summed(shard.j, values, n)
 
 
-def _by_worker(shard: Comparisons, values: Floats) -> Floats:
+def _by_worker(shard: Comparisons, columns: list[Floats]) -> Floats:
     if shard.worker is None:
         return np.zeros((0, 1))
-    return summed(shard.worker, values, shard.workers)[:, None]
+    return np.stack([summed(shard.worker, values, shard.workers) for values in columns], axis=1)
 
 
 def _curvature(
-    shard: Comparisons, by_score: Floats, mixed: Floats | None = None, by_worker: Floats | None = None
+    shard: Comparisons, by_score: Floats, mixed: list[Floats], blocks: dict[tuple[int, int], Floats]
 ) -> dict[str, Any]:
-    """The arrow matrix of rows whose curvature in d, in (d, eta) and in eta is given."""
+    """The arrow matrix of rows whose curvature in d, in (d, columns) and in the columns is given."""
     n, i, j = shard.nodes, shard.i, shard.j
     # Sum over pairs once, then mirror: half the work of four sums.
     upper = accumulate(i, j, by_score, (n, n))
@@ -146,38 +252,43 @@ def _curvature(
         from scipy.sparse import diags_array
 
         items = (items + diags_array(diagonal)).tocsr()
-    if shard.worker is None or mixed is None or by_worker is None:
+    if shard.worker is None:
         return {"items": items, "coupling": np.zeros((n, 0)), "workers_curvature": np.zeros((0, 1, 1))}
-    ends, both = np.concatenate([i, j]), np.concatenate([mixed, -mixed])
-    coupling = accumulate(np.concatenate([shard.worker] * 2), ends, both, (shard.workers, n)).T
-    return {
-        "items": items,
-        "coupling": coupling,
-        "workers_curvature": summed(shard.worker, by_worker, shard.workers)[:, None, None],
-    }
+    width, worker = len(mixed), shard.worker.astype(np.int64)
+    places = np.concatenate([worker * width + column for column in range(width)] * 2)
+    ends = np.concatenate([i] * width + [j] * width)
+    both = np.concatenate([*mixed, *(-values for values in mixed)])
+    own = np.empty((shard.workers, width, width))
+    for (one, other), values in blocks.items():
+        own[:, one, other] = own[:, other, one] = summed(worker, values, shard.workers)
+    coupling = accumulate(places, ends, both, (shard.workers * width, n)).T
+    return {"items": items, "coupling": coupling, "workers_curvature": own}
 
 
-def _incidence(shard: Comparisons, slope: Floats, margin: Floats) -> Any:
-    """Rows by parameters: the gradient of P of each row."""
+def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
+    """Rows by parameters: the gradient of each row."""
     from scipy.sparse import coo_array
 
-    row = np.arange(len(shard))
-    parts = [(row, shard.i, slope), (row, shard.j, -slope)]
+    row, width = np.arange(len(shard)), len(columns)
+    parts: list[tuple[NDArray[Any], NDArray[Any], Floats]] = [(row, shard.i, score), (row, shard.j, -score)]
     if shard.worker is not None:
-        parts.append((row, shard.nodes + shard.worker, margin))
-    rows, columns, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return coo_array((values, (rows, columns)), shape=(len(shard), shard.nodes + shard.workers)).tocsr()
+        parts += [(row, shard.nodes + shard.worker * width + c, values) for c, values in enumerate(columns)]
+    rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    size = shard.nodes + shard.workers * max(width, shard.worker is None)
+    return coo_array((values, (rows, places)), shape=(len(shard), size)).tocsr()
 
 
 @dataclass(frozen=True)
 class QualitySums(_Stateless):
-    """For each worker the log likelihood at ``params["grid"]`` (workers, points), the scores being
-    given; and how often a perfect worker would agree with the fitted order, over all votes.
+    """For each worker the log likelihood at ``params["grid"]`` (workers, points) of eta, all else given;
+    and how often a perfect worker would agree with the fitted order, over all votes.
 
     Rows of workers beyond the grid (the perfect worker of gold pairs) do not count.
     """
 
     link: Link
+    ties: str = "half"
+    columns: tuple[str, ...] = ("eta",)
 
     def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""
@@ -185,18 +296,20 @@ class QualitySums(_Stateless):
         assert shard.worker is not None
         people = shard.take(slice(0, int(np.searchsorted(shard.worker, len(grid)))))  # rows are sorted by worker
         assert people.worker is not None
-        win, lose, _, _ = self.link.values(scores[people.i] - scores[people.j])
-        votes = people.wins + people.losses
+        d = scores[people.i] - scores[people.j]
+        judge = Judge.of(self.columns, params["workers"][people.worker])
+        win, loss = (chance.p for chance in chances(self.link, self.ties, d + judge.position, judge.theta)[:2])
         # One entry for each way that a row was voted: a row is seldom voted both ways.
         up, down = people.wins > 0, people.losses > 0
         worker = np.concatenate([people.worker[up], people.worker[down]])
-        said = np.concatenate([win[up], lose[down]])  # what a perfect worker's probability is
-        unsaid = np.concatenate([lose[up], win[down]])
+        said = np.concatenate([win[up], loss[down]])  # what a perfect worker's probability is
+        unsaid = np.concatenate([loss[up], win[down]])
         count = np.concatenate([people.wins[up], people.losses[down]])
         table = np.empty(grid.shape)
         for place in range(grid.shape[1]):
             eta = grid[worker, place]
             value = np.log(np.maximum(eta * said + (1.0 - eta) * unsaid, TINY)) * count
             table[:, place] = summed(worker, value, len(grid))
-        agree = float(votes @ np.maximum(win, lose))
-        return Stats({"agree": agree, "votes": float(votes.sum()), "table": table}), None
+        ahead = self.link.values(np.abs(d)).win
+        agree = float(people.weight @ ahead)
+        return Stats({"agree": agree, "votes": float(people.weight.sum()), "table": table}), None

@@ -1,41 +1,197 @@
-"""How good the workers are: posteriors of eta, and from them quality, interval and verdict."""
+"""How good the workers are: from fitted parameters and posteriors to quality, interval and verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import Note
-from crowdrank.models.votes import Votes
+from crowdrank.models.paired.climb import Climb, unmoved
 from crowdrank.results import LEVEL, Workers, verdicts
-from crowdrank.solve import Bounds, Covariance, Maximum, highest_density
+from crowdrank.solve import Covariance, Maximum, highest_density
 
 POINTS = 49
 DROP = 18.0
 """Where the log density is this far below its top, nothing of the posterior is left."""
+DRAWS = 256
+CURVE = 65
+
+_NATURAL: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
+    "slope": ("slope", lambda w: w),
+    "log-slope": ("slope", np.exp),
+    "position": ("position", lambda w: w),
+    "threshold": ("threshold", np.exp),
+    "lapse": ("lapse", lambda w: 0.5 / (1.0 + np.exp(-w))),
+}
+"""Columns as the table of workers shows them: the name, and the natural value of what was fitted."""
+
+
+class Judges:
+    """The workers of a fit by their columns: values, deviations, quality."""
+
+    def __init__(self, climb: Climb, top: Maximum, covariance: Covariance | None) -> None:
+        self.climb, self.top = climb, top
+        self.values = climb.bounds.values(top.point)[: climb.members]
+        self.deviation = np.full_like(self.values, np.inf)
+        if covariance is not None and len(self.values):
+            # a parameter that is held has the curvature 1 in its place
+            variance = covariance.worker_variance() - unmoved(top)
+            self.deviation = np.sqrt(np.maximum(variance, 0.0))[: climb.members]
+
+    def workers(self, scores: Floats) -> Workers | None:
+        """The table of workers; by agreement with the ranking where a model does not tell workers apart."""
+        columns = self.climb.design.columns
+        if self.climb.design.by != "worker" or not {"slope", "log-slope", "lapse"} & set(columns):
+            plain = self.climb.votes.agreement(scores)
+            return plain and replace(plain, further=self.further())
+        curve = Agreement(self.climb, scores)
+        pairs = self.climb.votes.pairs
+        assert pairs.index.workers is not None
+        quality, (low, high) = curve.quality(columns, self.values[:, None])[:, 0], self._interval(curve)
+        low, high = np.minimum(low, quality), np.maximum(high, quality)
+        return Workers(
+            worker=pairs.index.workers,
+            judgments=self.climb.votes.judgments,
+            quality=quality,
+            low=low,
+            high=high,
+            verdict=verdicts(low, high, tellable=curve.perfect > 0.6),
+            further=self.further(),
+            backend=pairs.backend,
+        )
+
+    def further(self) -> dict[str, Floats]:
+        """The columns that differ from worker to worker, each with its interval."""
+        found: dict[str, Floats] = {}
+        if self.climb.design.by != "worker":
+            return found
+        z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+        for place, column in enumerate(self.climb.design.columns):
+            if column not in self.climb.design.varying or column not in _NATURAL:
+                continue
+            name, natural = _NATURAL[column]
+            own, half = self.values[:, place], z * self.deviation[:, place]
+            with np.errstate(over="ignore"):
+                found |= {
+                    name: natural(own),
+                    f"{name}_low": natural(own - half),
+                    f"{name}_high": natural(own + half),
+                }
+        return found
+
+    def _interval(self, curve: Agreement) -> tuple[Floats, Floats]:
+        """Quantiles of the quality over the normal posterior of each worker's columns."""
+        if not np.isfinite(self.deviation).all():
+            return np.zeros(len(self.values)), np.ones(len(self.values))
+        from scipy.linalg import LinAlgError, cholesky
+
+        width = self.values.shape[1]
+        blocks = self.top.curvature.fixed(unmoved(self.top)).workers[: len(self.values)]
+        try:
+            inverse = np.linalg.inv(blocks)
+            own = np.sqrt(np.einsum("kbb->kb", inverse))
+            factors = np.stack(
+                [cholesky(block, lower=True) for block in inverse / (own[:, :, None] * own[:, None, :])]
+            )
+        except (LinAlgError, np.linalg.LinAlgError):
+            factors = np.broadcast_to(np.eye(width), (len(self.values), width, width))
+        drawn = np.einsum("kbc,mc->kmb", factors, _normal_points(DRAWS, width))
+        quality = curve.quality(self.climb.design.columns, self.values[:, None] + drawn * self.deviation[:, None])
+        low, high = np.quantile(quality, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
+        return low, high
+
+
+def _normal_points(count: int, width: int) -> Floats:
+    """Evenly spread standard normal points: an additive recurrence on the golden ratios of each dimension."""
+    from scipy.special import ndtri
+
+    root = 1.0
+    for _ in range(64):  # the root of x^(width + 1) = x + 1
+        root = (1.0 + root) ** (1.0 / (width + 1))
+    steps = root ** -np.arange(1.0, width + 1)
+    return np.asarray(ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0))
+
+
+class Agreement:
+    """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
+
+    def __init__(self, climb: Climb, scores: Floats) -> None:
+        rows = climb.votes.comparisons
+        d, weight = np.abs(scores[rows.i] - scores[rows.j]), rows.weight
+        self.slopes = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
+        total = max(float(weight.sum()), 1e-300)
+        self.share = np.array([float(weight @ climb.link.values(a * d).win) / total for a in self.slopes])
+        self.perfect = float(np.interp(1.0, self.slopes, self.share))
+
+    def quality(self, columns: tuple[str, ...], values: Floats) -> Floats:
+        """1/2 + (2 eta - 1) (mean F(a |d|) - 1/2) for values (..., columns)."""
+        own = {name: values[..., place] for place, name in enumerate(columns)}
+        with np.errstate(over="ignore"):
+            slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", np.ones(1))
+            eta = 1.0 - 0.5 / (1.0 + np.exp(-own["lapse"])) if "lapse" in own else 1.0
+        above = np.interp(np.abs(slope), self.slopes, self.share) - 0.5
+        return np.asarray(0.5 + (2.0 * eta - 1.0) * np.sign(slope) * above)
+
+
+def position_bias(climb: Climb, top: Maximum, covariance: Covariance | None) -> tuple[dict[str, Any], list[Note]]:
+    """The bias towards the left in fit.json, and a note where it is there beyond doubt."""
+    design = climb.design
+    if "position" not in design.columns:
+        return {}, []
+    if "position" in design.common:
+        place = design.common.index("position")
+        bias, variance = top.point.common[place], np.inf
+        if covariance is not None and len(covariance.common_covariance()):
+            variance = covariance.common_covariance()[place, place]
+    else:
+        place = design.columns.index("position")
+        bias = climb.bounds.values(top.point)[0, place]
+        variance = np.inf if covariance is None else covariance.worker_variance()[0, place]
+    half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * np.sqrt(variance)
+    low, high = bias - half, bias + half
+    left, left_low, left_high = (
+        float(climb.link.values(np.array([value])).win[0])
+        for value in np.nan_to_num([bias, low, high], posinf=700, neginf=-700)
+    )
+    details = {
+        "position": {
+            "bias": float(bias), "low": float(low), "high": float(high),
+            "left": left, "left_low": left_low, "left_high": left_high,
+        }
+    }  # fmt: skip
+    if low <= 0 <= high:
+        return details, []
+    side, share, least, most = (
+        ("left", left, left_low, left_high) if bias > 0 else ("right", 1 - left, 1 - left_high, 1 - left_low)
+    )
+    message = (
+        f"The {side} side is favoured: of two equal items the {side} one is chosen in {share:.1%} of the votes "
+        f"that decide ({least:.1%} to {most:.1%}). The scores are free of it."
+    )
+    return details, [Note("position", message)]
 
 
 class People:
-    """The workers of a fit: each one's own posterior of eta, on a grid, at the fitted scores."""
+    """The workers of Crowd-BT: each one's own posterior of eta, on a grid, all else at its fitted value."""
 
     def __init__(
-        self,
-        votes: Votes,
-        top: Maximum,
-        session: Session,
-        log_prior: Callable[[Floats], Floats],
-        bounds: Bounds,
+        self, climb: Climb, top: Maximum, session: Session, log_prior: Callable[[Floats], Floats]
     ) -> None:
-        self.votes, self.top = votes, top
-        self.own = slice(0, votes.n_workers)
+        self.climb, self.votes, self.top = climb, climb.votes, top
+        self.own = slice(0, climb.votes.n_workers)
         low, high = self._windows()
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
-        shared = session.evaluate({"scores": top.point.scores, "grid": grid}).shared
+        shared = session.evaluate(
+            {"scores": top.point.scores, "workers": climb.bounds.values(top.point), "grid": grid}
+        ).shared
         self.perfect = shared["agree"] / shared["votes"]  # how often eta = 1 agrees with the fitted order
-        self.known = bounds.fixed[self.own, 0]
+        self.known = climb.bounds.fixed[self.own, 0]
         self.density = highest_density(shared["table"] + log_prior(grid), low, high, LEVEL)
 
     def _windows(self) -> tuple[Floats, Floats]:
@@ -49,9 +205,9 @@ class People:
         reach = 1.5 * 2.0 * DROP / (slope + np.sqrt(slope**2 + 2.0 * DROP * curvature))
         return np.clip(eta - reach, 0.0, 1.0), np.clip(eta + reach, 0.0, 1.0)
 
-    def variance(self, shape: tuple[int, ...]) -> Floats:
-        """Posterior variances of the worker parameters; 0 for those that are known."""
-        variance = np.zeros(shape)
+    def variance(self) -> Floats:
+        """Posterior variances of eta in the place of the worker parameters; 0 for those that are known."""
+        variance = np.zeros_like(self.top.point.workers)
         variance[self.own, 0] = np.where(self.known, 0.0, self.density.variance)
         return variance
 
@@ -81,6 +237,7 @@ class People:
         quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
         pairs = self.votes.pairs
         assert pairs.index.workers is not None
+        judges = Judges(self.climb, self.top, covariance)
         return Workers(
             worker=pairs.index.workers,
             judgments=self.votes.judgments,
@@ -88,7 +245,7 @@ class People:
             low=quality_low,
             high=quality_high,
             verdict=verdicts(quality_low, quality_high, tellable=self.perfect > 0.6),
-            further={"eta": eta, "eta_low": low, "eta_high": high},
+            further={"eta": eta, "eta_low": low, "eta_high": high, **judges.further()},
             backend=pairs.backend,
         )
 

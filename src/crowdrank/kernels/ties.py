@@ -1,0 +1,97 @@
+"""Ties: the probabilities of win, loss and tie of a contest, with their derivatives.
+
+The contest's advantage is x and the worker's readiness to call a tie is theta. With F the link:
+
+    half         P(win) = F(x),        P(loss) = F(-x):  a tie counts as half a win for either
+    rao-kupper   P(win) = F(x - t),    P(loss) = F(-x - t),   t = e^theta         (Rao & Kupper 1967)
+    davidson     P(win) : P(tie) : P(loss) = e^(x/2) : e^theta : e^(-x/2)          (Davidson 1970)
+
+and P(tie) is what is left to 1. Davidson's form belongs to the logistic link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats
+from crowdrank.kernels.links import Link
+
+TIES = ("half", "rao-kupper", "davidson")
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """A probability with its first and second derivatives in x, theta and eta; what is left out is 0."""
+
+    p: Floats
+    first: dict[str, Floats]
+    second: dict[Pair, Floats] = field(default_factory=dict)
+
+
+def chances(link: Link, ties: str, x: Floats, theta: Floats | None = None) -> list[Chance]:
+    """Win, loss, and (but for ``half``) tie."""
+    if ties == "half" or theta is None:
+        return _half(link, x)
+    return _rao_kupper(link, x, theta) if ties == "rao-kupper" else _davidson(x, theta)
+
+
+def _half(link: Link, x: Floats) -> list[Chance]:
+    win, lose, density, bend = link.values(x)
+    curve = density * bend
+    return [Chance(win, {"x": density}, {("x", "x"): curve}), Chance(lose, {"x": -density}, {("x", "x"): -curve})]
+
+
+def _rao_kupper(link: Link, x: Floats, theta: Floats) -> list[Chance]:
+    t = np.exp(theta)
+    win, loss = _beyond(link, x, t, 1.0), _beyond(link, x, t, -1.0)
+    far = -np.abs(x)  # on this side the difference keeps its digits
+    tie = link.values(far + t).win - link.values(far - t).win
+    first = {key: -(win.first[key] + loss.first[key]) for key in win.first}
+    second = {key: -(win.second[key] + loss.second[key]) for key in win.second}
+    return [win, loss, Chance(tie, first, second)]
+
+
+def _beyond(link: Link, x: Floats, t: Floats, sign: float) -> Chance:
+    """F(sign x - t), t = e^theta: the advantage goes beyond the threshold."""
+    p, _, density, bend = link.values(sign * x - t)
+    curve, by_t = density * bend, -density * t
+    second = {("x", "x"): curve, ("x", "theta"): -sign * t * curve, ("theta", "theta"): t * t * curve + by_t}
+    return Chance(p, {"x": sign * density, "theta": by_t}, second)
+
+
+def _davidson(x: Floats, theta: Floats) -> list[Chance]:
+    logits = np.stack([0.5 * x, -0.5 * x, theta])
+    weights = np.exp(logits - logits.max(axis=0))
+    p = weights / weights.sum(axis=0)
+    by_x, by_theta = np.array([0.5, -0.5, 0.0]), np.array([0.0, 0.0, 1.0])
+    mean_x, mean_theta = by_x @ p, by_theta @ p
+    spread_x, spread_theta = by_x**2 @ p - mean_x**2, mean_theta * (1.0 - mean_theta)
+    result = []
+    for place in range(3):
+        own, a, b = p[place], by_x[place] - mean_x, by_theta[place] - mean_theta
+        second = {
+            ("x", "x"): own * (a * a - spread_x),
+            ("x", "theta"): own * (a * b + mean_x * mean_theta),
+            ("theta", "theta"): own * (b * b - spread_theta),
+        }
+        result.append(Chance(own, {"x": own * a, "theta": own * b}, second))
+    return result
+
+
+def flipped(outcomes: list[Chance], eta: Floats) -> list[Chance]:
+    """The same said by a worker who repeats win or loss with probability eta and reverses it otherwise.
+
+    A tie stays a tie (Crowd-BT eq. 5, with ties).
+    """
+    win, loss, *tie = outcomes
+
+    def mixed(one: Chance, other: Chance) -> Chance:
+        first = {key: eta * one.first[key] + (1.0 - eta) * other.first[key] for key in one.first}
+        second = {key: eta * one.second[key] + (1.0 - eta) * other.second[key] for key in one.second}
+        across: dict[Pair, Floats] = {(key, "eta"): one.first[key] - other.first[key] for key in one.first}
+        return Chance(eta * one.p + (1.0 - eta) * other.p, {**first, "eta": one.p - other.p}, {**second, **across})
+
+    return [mixed(win, loss), mixed(loss, win), *tie]

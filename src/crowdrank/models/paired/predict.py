@@ -1,0 +1,48 @@
+"""What a pairwise likelihood says of votes to come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.kernels import Link
+from crowdrank.models.paired.design import Design
+from crowdrank.models.paired.likelihood import Judge
+from crowdrank.models.predictors import at, with_ties
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The likelihood's own probabilities, at the fitted scores and the worker's fitted parameters.
+
+    ``values`` (workers, columns); a worker who was not seen has the ``typical`` ones, an item that was
+    not seen score 0. Where the model has no ties, each vote is a tie with the same probability, ``tie``.
+    """
+
+    link: Link
+    design: Design
+    scores: Floats
+    values: Floats
+    typical: Floats
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        columns = self.design.columns
+        if worker is None or self.design.by != "worker":
+            worker = np.full(len(d), -1)
+        values = at(self.values, worker, self.typical).astype(float)
+        if not sided and "position" in columns:
+            values[:, columns.index("position")] = 0.0
+        outcomes = Judge.of(columns, values).outcomes(self.link, self.design.ties, d)
+        if len(outcomes) == 2:
+            return with_ties(outcomes[0].p, self.tie)
+        win, loss, tie = (chance.p for chance in outcomes)
+        return np.stack([win, tie, loss], axis=1)

@@ -1,0 +1,261 @@
+"""Priors on scores and worker parameters, and how strong the data says that they are.
+
+Scores have the virtual node of Crowd-BT section 3.2; each column of worker parameters has a normal
+prior, or a Beta prior where it is a quality. What the user does not give is estimated by empirical
+Bayes: the strength that maximises the marginal likelihood, by EM with the posterior taken as normal
+around its top (Laplace). Each M step matches an expectation under the prior to the same under the
+posterior; a pseudo-observation or two at a middling strength keep it sane where there is little data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats
+from crowdrank.errors import UsageError
+from crowdrank.kernels import Link
+from crowdrank.models.base import number
+from crowdrank.models.paired.likelihood import TINY
+from crowdrank.solve import Point, Terms
+
+STRENGTH = 0.5
+"""Where the estimation of lambda starts, and what its two pseudo-items say."""
+LEAST, MOST = 1e-3, 1e4
+
+
+def _expected(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
+    """E of a function of each normal variable, by Gauss-Hermite quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9)
+    values = [function(mean + node * deviation) for node in nodes]
+    return np.asarray(np.tensordot(weights, values, 1) / np.sqrt(2 * np.pi))
+
+
+@dataclass(frozen=True)
+class VirtualNode:
+    """lambda sum_i [ln F(s_i) + ln F(-s_i)]: a virtual item of score 0 that each item beat and lost to
+    lambda times (Crowd-BT section 3.2, eq. 8)."""
+
+    link: Link
+    strength: float
+
+    def terms(self, scores: Floats) -> tuple[float, Floats, Floats]:
+        """Value, gradient, and minus the second derivatives."""
+        win, lose, density, bend = self.link.values(scores)
+        up, down = density / np.maximum(win, TINY), density / np.maximum(lose, TINY)
+        logs = np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY))
+        curvature = up * (up - bend) + down * (down + bend)
+        return self.strength * float(logs.sum()), self.strength * (up - down), self.strength * curvature
+
+    def updated(self, scores: Floats, variance: Floats) -> VirtualNode:
+        """The strength under which E ln F(s) F(-s) is what the posterior says it is.
+
+        The prior's density is proportional to (F(s) F(-s))^lambda.
+        """
+        expected = _expected(self._logs, scores, np.sqrt(np.maximum(variance, 0.0)))
+        pseudo = 2.0
+        target = (expected.sum() + pseudo * self._prior_mean(STRENGTH)) / (len(scores) + pseudo)
+        low, high = np.log(LEAST), np.log(MOST)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._prior_mean(np.exp(middle)) < target else (low, middle)
+        return replace(self, strength=float(np.exp(0.5 * (low + high))))
+
+    def _logs(self, scores: Floats) -> Floats:
+        win, lose, _, _ = self.link.values(scores)
+        return np.asarray(np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY)))
+
+    def _prior_mean(self, strength: float) -> float:
+        """E ln F(s) F(-s) under the prior, by a sum over a grid that is fine in the middle and far-reaching."""
+        v = np.linspace(-9.5, 9.5, 401)
+        logs = self._logs(np.sinh(v))
+        density = np.exp(strength * (logs - logs.max())) * np.cosh(v)
+        return float(density @ logs / density.sum())
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal prior on a column. ``sd`` infinite: none. ``estimated``: its width is the data's to say.
+
+    ``expected``: the width that a pseudo-worker reports. ``by_convention``: the column is a slope whose mean
+    is 1 (or that of its logarithm 0) by convention, for only the products of slopes and scores are in the
+    data; so the width is measured about the workers' own mean and, of a slope, in units of it.
+    """
+
+    mean: float
+    sd: float
+    estimated: bool = False
+    expected: float = 0.5
+    by_convention: bool = False
+
+    def terms(self, w: Floats) -> tuple[float, Floats, Floats]:
+        """Value, gradient, and minus the second derivatives."""
+        precision = self.sd**-2.0
+        away = w - self.mean
+        return -0.5 * precision * float((away**2).sum()), -precision * away, np.full_like(w, precision)
+
+    def updated(self, w: Floats, variance: Floats) -> Normal:
+        """sd^2 = sum (w - mean)^2 / sum gamma, gamma = 1 - variance / sd^2: how far each w is the data's own.
+
+        It has the fixed point of EM, sd^2 = the mean of (w - mean)^2 + variance, and comes there sooner
+        (MacKay 1992).
+        """
+        mean, unit = self.mean, 1.0
+        if self.by_convention:
+            mean = float(w.mean())
+            unit = max(mean, 0.1) if self.mean else 1.0
+        own = np.clip(1.0 - variance / (self.sd * unit) ** 2, 0.0, 1.0).sum()
+        total = float(((w - mean) ** 2).sum()) / unit**2
+        sd = float(np.sqrt((total + self.expected**2) / (own + 1.0)))
+        return replace(self, sd=float(np.clip(sd, self.sd / 3.0, self.sd * 3.0)))
+
+
+@dataclass(frozen=True)
+class BetaPrior:
+    """Beta(a, b) on a quality.
+
+    As a given penalty it is (a-1) ln eta + (b-1) ln (1-eta). Where it is estimated, the top is sought on the
+    scale of logit eta, where the density is eta^a (1-eta)^b: that top is near the mean of eta, and the
+    scores are those of the workers as they are on average, not at their best.
+    """
+
+    a: float
+    b: float
+    estimated: bool = False
+
+    @classmethod
+    def parsed(cls, given: Any) -> BetaPrior:
+        """From the parameter ``prior``: two numbers of at least 1; None where the data is to say."""
+        if given is None:
+            return cls(*_PSEUDO, estimated=True)
+        try:
+            a, b = (number("prior", value, low=1.0) for value in given)
+        except (TypeError, ValueError, UsageError):
+            raise UsageError(
+                f"The parameter 'prior' must be two numbers of at least 1. Got {given!r}.",
+                hint="For example --set prior=[4,1.5]",
+            ) from None
+        return cls(a, b)
+
+    @property
+    def exponents(self) -> tuple[float, float]:
+        """Of eta and of 1 - eta in the penalty."""
+        return (self.a, self.b) if self.estimated else (self.a - 1, self.b - 1)
+
+    def log_density(self, eta: Floats) -> Floats:
+        """ln of the density, up to a constant."""
+        safe = np.clip(eta, 1e-12, 1 - 1e-12)
+        return np.asarray((self.a - 1) * np.log(safe) + (self.b - 1) * np.log1p(-safe))
+
+    def terms(self, w: Floats) -> tuple[float, Floats, Floats]:
+        """Value, gradient, and minus the second derivatives."""
+        a, b = self.exponents
+        eta, rest = np.clip(w, 1e-300, 1.0), np.clip(1.0 - w, 1e-300, 1.0)
+        value = float((a * np.log(eta) + b * np.log(rest)).sum())
+        gradient = (a / eta if a else 0 * eta) - (b / rest if b else 0 * eta)
+        return value, gradient, (a / eta**2 if a else 0 * eta) + (b / rest**2 if b else 0 * eta)
+
+    def updated(self, eta: Floats, variance: Floats) -> BetaPrior:
+        """The prior whose E ln eta and E ln (1 - eta) are the posteriors', logit eta being taken as normal."""
+        from scipy.special import log_expit, logit
+
+        deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
+        up, down = (_expected(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
+        pseudo, count = _expectations(*_PSEUDO), len(eta) + 1
+        a, b = _beta_matching((up + pseudo[0]) / count, (down + pseudo[1]) / count)
+        return replace(self, a=a, b=b)
+
+
+def _expectations(a: float, b: float) -> tuple[float, float]:
+    """E ln x and E ln (1 - x) of Beta(a, b)."""
+    from scipy.special import psi
+
+    return float(psi(a) - psi(a + b)), float(psi(b) - psi(a + b))
+
+
+def _beta_matching(up: float, down: float) -> tuple[float, float]:
+    """a and b, within 0.1 to 1000, with these expectations: Newton on the concave log likelihood."""
+    from scipy.special import polygamma
+
+    x = np.array([2.0, 2.0])
+    for _ in range(100):
+        a, b = x
+        have = _expectations(a, b)
+        gradient = np.array([up - have[0], down - have[1]])
+        both = polygamma(1, a + b)
+        hessian = np.array([[polygamma(1, a) - both, -both], [-both, polygamma(1, b) - both]])
+        free = ~(((x <= 0.1) & (gradient < 0)) | ((x >= 1000.0) & (gradient > 0)))
+        step = np.zeros(2)
+        if free.all():
+            step = np.linalg.solve(hessian, gradient)
+        else:
+            step[free] = gradient[free] / hessian.diagonal()[free]
+        x = np.clip(np.clip(x + step, 0.5 * x, 2.0 * x), 0.1, 1000.0)
+        if np.abs(step).max() < 1e-12:
+            break
+    return float(x[0]), float(x[1])
+
+
+_PSEUDO = (4.0, 1.5)
+"""Where the estimation of a Beta prior starts, and what its pseudo-worker says."""
+
+ColumnPrior = Normal | BetaPrior
+
+
+@dataclass(frozen=True)
+class Priors:
+    """The penalty of a fit: one prior on the scores, one on each column, and one on each common parameter."""
+
+    node: VirtualNode
+    columns: tuple[ColumnPrior, ...] = ()
+    common: tuple[Normal, ...] = ()
+    estimates_strength: bool = False
+
+    def __call__(self, point: Point) -> Terms:
+        """The penalty at a point."""
+        value, scores, scores_curvature = self.node.terms(point.scores)
+        workers, workers_curvature = np.zeros((2, *point.workers.shape))
+        for place, prior in enumerate(self.columns):
+            own, workers[:, place], workers_curvature[:, place] = prior.terms(point.workers[:, place])
+            value += own
+        common, common_curvature = np.zeros((2, len(self.common)))
+        for place, normal in enumerate(self.common):
+            own, gradient, curvature = normal.terms(point.common[place : place + 1])
+            value, common[place], common_curvature[place] = value + own, gradient[0], curvature[0]
+        return Terms(value, scores, scores_curvature, workers, workers_curvature, common, common_curvature)
+
+    @property
+    def estimates(self) -> bool:
+        """Whether anything is left to the data."""
+        return self.estimates_strength or any(prior.estimated for prior in self.columns)
+
+    def strengths(self) -> Floats:
+        """Every strength that is estimated, as one vector of logs."""
+        own = [self.node.strength] if self.estimates_strength else []
+        for prior in self.columns:
+            if prior.estimated:
+                own += [prior.a, prior.b] if isinstance(prior, BetaPrior) else [prior.sd]
+        return np.log(own)
+
+    def with_strengths(self, logs: Floats) -> Priors:
+        """The same with other strengths, in the order of ``strengths``."""
+        values = iter(np.exp(logs).tolist())
+        node = replace(self.node, strength=next(values)) if self.estimates_strength else self.node
+        columns: list[ColumnPrior] = []
+        for prior in self.columns:
+            if prior.estimated and isinstance(prior, BetaPrior):
+                prior = replace(prior, a=next(values), b=next(values))
+            elif prior.estimated and isinstance(prior, Normal):
+                prior = replace(prior, sd=next(values))
+            columns.append(prior)
+        return replace(self, node=node, columns=tuple(columns))
+
+    def details(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """What fit.json says of the priors."""
+        found: dict[str, Any] = {"regularization": self.node.strength}
+        for name, prior in zip(names, self.columns, strict=True):
+            found[name] = [prior.a, prior.b] if isinstance(prior, BetaPrior) else prior.sd
+        return found

@@ -1,0 +1,63 @@
+"""Variance-BT: Bradley-Terry with a scale for each worker (Volkovs & Zemel 2012, as Crowd-BT section 5.3 has it).
+
+    P(i beats j, said by k) = F(a_k (s_i - s_j))
+
+A sharp worker has a large slope a, a careless one a slope near 0. With ``signed`` a slope may be
+negative: a worker whose votes count reversed. Only the products a_k s_i are in the data, so the
+slopes have a geometric mean (signed: a mean) of about 1 by their prior.
+"""
+
+from __future__ import annotations
+
+from crowdrank.errors import UsageError
+from crowdrank.kernels import LOGISTIC
+from crowdrank.models.base import number
+from crowdrank.models.paired.estimator import PairedModel
+from crowdrank.models.paired.priors import ColumnPrior, Normal
+
+
+class VarianceBT(PairedModel):
+    """Bradley-Terry with a slope for each worker.
+
+        max  sum over votes ln F(a_k (s_winner - s_loser)) + lambda sum_i ln F(s_i) F(-s_i) + ln prior(a)
+
+    ``prior``: the standard deviation of ln a (of a itself where ``signed``) around its mean of 0 (of 1),
+    estimated from the votes where it is not given. The other parameters are BradleyTerry's. Volkovs &
+    Zemel 2012; Chen et al. 2013, section 5.3.
+    """
+
+    name = "variance-bt"
+    needs_workers = True
+    link = LOGISTIC
+
+    def __init__(
+        self,
+        *,
+        signed: bool = False,
+        prior: float | None = None,
+        regularization: float | None = None,
+        ties: str | None = None,
+        position: str | None = None,
+        anchor_weight: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self.signed = signed
+        self.prior = prior
+        self.regularization = regularization
+        self.ties = ties
+        self.position = position
+        self.anchor_weight = anchor_weight
+        self.seed = seed
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The slope itself, or its logarithm."""
+        if not isinstance(self.signed, bool):
+            raise UsageError(f"The parameter 'signed' must be true or false. Got {self.signed!r}.")
+        return ("slope",) if self.signed else ("log-slope",)
+
+    def _priors(self) -> dict[str, ColumnPrior]:
+        if self.prior is None:
+            return {}
+        sd = number("prior", self.prior, low=1e-6)
+        return {"slope": Normal(1.0, sd)} if self.signed else {"log_slope": Normal(0.0, sd)}
