@@ -52,7 +52,7 @@ def _rows(link: Link, shard: Comparisons, params: Mapping[str, Any]) -> _Rows:
     return _Rows(shard.wins, shard.losses, P, Q, (2.0 * eta - 1.0) * density, bend, win - lose, density)
 
 
-class _Stateless:
+class Stateless:
     """Sums without a state."""
 
     stateful = False
@@ -67,7 +67,7 @@ class _Stateless:
 
 
 @dataclass(frozen=True)
-class PairedSums(_Stateless):
+class PairedSums(Stateless):
     """Value, gradient and curvature of the log likelihood.
 
     ``params["order"]``: 1 for value and gradient, 2 for the observed curvature too, "expected" for
@@ -170,7 +170,7 @@ def _incidence(shard: Comparisons, slope: Floats, margin: Floats) -> Any:
 
 
 @dataclass(frozen=True)
-class QualitySums(_Stateless):
+class QualitySums(Stateless):
     """For each worker the log likelihood at ``params["grid"]`` (workers, points), the scores being
     given; and how often a perfect worker would agree with the fitted order, over all votes.
 
