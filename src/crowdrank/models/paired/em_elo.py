@@ -59,7 +59,7 @@ from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import NO_WORKERS, Bounds, Maximum, Point, Spread, iterate, maximise
 
 TOLERANCE = 1e-11
-ROUNDS = 500
+ROUNDS = 2000
 START = 0.75
 EDGE = 1e-9  # how near to 0 or 1 an accuracy may come
 
