@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from crowdrank.engine.dask import DaskEngine
     from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
     from crowdrank.models.counting.borda import Borda
+    from crowdrank.models.counting.elo import Elo
     from crowdrank.models.counting.win_rate import WinRate
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
+    from crowdrank.models.paired.em_elo import EMElo
     from crowdrank.models.paired.thurstone import Thurstone
+    from crowdrank.models.paired.trueskill import TrueSkill
     from crowdrank.results import Evidence, Fit, Ranking, Workers
 
 _HOME = {
@@ -31,6 +34,8 @@ _HOME = {
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
     "DaskEngine": "engine.dask",
+    "EMElo": "models.paired.em_elo",
+    "Elo": "models.counting.elo",
     "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
@@ -43,6 +48,7 @@ _HOME = {
     "Ratings": "data",
     "SpooledPairs": "data",
     "Thurstone": "models.paired.thurstone",
+    "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
     "WinRate": "models.counting.win_rate",
     "Workers": "results",
@@ -58,6 +64,8 @@ __all__ = [
     "CrowdThurstone",
     "CrowdrankError",
     "DaskEngine",
+    "EMElo",
+    "Elo",
     "Evidence",
     "Fit",
     "FitError",
@@ -70,6 +78,7 @@ __all__ = [
     "Ratings",
     "SpooledPairs",
     "Thurstone",
+    "TrueSkill",
     "UsageError",
     "WinRate",
     "Workers",

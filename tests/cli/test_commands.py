@@ -36,7 +36,7 @@ def test_version_and_help(crowdrank):
 class TestModels:
     def test_as_a_table(self, crowdrank):
         lines = crowdrank("models").out.splitlines()
-        assert lines[0].split("\t") == ["model", "kinds", "workers", "what", "paper"]
+        assert lines[0].split("\t") == ["model", "kinds", "workers", "what", "paper", "varies with"]
         assert [line.split("\t")[0] for line in lines[1:]] == list(entries())
 
     def test_as_json(self, crowdrank):

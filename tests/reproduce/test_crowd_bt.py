@@ -26,6 +26,22 @@ def test_table2_has_every_cell():
     assert ours["Crowd-BT accuracy", "4000 x 1", "0.1"] > ours["BT accuracy", "4000 x 1", "0.1"]
 
 
+def test_table4_over_random_orders(real):
+    """The print is .6722 (.002); with the prior of TrueSkill's own paper it comes out a little higher."""
+    result = reproduce("crowd-bt-table4", seeds=5, data=real)
+    ((name, ours, deviation, printed, *_),) = result.rows
+    assert (name, printed) == ("TrueSkill", 0.6722)
+    assert 0 < deviation < 0.005
+    assert printed - 0.002 < ours < 0.685
+
+
+def test_figure4_counts_every_worker_and_half_are_perfect(real):
+    result = reproduce("crowd-bt-figure4", data=real)
+    assert len(result.rows) == 20
+    assert sum(row[1] for row in result.rows) == 624
+    assert result.rows[-1][1] > 0.4 * 624
+
+
 def test_unknown_targets_and_missing_data_are_named(tmp_path):
     with pytest.raises(cr.UsageError, match="no target 'table9'"):
         reproduce("table9")

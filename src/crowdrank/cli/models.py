@@ -12,12 +12,19 @@ NAME = "models"
 
 
 def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
-    """List the models: names, kinds of input, whether they need workers, paper."""
+    """List the models: names, kinds of input, whether they need workers, paper, what changes their answer."""
     from crowdrank.models.registry import entries
 
-    columns = ("model", "kinds", "workers", "what", "paper")
+    columns = ("model", "kinds", "workers", "what", "paper", "varies with")
     rows = [
-        (entry.name, " ".join(entry.kinds), entry.workers, entry.summary, entry.paper)
+        (
+            entry.name,
+            " ".join(entry.kinds),
+            entry.workers,
+            entry.summary,
+            entry.paper,
+            " ".join(sorted(entry.varies)) or "-",
+        )
         for entry in entries().values()
     ]
     if json:

@@ -13,7 +13,7 @@ NAME = "reproduce"
 
 def command(
     target: Annotated[str | None, typer.Argument(help="A table; without it the targets are listed.")] = None,
-    seeds: Annotated[int, typer.Option(help="Number of simulated draws.", min=1)] = 20,
+    seeds: Annotated[int, typer.Option(help="Number of simulated draws, or of random orders.", min=1)] = 20,
     data: Annotated[
         Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder of the papers' real data.")
     ] = None,

@@ -95,7 +95,9 @@ def _groups(judgments: Ratings | Rankings) -> NDArray[Any]:
 
 
 def _within(group: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers of every pair of rows of one group, groups in order."""
+    """Row numbers of every pair of rows of one group, groups in the order in which they begin."""
+    _, first_row, group = np.unique(group, return_index=True, return_inverse=True)
+    group = np.argsort(np.argsort(first_row))[group]
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.unique(group, return_counts=True)[1])
     end_of = np.repeat(ends, np.diff(ends, prepend=0))

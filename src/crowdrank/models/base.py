@@ -246,8 +246,8 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf)
     return float(value)
 
 
-def whole(name: str, value: Any) -> int:
-    """A parameter that must be a whole number of at least 0."""
-    if number(name, value, low=0) != int(value):
+def whole(name: str, value: Any, *, low: int = 0) -> int:
+    """A parameter that must be a whole number of at least ``low``."""
+    if number(name, value, low=low) != int(value):
         raise UsageError(f"The parameter {name!r} must be a whole number. Got {value!r}.")
     return int(value)

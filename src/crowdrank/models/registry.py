@@ -14,10 +14,24 @@ if TYPE_CHECKING:
     from crowdrank.models.base import Model
 
 
+INVARIANCES = {
+    "names": "the ids of items, workers and queries",
+    "rows": "the order of the rows",
+    "sides": "which item is left and which is right",
+    "weights": "a row given twice, or once with weight 2",
+    "shards": "how the votes are cut into shards",
+    "threads": "how many threads compute",
+}
+"""What leaves the answer of a model as it is, unless its entry says that it varies with it."""
+
+SEQUENTIAL = frozenset({"rows", "weights"})
+"""What the models vary with that take one vote after the other."""
+
+
 @dataclass(frozen=True)
 class Entry:
-    """A registered model. ``deterministic``: the same votes in any order, under any names, give the
-    same answer to 1e-9; the contract suite holds it to that."""
+    """A registered model. ``varies``: which of ``INVARIANCES`` do not hold for it; all others do, to
+    1e-9, and the contract suite holds it to that."""
 
     name: str
     path: str  # module:Class
@@ -25,7 +39,12 @@ class Entry:
     paper: str
     kinds: tuple[str, ...] = ("pairs", "rankings", "ratings")
     workers: str = "optional"  # or "needed"
-    deterministic: bool = True
+    varies: frozenset[str] = frozenset()
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the votes are taken one after the other, so that their order counts."""
+        return "rows" in self.varies
 
     def load(self) -> type[Model]:
         """Import the model's class."""
@@ -40,8 +59,22 @@ _PAIRED = "crowdrank.models.paired"
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
     Entry("borda", f"{_COUNTING}.borda:Borda", "mean share won against each opponent", "Borda 1781"),
+    Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
     Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
     Entry("thurstone", f"{_PAIRED}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),
+    Entry(
+        "majority-bt",
+        f"{_PAIRED}.majority_bt:MajorityBT",
+        "Bradley-Terry on the majority's verdict about each pair",
+        "Chen et al. 2013",
+    ),
+    Entry(
+        "variance-bt",
+        f"{_PAIRED}.variance_bt:VarianceBT",
+        "Bradley-Terry with a scale for each worker",
+        "Volkovs & Zemel 2012",
+        workers="needed",
+    ),
     Entry(
         "crowd-bt",
         f"{_PAIRED}.crowd_bt:CrowdBT",
@@ -55,6 +88,27 @@ _ENTRIES = (
         "Thurstone with a quality for each worker",
         "Chen et al. 2013",
         workers="needed",
+    ),
+    Entry(
+        "judge-bt",
+        f"{_PAIRED}.judge_bt:JudgeBT",
+        "Bradley-Terry with sharpness, lapses, side and ties of each judge",
+        "Chen et al. 2013; Volkovs & Zemel 2012; Rao & Kupper 1967",
+        workers="needed",
+    ),
+    Entry(
+        "em-elo",
+        f"{_PAIRED}.em_elo:EMElo",
+        "Elo ratings of pairs whose direction is found by EM",
+        "Bashir et al. 2013",
+        workers="needed",
+    ),
+    Entry(
+        "trueskill",
+        f"{_PAIRED}.trueskill:TrueSkill",
+        "normal skills, updated by each vote",
+        "Herbrich et al. 2007",
+        varies=SEQUENTIAL,
     ),
 )
 

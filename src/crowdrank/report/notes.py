@@ -48,6 +48,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The same pair in both orders",
         "Workers who do not look at the side do so at most half of the time; more means that it decides.",
     ),
+    "row-order": (
+        "The order of the rows counts",
+        "Give a timestamp, take the mean over random orders (--set orders=50), or a model that needs no order.",
+    ),
     "close-items": (
         "The items are close to each other",
         "Verdicts on workers are weak here; pairs of known order (--anchors) would tell more about them.",

@@ -26,6 +26,14 @@ TARGETS = {
         Target("crowd-bt-table1", "Crowd-BT table 1: accuracy against the crowd's quality", crowd_bt.table1),
         Target("crowd-bt-table2", "Crowd-BT table 2: regularisation, simulated", crowd_bt.table2),
         Target("crowd-bt-table3", "Crowd-BT table 3: reading level (needs its data)", crowd_bt.table3),
+        Target(
+            "crowd-bt-table4", "Crowd-BT table 4: online methods, reading level (needs its data)", crowd_bt.table4
+        ),
+        Target(
+            "crowd-bt-figure4",
+            "Crowd-BT figure 4: workers' quality, reading level (needs its data)",
+            crowd_bt.figure4,
+        ),
     )
 }
 

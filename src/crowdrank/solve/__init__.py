@@ -1,6 +1,6 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
-from crowdrank.solve.arrow import Arrow, Covariance
+from crowdrank.solve.arrow import Arrow, Covariance, Independent
 from crowdrank.solve.intervals import Density, Spread, highest_density, spread
 from crowdrank.solve.iterate import iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
@@ -22,6 +22,7 @@ __all__ = [
     "Bounds",
     "Covariance",
     "Density",
+    "Independent",
     "Maximum",
     "NotPositiveError",
     "Penalty",

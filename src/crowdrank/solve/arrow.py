@@ -162,6 +162,23 @@ class Covariance(ABC):
         return np.zeros((0, 0))
 
 
+class Independent(Covariance):
+    """Scores that vary independently, by their variances."""
+
+    pairwise_limit = 1000
+
+    def __init__(self, variances: Floats) -> None:
+        self.variances = variances
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """The variances on a diagonal."""
+        return np.diag(self.variances[nodes])
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        """The variances as given: in a part of many, the mean varies little."""
+        return self.variances[nodes]
+
+
 def centred(block: Floats) -> Floats:
     """Covariance of x - mean(x), from that of x."""
     rows = block.mean(axis=0)

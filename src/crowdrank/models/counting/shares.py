@@ -6,28 +6,12 @@ from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.models.base import Outcome
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
-from crowdrank.solve import Covariance, spread
-
-
-class _Independent(Covariance):
-    """Scores that vary independently."""
-
-    pairwise_limit = 1000
-
-    def __init__(self, variances: Floats) -> None:
-        self.variances = variances
-
-    def block(self, nodes: NDArray[np.int64]) -> Floats:
-        return np.diag(self.variances[nodes])
-
-    def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        return self.variances[nodes]
+from crowdrank.solve import Independent, spread
 
 
 def share_intervals(votes: Votes, share: Floats, variance: Floats, *, effective: Floats) -> Outcome:
@@ -35,7 +19,7 @@ def share_intervals(votes: Votes, share: Floats, variance: Floats, *, effective:
     graph = votes.graph
     sizes = np.bincount(votes.nodes.query)  # nodes are sorted by query
     queries = np.split(np.arange(len(votes.nodes)), np.cumsum(sizes)[:-1])
-    placed = spread(share, _Independent(variance), votes.nodes.query, queries, level=LEVEL, tie_break=graph.wins)
+    placed = spread(share, Independent(variance), votes.nodes.query, queries, level=LEVEL, tie_break=graph.wins)
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
     centre = (share * effective + z * z / 2) / (effective + z * z)
     half = z * np.sqrt(share * (1 - share) * effective + z * z / 4) / (effective + z * z)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
+from crowdrank.data import Comparisons, Floats, Tally, plan
 from crowdrank.engine import Session
 from crowdrank.errors import Note
 from crowdrank.kernels import Link
@@ -41,14 +41,29 @@ MOST_SCORES = 4000
 
 
 class Climb:
-    """Scores, worker parameters and priors of one model on one set of votes."""
+    """Scores, worker parameters and priors of one model on one set of votes.
+
+    ``strength``: lambda, estimated where it is None. ``games``: counts of pairs that stand for the votes
+    (of a design without workers). Further priors are those of columns, estimated where none is given.
+    """
 
     def __init__(
-        self, link: Link, design: Design, votes: Votes, run: Run, *, strength: float | None, **columns: ColumnPrior
+        self,
+        link: Link,
+        design: Design,
+        votes: Votes,
+        run: Run,
+        *,
+        strength: float | None,
+        games: Comparisons | None = None,
+        **columns: ColumnPrior,
     ) -> None:
         self.link, self.design, self.votes, self.run = link, design, votes, run
         self.gauge = strength == 0
-        self.rows = votes.counted(design.by, sided="position" in design.columns, ties=design.ties != "half")
+        if games is None:
+            self.rows = votes.counted(design.by, sided="position" in design.columns, ties=design.ties != "half")
+        else:
+            self.rows = Tally(plan(games), games.nodes, 0)
         self.session: Session = run.engine.open(PairedSums(link, design.ties, design.columns), self.rows.shards)
         self.bounds, self.start = self._bounds()
         self.priors = Priors(
@@ -57,7 +72,7 @@ class Climb:
             tuple(design.common_prior(name, votes) for name in design.common),
             estimates_strength=strength is None,
         )
-        self.total = float(votes.judgments.sum() if votes.n_workers else votes.comparisons.weight.sum())
+        self.total = float((votes.comparisons if games is None else games).weight.sum())
         self.iterations = 0
 
     def _bounds(self) -> tuple[Bounds, Floats]:

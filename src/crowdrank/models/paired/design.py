@@ -103,6 +103,10 @@ class Design:
         return Normal(self.typical(name, votes), {"lapse": 1.5}.get(name, 3.0))
 
 
+PLAIN = Design("half", (), frozenset(), "pair")
+"""Scores and nothing else."""
+
+
 def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[str, bool]:
     """The tie model and whether each worker has a threshold. None: Rao-Kupper where there are ties."""
     if given is None:

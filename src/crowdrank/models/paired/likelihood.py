@@ -112,7 +112,7 @@ class _Rows:
         return total
 
 
-class _Stateless:
+class Stateless:
     """Sums without a state."""
 
     stateful = False
@@ -127,7 +127,7 @@ class _Stateless:
 
 
 @dataclass(frozen=True)
-class PairedSums(_Stateless):
+class PairedSums(Stateless):
     """Value, gradient and curvature of the log likelihood.
 
     ``columns``: the worker parameters, of ``slope``, ``log-slope``, ``position``, ``threshold`` (theta),
@@ -279,7 +279,7 @@ def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
 
 
 @dataclass(frozen=True)
-class QualitySums(_Stateless):
+class QualitySums(Stateless):
     """For each worker the log likelihood at ``params["grid"]`` (workers, points) of eta, all else given;
     and how often a perfect worker would agree with the fitted order, over all votes.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.kernels import Link
-from crowdrank.models.paired.design import Design
+from crowdrank.models.paired.design import PLAIN, Design
 from crowdrank.models.paired.likelihood import Judge
 from crowdrank.models.predictors import at, with_ties
 
@@ -29,6 +29,14 @@ class Judged:
     values: Floats
     typical: Floats
     tie: float
+
+    @classmethod
+    def of_scores(cls, link: Link, scores: Floats, tie: float, eta: Floats | None = None) -> Judged:
+        """Scores and a link, and the qualities of the workers where there are some."""
+        if eta is None:
+            return cls(link, PLAIN, scores, np.zeros((0, 0)), np.zeros(0), tie)
+        design = Design("half", ("eta",), frozenset({"eta"}), "worker")
+        return cls(link, design, scores, eta[:, None], np.array([eta.mean()]), tie)
 
     def __call__(
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool

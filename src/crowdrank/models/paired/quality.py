@@ -13,6 +13,7 @@ from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import Note
 from crowdrank.models.paired.climb import Climb, unmoved
+from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
 
@@ -21,6 +22,8 @@ DROP = 18.0
 """Where the log density is this far below its top, nothing of the posterior is left."""
 DRAWS = 256
 CURVE = 65
+TELLABLE = 0.6
+"""Where even a perfect worker agrees no more often than this, nobody is called a spammer."""
 
 _NATURAL: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
     "slope": ("slope", lambda w: w),
@@ -61,7 +64,7 @@ class Judges:
             quality=quality,
             low=low,
             high=high,
-            verdict=verdicts(low, high, tellable=curve.perfect > 0.6),
+            verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
             further=self.further(),
             backend=pairs.backend,
         )
@@ -213,17 +216,7 @@ class People:
 
     def notes(self) -> list[Note]:
         """Notes where the votes say little about how good the workers are."""
-        notes = []
-        if self.votes.n_workers == 1:
-            message = "All judgments are one worker's: how good they are cannot be told from them alone."
-            notes.append(Note("one-worker", message))
-        if self.perfect <= 0.6:
-            message = (
-                f"The items are close: even a perfect worker would agree with the fitted order in only "
-                f"{self.perfect:.0%} of an average pair, so workers can hardly be told apart."
-            )
-            notes.append(Note("close-items", message))
-        return notes
+        return quality_notes(self.votes, self.perfect)
 
     def workers(self, covariance: Covariance | None) -> Workers:
         """Qualities and intervals; these are wider where the scores are uncertain too."""
@@ -244,10 +237,26 @@ class People:
             quality=quality,
             low=quality_low,
             high=quality_high,
-            verdict=verdicts(quality_low, quality_high, tellable=self.perfect > 0.6),
+            verdict=verdicts(quality_low, quality_high, tellable=self.perfect > TELLABLE),
             further={"eta": eta, "eta_low": low, "eta_high": high, **judges.further()},
             backend=pairs.backend,
         )
+
+
+def quality_notes(votes: Votes, perfect: float) -> list[Note]:
+    """Notes where the votes say little about how good the workers are; ``perfect``: how often the best
+    possible worker would agree with the fitted order."""
+    notes = []
+    if votes.n_workers == 1:
+        message = "All judgments are one worker's: how good they are cannot be told from them alone."
+        notes.append(Note("one-worker", message))
+    if perfect <= TELLABLE:
+        message = (
+            f"The items are close: even a perfect worker would agree with the fitted order in only "
+            f"{perfect:.0%} of an average pair, so workers can hardly be told apart."
+        )
+        notes.append(Note("close-items", message))
+    return notes
 
 
 def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Floats:

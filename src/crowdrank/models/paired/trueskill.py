@@ -1,0 +1,174 @@
+"""TrueSkill: normal skills, updated by each vote (Herbrich et al. 2007).
+
+The skill of an item is N(mu, sigma^2), N(0, sigma0^2) before the first vote. In a vote its performance
+is its skill plus a normal error of deviation beta; i beats j where its performance is larger by more
+than the margin eps, and within the margin it is a tie. For i against j, with
+
+    c^2 = 2 beta^2 + sigma_i^2 + sigma_j^2,   d = (mu_i - mu_j) / c,   e = eps / c,
+
+and v, w the moments of the truncated normal (table 1: V and W),
+
+    mu_i <- mu_i + sigma_i^2 / c v(d, e),      sigma_i^2 <- sigma_i^2 (1 - sigma_i^2 / c^2 w(d, e))
+    mu_j <- mu_j - sigma_j^2 / c v(d, e),      sigma_j^2 <- sigma_j^2 (1 - sigma_j^2 / c^2 w(d, e)).
+
+Before each vote the variances grow by tau^2 where skills may drift. eps is where a vote between equal
+items, eps = sqrt(2) beta Phi^-1((1 + draw) / 2), is a tie with probability ``draw``. A vote of weight
+m counts as m equal ones: its message to a skill, the quotient of posterior and prior, is raised to
+the power m, which makes with a = sigma_i^2 w / c^2
+
+    mu_i <- mu_i + m sigma_i^2 v / (c (1 - a + m a)),      sigma_i^2 <- sigma_i^2 (1 - a) / (1 - a + m a).
+
+The moments v, w and the margin are those of the library trueskillthroughtime (Landfried & Mocskos).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.errors import UsageError
+from crowdrank.models.base import Model, Outcome, Run, number, whole
+from crowdrank.models.paired.estimator import placed
+from crowdrank.models.predictors import at
+from crowdrank.models.sequence import Play, order_notes, rated
+from crowdrank.models.votes import Votes
+from crowdrank.solve import Independent
+
+FAR = 30.0
+"""A surprise of more deviations than this counts as one of so many: beyond, the moments underflow."""
+
+
+class TrueSkill(Model):
+    """TrueSkill: skills N(mu, sigma^2) filtered vote by vote (Herbrich et al. 2007).
+
+    ``beta``: the deviation of a performance, the unit of the scores. ``sigma``: that of a skill before
+    the first vote, 2 beta as in the paper. ``tau``: how much a skill drifts between votes; 0, for items
+    stay what they are (the paper has sigma / 100). ``draw``: the probability of a tie between equal
+    items; where None, the share of ties among the votes. ``orders``: 1 plays the votes by their
+    timestamps, or as the rows stand; N > 1 takes the mean over N random orders, drawn by ``seed``.
+    Needs the package trueskillthroughtime: pip install 'crowdrank[trueskill]'.
+    """
+
+    name = "trueskill"
+
+    def __init__(
+        self,
+        *,
+        beta: float = 1.0,
+        sigma: float = 2.0,
+        tau: float = 0.0,
+        draw: float | None = None,
+        orders: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.beta = beta
+        self.sigma = sigma
+        self.tau = tau
+        self.draw = draw
+        self.orders = orders
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        orders = whole("orders", self.orders, low=1)
+        rules = self._rules(votes)
+        found = rated(votes, rules.play(len(votes.nodes)), orders=orders, seed=run.seed)
+        variance = found.within + found.between / orders
+        result = placed(votes, found.score, Independent(variance))
+        return Outcome(
+            result,
+            votes.agreement(result.score),
+            iterations=orders,
+            notes=(*votes.notes(regularised=False), *order_notes(votes, orders)),
+            details={**found.details(orders), "intervals": "posterior variances", "margin": rules.margin},
+            predictor=Skills(result.score, variance, rules.beta, rules.sigma, rules.margin),
+        )
+
+    def _rules(self, votes: Votes) -> _Rules:
+        library = _library()
+        beta = number("beta", self.beta, low=1e-6)
+        draw = votes.tie_share if self.draw is None else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
+        return _Rules(
+            beta=beta,
+            sigma=number("sigma", self.sigma, low=1e-6),
+            tau=number("tau", self.tau, low=0.0),
+            margin=float(library.compute_margin(draw, math.sqrt(2.0) * beta)),
+            moments=library.v_w,
+        )
+
+
+def _library() -> Any:
+    try:
+        return import_module("trueskillthroughtime")
+    except ImportError:
+        hint = "pip install 'crowdrank[trueskill]'"
+        raise UsageError("The model trueskill needs the package trueskillthroughtime.", hint=hint) from None
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What a vote does to two skills."""
+
+    beta: float
+    sigma: float
+    tau: float
+    margin: float
+    moments: Callable[[float, float, float, bool], tuple[float, float]]
+
+    def play(self, count: int) -> Play:
+        """TrueSkill's pass over the votes."""
+
+        def play(games: Iterable[tuple[int, int, int, float]]) -> tuple[Floats, Floats]:
+            mean, variance = [0.0] * count, [self.sigma**2] * count
+            noise, drift, margin, moments = 2 * self.beta**2, self.tau**2, self.margin, self.moments
+            for left, right, said, weight in games:
+                ahead = said > 0 or (said == 0 and mean[left] >= mean[right])  # a tie: from the better one's side
+                i, j = (left, right) if ahead else (right, left)
+                own, other = variance[i] + drift, variance[j] + drift
+                square = noise + own + other
+                c = math.sqrt(square)
+                d, most = mean[i] - mean[j], FAR * c
+                v, w = moments(min(max(d, -most), most), c, margin, said == 0)
+                a, b = own * w / square, other * w / square
+                kept_a, kept_b = 1.0 - a + weight * a, 1.0 - b + weight * b
+                mean[i] += weight * own * v / (c * kept_a)
+                mean[j] -= weight * other * v / (c * kept_b)
+                variance[i] = own * (1.0 - a) / kept_a
+                variance[j] = other * (1.0 - b) / kept_b
+            return np.array(mean), np.array(variance)
+
+        return play
+
+
+@dataclass(frozen=True, eq=False)
+class Skills:
+    """P(left) = Phi((d - eps) / c), P(right) = Phi((-d - eps) / c), and a tie with what remains.
+
+    d is the difference of the means and c^2 = 2 beta^2 + the two variances; what was not seen has mean
+    0 and the variance from before the first vote.
+    """
+
+    mean: Floats
+    variance: Floats
+    beta: float
+    sigma: float
+    margin: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        from scipy.special import ndtr
+
+        d = at(self.mean, left, 0.0) - at(self.mean, right, 0.0)
+        own, other = (at(self.variance, side, self.sigma**2) for side in (left, right))
+        c = np.sqrt(2.0 * self.beta**2 + own + other)
+        win, loss = ndtr((d - self.margin) / c), ndtr((-d - self.margin) / c)
+        tie = np.maximum(1.0 - win - loss, 0.0)
+        return np.stack([win, tie, loss], axis=1)
