@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from crowdrank.compare.auto import Auto
+    from crowdrank.compare.comparison import Comparison, compare
     from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_pairs
     from crowdrank.engine import LocalEngine
     from crowdrank.engine.dask import DaskEngine
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Anchors": "data",
+    "Auto": "compare.auto",
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
+    "Comparison": "compare",
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
@@ -46,14 +50,17 @@ _HOME = {
     "UsageError": "errors",
     "WinRate": "models.counting.win_rate",
     "Workers": "results",
+    "compare": "compare",
     "read": "data",
     "to_pairs": "data",
 }
 
 __all__ = [
     "Anchors",
+    "Auto",
     "Borda",
     "BradleyTerry",
+    "Comparison",
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",
@@ -73,6 +80,7 @@ __all__ = [
     "UsageError",
     "WinRate",
     "Workers",
+    "compare",
     "read",
     "to_pairs",
 ]
@@ -82,8 +90,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'crowdrank' has no attribute {name!r}")
     value = getattr(import_module(f"crowdrank.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, value)  # compare is a room too, which can be called
 
 
 def __dir__() -> list[str]:
