@@ -13,12 +13,12 @@ NAME = "models"
 
 def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
     """List the models: names, kinds of input, whether they need workers, paper."""
-    from crowdrank.models.registry import entries
+    from crowdrank.compare import catalogue
 
     columns = ("model", "kinds", "workers", "what", "paper")
     rows = [
         (entry.name, " ".join(entry.kinds), entry.workers, entry.summary, entry.paper)
-        for entry in entries().values()
+        for entry in catalogue().values()
     ]
     if json:
         print(json_module.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))

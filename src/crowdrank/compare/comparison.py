@@ -15,11 +15,13 @@ from crowdrank.compare.folds import deal, sampled
 from crowdrank.compare.held_out import Predictions, Told, predict
 from crowdrank.compare.scores import Figure, figure, hits, log_losses
 from crowdrank.data import TIE, Floats, Pairs, Scored, SpooledPairs, read, read_gold, read_ranking, to_pairs
-from crowdrank.errors import CrowdrankError, InputError, Note, UsageError
+from crowdrank.errors import FitError, InputError, Note, UsageError
 from crowdrank.measures import GOLD_MEASURES, evaluate
 from crowdrank.models.base import Model, whole
 from crowdrank.results import plain
 
+FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
+"""What a fit may end with without ending the comparison; a wrong parameter does."""
 TOLD_APART = 2.0
 """A model is told from the best where its mean loss is behind by more standard errors than this."""
 MANY = 1_000_000
@@ -158,9 +160,7 @@ def attempt(
     """The model's predictions; a fit that fails is reported, a wrong parameter is an error."""
     try:
         return Trial(model.name, predict(model, pairs, fold, told, **options))
-    except UsageError:
-        raise
-    except (CrowdrankError, ArithmeticError, np.linalg.LinAlgError) as error:
+    except FAILURES as error:
         return Trial(model.name, error=str(error))
 
 
@@ -216,18 +216,16 @@ def _known(value: float) -> float | None:
 def _trial(
     model: Model, pairs: Pairs, fold: NDArray[np.int64], gold: Scored | None, told: Told | None, engine: Any
 ) -> Trial:
-    """The model fitted to all votes, for its time and its gold measures, then to all folds but one each."""
+    """The model's predictions; then its fit to all votes, for its time and its gold measures."""
+    found = attempt(model, pairs, fold, told, engine=engine)
     if told is not None:
         told(f"{model.name}: all votes")
     try:
         fitted = model.clone().fit(pairs, engine=engine)
-    except UsageError:
-        raise
-    except (CrowdrankError, ArithmeticError, np.linalg.LinAlgError) as error:
-        return Trial(model.name, error=str(error))
+    except FAILURES as error:
+        return replace(found, error=str(error))
     measured = {} if gold is None else evaluate(read_ranking(fitted.ranking_.polars()), gold, GOLD_MEASURES)
     own = {name: _known(value) for name, value in measured.items()}
-    found = attempt(model, pairs, fold, told, engine=engine)
     return replace(found, seconds=fitted.fit_.seconds["fit"], gold=own)
 
 
