@@ -114,10 +114,10 @@ def compare(
     >>> sorted(row.model for row in found.rows)
     ['bt', 'thurstone']
     """
-    pairs, notes = _votes(read(judgments), ties, sample, whole("seed", seed))
-    asked = _asked(models)
-    able, left_out = runnable(asked, pairs)
-    ready = shared(able, {"seed": seed, **(settings or {})})
+    asked = shared(_asked(models), {"seed": whole("seed", seed), **(settings or {})})
+    pairs, notes = _votes(read(judgments), ties, sample, seed)
+    able, left_out = runnable(list(asked), pairs)
+    ready = {name: asked[name] for name in able}
     if models is None:
         ready, slow = _quick(ready, pairs, whole("folds", folds), engine)
         left_out += slow

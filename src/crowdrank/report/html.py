@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report
 from crowdrank.report.contest import told
 from crowdrank.report.method import method
-from crowdrank.report.words import connected, interval, number, perfect, plus_minus, signed, split
+from crowdrank.report.words import connected, interval, number, perfect, signed, split
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,7 +64,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, signed=signed, plus_minus=plus_minus)
+    environment.filters.update(number=number, signed=signed)
     environment.globals.update(
         connected=connected, interval=interval, split=split, place=_place, ticks=_ticks, told_contest=told
     )
