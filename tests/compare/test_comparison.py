@@ -192,6 +192,15 @@ def test_votes_on_disk_are_sampled(tmp_path, monkeypatch):
     assert "sampled" in {note.code for note in found.notes}
 
 
+def test_a_sample_of_the_votes():
+    found = cr.compare(random_votes(votes=3000), ["bt"], sample=1000)
+    assert 700 < found.votes < 1300
+    with pytest.raises(cr.InputError, match="No vote is left"):
+        cr.compare(random_votes(), ["bt"], sample=0)
+    with pytest.raises(cr.UsageError, match="'sample' must be"):
+        cr.compare(random_votes(), ["bt"], sample=-1)
+
+
 def test_too_few_votes_are_an_error():
     with pytest.raises(cr.InputError, match="too few votes"):
         cr.compare(pl.DataFrame({"worker": ["w", "w"], "winner": ["a", "b"], "loser": ["b", "a"]}), ["bt"])

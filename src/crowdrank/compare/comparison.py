@@ -243,7 +243,8 @@ def _votes(table: Any, ties: str, sample: int | None, seed: int) -> tuple[Pairs,
     """The votes that are compared on, and what was converted or left out."""
     pairs = to_pairs(table, ties=ties)
     notes = list(pairs.notes)
-    most = sample or (MANY if isinstance(pairs, SpooledPairs) else pairs.rows)
+    every = MANY if isinstance(pairs, SpooledPairs) else pairs.rows
+    most = every if sample is None else whole("sample", sample)
     chosen = sampled(pairs, most, seed)
     if chosen.rows < pairs.rows:
         notes.append(Note("sampled", f"{chosen.rows} of {pairs.rows} votes, chosen by a hash, are compared on."))
@@ -268,7 +269,7 @@ def _quick(
     part = sampled(pairs, TRIAL).compact()
     quick, notes = {}, []
     for name, model in models.items():
-        seconds = model.clone().fit(part, engine=engine).fit_.seconds["fit"] * (folds + 1) * pairs.rows / part.rows
+        seconds = _seconds(model, part, engine) * (folds + 1) * pairs.rows / max(part.rows, 1)
         if seconds <= PATIENCE:
             quick[name] = model
         else:
@@ -277,3 +278,11 @@ def _quick(
             )
             notes.append(Note("left-out", message))
     return quick, notes
+
+
+def _seconds(model: Model, pairs: Pairs, engine: Any) -> float:
+    """How long a fit takes; one that fails takes no time, and fails again where it is reported."""
+    try:
+        return model.clone().fit(pairs, engine=engine).fit_.seconds["fit"]
+    except FAILURES:
+        return 0.0

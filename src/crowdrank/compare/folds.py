@@ -31,7 +31,7 @@ NOTHING = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Units(NamedTuple):
-    """Of each vote its hash, and the columns that make it what it is, the first the most important."""
+    """Of each vote the hash of its unit, the columns that make the unit, and those that make the vote."""
 
     key: Hashes
     worker: NDArray[Any]
@@ -43,13 +43,17 @@ class _Units(NamedTuple):
     turned: NDArray[Any]
 
 
+UNIT, VOTE = 4, 7
+"""How many columns after the hash make a unit, and a vote."""
+
+
 def deal(pairs: Pairs, folds: int, seed: int = 0) -> NDArray[np.int64]:
     """The fold of each vote, 0 to ``folds`` - 1; other seeds deal otherwise."""
     if folds < 2:
         raise UsageError(f"The number of folds must be at least 2. Got {folds}.")
     units = _units(pairs, seed)
     order = _order(units)
-    same = _repeats(units, order, 4) if pairs.worker is not None else np.zeros(pairs.rows, bool)
+    same = _repeats(units, order, UNIT) if pairs.worker is not None else np.zeros(pairs.rows, bool)
     place = np.cumsum(~same) - 1
     worker = units.worker[order]
     first = np.r_[True, worker[1:] != worker[:-1]]
@@ -139,7 +143,7 @@ def _occurrence(units: _Units) -> Hashes:
     """Of votes on one pair that are alike the first is 0, the next 1, ...; other outcomes count apart."""
     order = _order(units)
     rows = np.arange(len(order))
-    begin = np.maximum.accumulate(np.where(_repeats(units, order, 7), 0, rows))
+    begin = np.maximum.accumulate(np.where(_repeats(units, order, VOTE), 0, rows))
     occurrence = np.empty(len(order), np.uint64)
     occurrence[order] = rows - begin
     return mixed(occurrence, 2 * units.winner.astype(np.uint64) + units.turned)
