@@ -49,6 +49,8 @@ loads nothing heavy before it is used.
 def described(name: str) -> str:
     """A public name: how it is called, its docstring, its methods."""
     value = getattr(crowdrank, name)
+    if inspect.ismodule(value):  # a room that is called like its verb
+        value = getattr(value, name)
     lines = [f"## cr.{name}", "", "```text", f"{name}{_signature(value)}", "", inspect.getdoc(value) or ""]
     methods = vars(value).items() if inspect.isclass(value) else []
     for own, method in methods:

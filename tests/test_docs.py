@@ -78,6 +78,21 @@ def test_the_readmes_ranking_is_real(crowdrank, tmp_path):
     assert printed == [(f"{row[8]}-{row[9]}", row[1], *own) for row, own in zip(rows, numbers, strict=True)]
 
 
+def test_the_readmes_comparison_is_real(crowdrank):
+    """But for the seconds."""
+    for shown in (r"\$ crowdrank (simulate .*)\n", r"\$ crowdrank (compare .*)\n"):
+        ran = crowdrank(*re.search(shown, README)[1].split())
+    printed = re.search(r"^    model +log loss.*?\n\n", README, re.M | re.S)[0]
+    ours, theirs = (
+        [
+            [word for word in line.split() if not re.fullmatch(r"\d+\.\d\d", word)]
+            for line in text.strip().splitlines()
+        ]
+        for text in (ran.out, printed)
+    )
+    assert ours == theirs
+
+
 @pytest.mark.parametrize(
     "page", [*sorted(ROOT.glob("docs/**/*.md")), ROOT / "README.md"], ids=lambda page: page.name
 )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from crowdrank.compare.auto import Auto
+    from crowdrank.compare.comparison import Comparison, compare_models
     from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_pairs
     from crowdrank.engine import LocalEngine
     from crowdrank.engine.dask import DaskEngine
@@ -22,14 +24,19 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
     from crowdrank.models.paired.em_elo import EMElo
+    from crowdrank.models.paired.judge_bt import JudgeBT
+    from crowdrank.models.paired.majority_bt import MajorityBT
     from crowdrank.models.paired.thurstone import Thurstone
     from crowdrank.models.paired.trueskill import TrueSkill
+    from crowdrank.models.paired.variance_bt import VarianceBT
     from crowdrank.results import Evidence, Fit, Ranking, Workers
 
 _HOME = {
     "Anchors": "data",
+    "Auto": "compare.auto",
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
+    "Comparison": "compare",
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
@@ -40,7 +47,9 @@ _HOME = {
     "Fit": "results",
     "FitError": "errors",
     "InputError": "errors",
+    "JudgeBT": "models.paired.judge_bt",
     "LocalEngine": "engine",
+    "MajorityBT": "models.paired.majority_bt",
     "Note": "errors",
     "Pairs": "data",
     "Ranking": "results",
@@ -50,16 +59,20 @@ _HOME = {
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
+    "VarianceBT": "models.paired.variance_bt",
     "WinRate": "models.counting.win_rate",
     "Workers": "results",
+    "compare_models": "compare",
     "read": "data",
     "to_pairs": "data",
 }
 
 __all__ = [
     "Anchors",
+    "Auto",
     "Borda",
     "BradleyTerry",
+    "Comparison",
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",
@@ -70,7 +83,9 @@ __all__ = [
     "Fit",
     "FitError",
     "InputError",
+    "JudgeBT",
     "LocalEngine",
+    "MajorityBT",
     "Note",
     "Pairs",
     "Ranking",
@@ -80,8 +95,10 @@ __all__ = [
     "Thurstone",
     "TrueSkill",
     "UsageError",
+    "VarianceBT",
     "WinRate",
     "Workers",
+    "compare_models",
     "read",
     "to_pairs",
 ]

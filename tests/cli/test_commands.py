@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from crowdrank.models import entries
+from crowdrank.compare import catalogue
 
 HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib")
 
@@ -28,7 +28,7 @@ def test_version_and_help(crowdrank):
     assert crowdrank("--version").out == f"crowdrank {package.__version__}\n"
     shown = crowdrank("--help")
     assert shown.code == 0
-    for verb in ("rank", "models", "evaluate", "simulate", "reproduce", "demo"):
+    for verb in ("rank", "models", "compare", "evaluate", "simulate", "reproduce", "demo"):
         assert verb in shown.out
     assert crowdrank("nonsense").code == 2
 
@@ -37,10 +37,10 @@ class TestModels:
     def test_as_a_table(self, crowdrank):
         lines = crowdrank("models").out.splitlines()
         assert lines[0].split("\t") == ["model", "kinds", "workers", "what", "paper", "varies with"]
-        assert [line.split("\t")[0] for line in lines[1:]] == list(entries())
+        assert [line.split("\t")[0] for line in lines[1:]] == list(catalogue())
 
     def test_as_json(self, crowdrank):
-        assert [row["model"] for row in json.loads(crowdrank("models", "--json").out)] == list(entries())
+        assert [row["model"] for row in json.loads(crowdrank("models", "--json").out)] == list(catalogue())
 
 
 class TestEvaluate:

@@ -55,7 +55,8 @@ class TestOutput:
             "model", "parameters", "converged", "iterations", "log_likelihood", "warnings", "seconds", "seed",
             "engine", "versions", "judgments",
         } <= set(fit)  # fmt: skip
-        assert fit["model"] == "crowd-bt"
+        assert fit["model"] == fit["details"]["auto"]["chosen"]  # without --model
+        assert "note: auto chose" in ran.err
         assert fit["seed"] == 5
         assert set(fit["seconds"]) == {"read", "fit", "write"}
         assert fit["judgments"] == {"kind": "pairs", "rows": 400, "workers": 8, "items": 12, "queries": 1}
@@ -148,6 +149,18 @@ class TestInput:
         assert parameters["prior"] == [4, 1.5]
         assert parameters["regularization"] == 1
 
+    def test_auto_gives_settings_to_the_candidates_that_have_them(self, crowdrank, file, tmp_path):
+        words = ["--model", "auto", "--set", "prior=[4,1.5]", "--set", "folds=3", "--set", "regularization=1"]
+        assert crowdrank("rank", file, *words, "--out", "result").code == 0
+        fit = json.loads((tmp_path / "result" / "fit.json").read_text())
+        assert fit["details"]["auto"]["folds"] == 3
+        assert fit["parameters"]["regularization"] == 1
+
+    def test_ratings_keep_their_default(self, crowdrank, tmp_path):
+        ratings = "worker,item,label\nx,a,3\nx,b,1\ny,a,2\ny,b,1\n"
+        assert crowdrank("rank", "-", "--out", "result", stdin=ratings).code == 0
+        assert json.loads((tmp_path / "result" / "fit.json").read_text())["model"] == "crowd-bt"
+
     def test_votes_of_unknown_people_are_ranked_without_workers(self, crowdrank, file, tmp_path):
         pl.read_csv(file).drop("worker").write_csv(tmp_path / "anonymous.csv")
         assert crowdrank("rank", "anonymous.csv", "--out", "result").code == 0
@@ -164,7 +177,7 @@ class TestInput:
         )
         accuracies = []
         for extra in ([], ["--anchors", "gold_pairs.csv"]):
-            ran = crowdrank("rank", "judgments.csv", "--gold", "gold.csv", *extra)
+            ran = crowdrank("rank", "judgments.csv", "--model", "crowd-bt", "--gold", "gold.csv", *extra)
             accuracies.append(float(ran.err.split("acc by gold: ")[1].split()[0]))
         assert accuracies[0] < 0.3 < 0.7 < accuracies[1]
 

@@ -2,12 +2,14 @@
 
 import re
 import shutil
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.report import build, to_html
+from crowdrank.compare import Row
+from crowdrank.report import build, build_contest, contest_to_html, to_html
 from helpers import random_votes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -51,6 +53,24 @@ def many(tmp_path_factory):
     """40 queries, without workers."""
     votes = random_votes(items=15, queries=40, votes=8000).drop("worker")
     return written(tmp_path_factory.mktemp("many"), "report.html", votes, cr.BradleyTerry())
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """A model that auto chose."""
+    return written(tmp_path_factory.mktemp("chosen"), "report.html", random_votes(), cr.Auto())
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory):
+    """A comparison with everything in it: best, as good, behind, order only, failed, and gold."""
+    gold = pl.DataFrame({"item": [f"i{k}" for k in range(12)], "grade": range(12)})
+    found = cr.compare_models(random_votes(), ["bt", "thurstone", "crowd-bt", "win-rate", "auto"], gold=gold)
+    failed = Row("broken", error="no finite maximum")
+    path = tmp_path_factory.mktemp("contest") / "report.html"
+    page = contest_to_html(build_contest(replace(found, rows=(*found.rows, failed))))
+    path.write_text(page, encoding="utf-8")
+    return path.as_uri()
 
 
 @pytest.fixture
@@ -177,6 +197,22 @@ def test_a_phone_needs_no_sideways_scrolling(visit, kind, request):
     assert [text.split("\n")[0].strip() for text in shown] == ["Rank", "Item", "Score", "90 % interval"]
 
 
+def test_models_side_by_side_fit_every_width(visit, contest):
+    for width in (1280, 800, 375):
+        page = visit(contest, {"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        inside = page.evaluate("document.querySelector('.contest').getBoundingClientRect().right")
+        assert inside <= page.evaluate("document.querySelector('main').getBoundingClientRect().right") + 1
+    assert page.locator(".contest thead th:visible").count() == 3
+    assert page.locator(".place").all_inner_texts()[0] == "best"
+
+
+def test_the_choice_is_reached_from_the_top(visit, chosen):
+    page = visit(chosen)
+    page.get_by_role("link", name="Choice").click()
+    assert page.locator("#choice .track").count() == 2
+
+
 def test_paper_has_all_rows_and_no_controls(visit, one):
     page = visit(one)
     page.emulate_media(media="print")
@@ -196,7 +232,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("kind", ["one", "many"])
+@pytest.mark.parametrize("kind", ["one", "many", "chosen", "contest"])
 def test_no_barrier_is_found(visit, kind, viewport, scheme, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = visit(request.getfixturevalue(kind), viewport, color_scheme=scheme)

@@ -15,10 +15,10 @@ from typing import Any
 
 import typer
 
-from crowdrank.cli import demo, evaluate, models, rank, reproduce, simulate
+from crowdrank.cli import compare, demo, evaluate, models, rank, reproduce, simulate
 from crowdrank.errors import CrowdrankError
 
-COMMANDS = (rank, models, evaluate, simulate, reproduce, demo)
+COMMANDS = (rank, models, compare, evaluate, simulate, reproduce, demo)
 
 app = typer.Typer(
     name="crowdrank",

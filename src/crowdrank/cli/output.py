@@ -18,6 +18,7 @@ from crowdrank.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
+    from crowdrank.compare import Comparison
     from crowdrank.models.base import Model
 
 FORMATS = ("csv", "parquet", "json")
@@ -96,6 +97,20 @@ def check_format(form: str) -> str:
     if form not in FORMATS:
         raise UsageError(f"--format must be one of {', '.join(FORMATS)}. Got {form!r}.")
     return form
+
+
+def write_comparison(folder: Folder, found: Comparison) -> None:
+    """compare.json, and the page and the Markdown of it."""
+    from crowdrank.report import build_contest, contest_to_html, contest_to_markdown
+
+    report = build_contest(found)
+    texts = {
+        "compare.json": json.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n",
+        "report.html": contest_to_html(report),
+        "report.md": contest_to_markdown(report),
+    }
+    folder.write({name: text_writer(text) for name, text in texts.items()})
+    print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
 
 
 def write_result(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:

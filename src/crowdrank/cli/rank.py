@@ -13,14 +13,13 @@ import typer
 
 from crowdrank.cli.options import parse_settings
 from crowdrank.cli.output import Folder, check_format, write_result
-from crowdrank.errors import InputError
+from crowdrank.cli.sources import Sources
 
 if TYPE_CHECKING:
-    from crowdrank.data import AnyJudgments, Scored
+    from crowdrank.data import AnyJudgments
     from crowdrank.models.base import Model
 
 NAME = "rank"
-GOLD_MEASURES = "acc tau nDCG@10"
 MANY_PAIRS = 1_000_000
 
 
@@ -56,9 +55,8 @@ def command(
     """
     check_format(form)
     parameters = parse_settings(settings or [])
-    request = _Request(
-        judgments, model, parameters, columns, anchors, gold, gold_columns, engine, memory, spool, seed, form
-    )
+    sources = Sources(judgments, columns, gold, gold_columns, memory, spool)
+    request = _Request(sources, model, parameters, anchors, engine, seed, form)
     with nullcontext() if out is None else Folder(out) as folder:
         _rank(request, folder)
 
@@ -67,37 +65,29 @@ def command(
 class _Request:
     """What was asked for."""
 
-    judgments: list[str]
+    sources: Sources
     model: str | None
     parameters: dict[str, Any]
-    columns: str
     anchors: str | None
-    gold: str | None
-    gold_columns: str
     engine: str
-    memory: str | None
-    spool: Path | None
     seed: int
     form: str
 
 
 def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
-    from crowdrank.data import Anchors, Rankings, Ratings, count_pairs, described, parse_mapping, read, read_gold
+    from crowdrank.compare import make
+    from crowdrank.data import Anchors, Rankings, Ratings, count_pairs, described
     from crowdrank.engine import running
-    from crowdrank.models.registry import find
 
     if asked.model is not None:
-        find(asked.model).load()().set_params(**asked.parameters)  # a wrong name is said before a file is read
+        make(asked.model, asked.parameters)  # a wrong name is said before a file is read
     with running(asked.engine) as engine:
         began = time.perf_counter()
         with progress("reading"):
-            columns = parse_mapping(asked.columns)
-            table = read(asked.judgments, columns=columns, memory=asked.memory, spool=asked.spool)
+            table, grades = asked.sources.read()
             known = None if asked.anchors is None else Anchors.read(asked.anchors)
-            grades = None if asked.gold is None else read_gold(asked.gold, columns=asked.gold_columns)
         reading = time.perf_counter() - began
-        _check_gold(table, grades)
         if isinstance(table, Ratings | Rankings) and (count := count_pairs(table)) > MANY_PAIRS:
             print(f"{described(table)} are compared as {count} pairs; that takes a while.", file=sys.stderr)
         estimator = _estimator(asked.model, table, {"seed": asked.seed, **asked.parameters})
@@ -116,29 +106,21 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
 
 
-def _check_gold(table: AnyJudgments, grades: Scored | None) -> None:
-    """Say before the fit, not after it, that the gold cannot score it."""
-    if grades is None:
-        return
-    if table.index.queries is None and grades.frame["query"].n_unique() > 1:
-        raise InputError("The gold has queries, the judgments have none.", hint="Name them: --columns query=NAME")
-    if not table.index.items.is_in(grades.frame["item"].to_list()).any():
-        raise InputError(
-            "The judgments and the gold have no item in common.", hint="Ids are text: '01' is not '1'."
-        )
-
-
 def _estimator(name: str | None, table: AnyJudgments, parameters: dict[str, Any]) -> Model:
-    """The model asked for; without a name Crowd-BT, or Bradley-Terry where nobody says who judged."""
-    from crowdrank.models.registry import make
+    """The model asked for; without a name `auto` for pairs.
 
-    return make(name or ("bt" if table.index.workers is None else "crowd-bt"), parameters)
+    For ratings and rankings Crowd-BT, or Bradley-Terry where nobody says who judged.
+    """
+    from crowdrank.compare import make
+
+    default = "auto" if table.kind == "pairs" else "bt" if table.index.workers is None else "crowd-bt"
+    return make(name or default, parameters)
 
 
 def _measured(estimator: Model, grades: Any) -> dict[str, float]:
     if grades is None:
         return {}
     from crowdrank.data import read_ranking
-    from crowdrank.measures import evaluate
+    from crowdrank.measures import GOLD_MEASURES, evaluate
 
     return evaluate(read_ranking(estimator.ranking_.polars()), grades, GOLD_MEASURES)

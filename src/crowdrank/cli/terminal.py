@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def warn(notes: Sequence[Note]) -> None:
-    """Each note on a line of its own on stderr."""
+    """Each note on a line of its own on stderr; which model was chosen is nothing to be warned of."""
     for note in notes:
-        print(f"warning: {note.message}", file=sys.stderr)
+        print(f"{'note' if note.code == 'auto' else 'warning'}: {note.message}", file=sys.stderr)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()) -> None:
@@ -37,6 +37,18 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], lef
     if not console.is_terminal:
         console = Console(width=160)
     console.print(shown)
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
+    """The same as plain text, for a pipe: columns two blanks apart."""
+    lines = [list(columns), *map(list, rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    for line in lines:
+        cells = (
+            cell.ljust(width) if name in left else cell.rjust(width)
+            for cell, width, name in zip(line, widths, columns, strict=True)
+        )
+        print("  ".join(cells).rstrip())
 
 
 def print_frame(frame: pl.DataFrame, form: str) -> None:
@@ -71,17 +83,26 @@ def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
-    """A progress callback that writes to stderr, and only where stderr is a terminal."""
+def status(what: str) -> Iterator[Callable[[str], None] | None]:
+    """A callback that says on stderr what is being done, and only where stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
-    console = Console(stderr=True)
-    with console.status(f"{what} ...") as status:
+    with Console(stderr=True).status(f"{what} ...") as shown:
+        yield shown.update
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
+    """The same for the steps of a fit."""
+    with status(what) as update:
+        if update is None:
+            yield None
+            return
 
         def show(iteration: int, objective: float, slope: float) -> None:
-            status.update(f"{what}: step {iteration}, objective {objective:.6g}, slope {slope:.1e}")
+            update(f"{what}: step {iteration}, objective {objective:.6g}, slope {slope:.1e}")
 
         yield show

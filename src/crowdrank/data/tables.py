@@ -127,6 +127,18 @@ class Pairs(Judgments):
         query = recoded(own.queries, index.queries, self.query)
         return replace(self, index=index, left=left, right=right, worker=worker, query=query)
 
+    def compact(self) -> Pairs:
+        """The same votes with an index of the ids that they name, and of no others."""
+
+        def used(ids: pl.Series | None, *codes: Ints | None) -> pl.Series | None:
+            own = [column for column in codes if column is not None]
+            return ids if ids is None or not own else ids.gather(np.unique(np.concatenate(own)))
+
+        items = used(self.index.items, self.left, self.right)
+        assert items is not None
+        workers, queries = used(self.index.workers, self.worker), used(self.index.queries, self.query)
+        return self.coded_as(Index(items, workers, queries))
+
     @classmethod
     def from_votes(
         cls,

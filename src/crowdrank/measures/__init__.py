@@ -1,10 +1,11 @@
 """How good a ranking is, by gold; and how well bad workers were found. Knows no model."""
 
-from crowdrank.measures.evaluate import Measure, evaluate, parse
+from crowdrank.measures.evaluate import GOLD_MEASURES, Measure, evaluate, parse
 from crowdrank.measures.listwise import ap, dcg, err, ndcg, precision, rbp, rr
 from crowdrank.measures.order import kendall_distance, kendall_tau, pairwise_accuracy, roc_auc, spearman
 
 __all__ = [
+    "GOLD_MEASURES",
     "Measure",
     "ap",
     "dcg",

@@ -53,6 +53,8 @@ _ORDER: dict[str, Callable[[Floats, Floats], float]] = {
     "spearman": order.spearman,
     "distance": order.kendall_distance,
 }
+GOLD_MEASURES = "acc tau nDCG@10"
+"""What a ranking is measured by where gold is given and nothing else is asked for."""
 NAMES = "nDCG DCG RBP AP P ERR RR tau acc spearman distance"
 _FORM = re.compile(r"(?P<name>[A-Za-z]+)(@(?P<early>\d+))?(\((?P<parameters>[^)]*)\))?(@(?P<cut>\d+))?")
 

@@ -182,6 +182,10 @@ class Model(ABC):
         signature = inspect.signature(cls.__init__)
         return {name: own.default for name, own in signature.parameters.items() if name != "self"}
 
+    def settable(self) -> set[str]:
+        """The names that ``set_params`` takes."""
+        return set(self.parameters())
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters as given (``deep`` is there for scikit-learn's sake)."""
         return {name: getattr(self, name) for name in self.parameters()}
@@ -224,13 +228,12 @@ def _ranking(votes: Votes, spread: Spread) -> Ranking:
 
 def _versions() -> dict[str, str]:
     import platform
+    from importlib.metadata import version
 
     import polars
 
-    from crowdrank import __version__
-
     return {
-        "crowdrank": __version__,
+        "crowdrank": version("crowdrank"),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "polars": polars.__version__,

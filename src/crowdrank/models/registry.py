@@ -118,12 +118,12 @@ def entries() -> Mapping[str, Entry]:
     return MappingProxyType({entry.name: entry for entry in _ENTRIES})
 
 
-def find(name: str) -> Entry:
+def find(name: str, among: Mapping[str, Entry] | None = None) -> Entry:
     """The entry of that name; an unknown name is an error that lists the names."""
-    found = entries().get(name)
-    if found is None:
-        raise UsageError(f"There is no model {name!r}.", hint=f"The models are {', '.join(entries())}.")
-    return found
+    known = entries() if among is None else among
+    if name not in known:
+        raise UsageError(f"There is no model {name!r}.", hint=f"The models are {', '.join(known)}.")
+    return known[name]
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Model:

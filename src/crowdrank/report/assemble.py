@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from crowdrank.report.axes import axis_of
 from crowdrank.report.connections import connections, matrix, pairs_of, tidy
-from crowdrank.report.content import VERDICTS, Axis, Crowd, Item, Query, Report, Worker
+from crowdrank.report.content import VERDICTS, Crowd, Item, Query, Report, Worker
+from crowdrank.report.contest import choice
 from crowdrank.report.notes import cautions
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.words import counted
@@ -45,6 +47,7 @@ def build(
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"])),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
         suggestions=suggestions(rows, people),
+        choice=choice(fit),
         fit=fit.as_dict(),
         gold=plain(dict(gold or {})),
     )
@@ -88,7 +91,7 @@ def _queries(rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: in
 
 def _query(part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number: int) -> Query:
     shown = part.head(most).to_dicts()
-    axis = _axis(shown)
+    axis = axis_of(row[name] for row in shown for name in ("score", "low", "high"))
     return Query(
         name=name,
         items=len(part),
@@ -122,27 +125,6 @@ def _bounded(value: float, decimals: int) -> float | None:
 
 def _rounded(value: float, decimals: int) -> float:
     return round(value, decimals) + 0.0  # no minus before a zero
-
-
-def _axis(rows: list[dict[str, Any]]) -> Axis:
-    """An axis that holds every score and every end of an interval that is bounded."""
-    values = [row[name] for row in rows for name in ("score", "low", "high") if math.isfinite(row[name])]
-    low, high = min(values), max(values)
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
-    room = 0.03 * (high - low)
-    low, high = low - room, high + room
-    step = _step(high - low)
-    first, last = math.ceil(low / step), math.floor(high / step)
-    decimals = min(max(2 - math.floor(math.log10((high - low) / 3)), 0), 9)
-    ticks = tuple(round(number * step, 9) for number in range(first, last + 1))
-    return Axis(round(low, decimals + 1), round(high, decimals + 1), ticks, decimals)
-
-
-def _step(width: float) -> float:
-    """The roundest step that gives an axis of this width two to seven ticks."""
-    size = 10.0 ** math.floor(math.log10(width / 2.5))
-    return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2.5)
 
 
 def _crowd(people: pl.DataFrame) -> Crowd:

@@ -133,11 +133,64 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
+class Contender:
+    """A model among others; ``low`` to ``high`` is its distance from the best, two standard errors either way.
+
+    ``place`` is "best", "as good" where it cannot be told from the best, "behind", "order only" where it
+    gives no probabilities, or "failed" for the reason ``error``.
+    """
+
+    model: str
+    place: str
+    log_loss: float | None
+    log_loss_se: float | None
+    behind: float | None
+    low: float | None
+    high: float | None
+    accuracy: float | None
+    accuracy_se: float | None
+    seconds: float | None
+    gold: dict[str, float | None]
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Models by how well they predict held-out votes, best first.
+
+    ``axis`` is that of the distances from the best, ``guessing`` the log loss of one who knows nothing.
+    """
+
+    rows: tuple[Contender, ...]
+    axis: Axis | None
+    measures: tuple[str, ...]
+    folds: int
+    votes: int
+    ties: bool
+    guessing: float
+
+    @property
+    def timed(self) -> bool:
+        """Whether any model has a time."""
+        return any(row.seconds is not None for row in self.rows)
+
+
+@dataclass(frozen=True)
+class ContestReport:
+    """A page that compares models."""
+
+    title: str
+    facts: tuple[str, ...]
+    cautions: tuple[Caution, ...]
+    contest: Contest
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that a report shows: plain values, no arrays.
 
     ``items`` and ``queries_total`` count all there are; ``queries`` may hold fewer, and each of them
-    fewer rows, where showing all would make the page too heavy.
+    fewer rows, where showing all would make the page too heavy. ``choice`` is how `auto` chose the model.
     """
 
     title: str
@@ -150,6 +203,7 @@ class Report:
     connections: Connections
     split_queries: int
     suggestions: tuple[Suggestion, ...]
+    choice: Contest | None
     fit: dict[str, Any]
     gold: dict[str, float | None]
 

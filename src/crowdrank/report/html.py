@@ -9,11 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from crowdrank.report.content import VERDICTS, Axis, Crowd, Query, Report
+from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report
+from crowdrank.report.contest import told
 from crowdrank.report.method import method
 from crowdrank.report.words import connected, interval, number, perfect, signed, split
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 FIRST_ROWS = 20
 QUALITY = Axis(0.0, 1.0, (0.0, 0.5, 1.0), 2)
@@ -28,17 +32,7 @@ MEANINGS = {
 
 def to_html(report: Report) -> str:
     """The page: warnings first, then the ranking, the workers, how it connects, and what would help."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    environment = Environment(
-        loader=PackageLoader("crowdrank.report", "templates"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=number, signed=signed)
-    environment.globals.update(connected=connected, interval=interval, split=split, place=_place, ticks=_ticks)
+    environment = _environment()
     script = environment.get_template("report.js").render()
     return environment.get_template("report.html").render(
         report=report,
@@ -53,6 +47,28 @@ def to_html(report: Report) -> str:
         further=_further(report.crowd),
         histogram=_histogram(report.crowd),
     )
+
+
+def contest_to_html(report: ContestReport) -> str:
+    """The page that compares models: what was left out first, then the table."""
+    return _environment().get_template("contest.html").render(report=report)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader("crowdrank.report", "templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=number, signed=signed)
+    environment.globals.update(
+        connected=connected, interval=interval, split=split, place=_place, ticks=_ticks, told_contest=told
+    )
+    return environment
 
 
 def _hash(script: str) -> str:

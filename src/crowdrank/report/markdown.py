@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from crowdrank.report.content import Crowd, Query, Report
+from crowdrank.report.content import Contender, Contest, ContestReport, Crowd, Query, Report
+from crowdrank.report.contest import told
 from crowdrank.report.method import method
-from crowdrank.report.words import connected, interval, number, perfect, signed, split
+from crowdrank.report.words import connected, interval, number, perfect, plus_minus, signed, split
 
 ROWS = 50
 QUERIES = 20
@@ -22,12 +23,41 @@ def to_markdown(report: Report) -> str:
         [] if report.crowd is None else _workers(report.crowd, perfect(report)),
         ["## How the comparisons connect", *_connections(report)],
         ["## What would make it surer", _bullets(_safe(entry.sentence) for entry in report.suggestions)],
+        [] if report.choice is None else ["## How the model was chosen", *_contest(report.choice)],
         ["## How it was computed", _bullets(f"{_safe(name)}: {_safe(value)}" for name, value in method(report))],
     ]
     return "\n\n".join(block for part in parts for block in part if block) + "\n"
 
 
-def _warnings(report: Report) -> list[str]:
+def contest_to_markdown(report: ContestReport) -> str:
+    """A comparison of models as GitHub Markdown."""
+    parts = [f"# {report.title}", " · ".join(map(_safe, report.facts)), *_warnings(report), "## Models"]
+    return "\n\n".join([*parts, *_contest(report.contest)]) + "\n"
+
+
+def _contest(contest: Contest) -> Iterator[str]:
+    yield told(contest)
+    head = ("Model", "", "Log loss", "Behind the best", "Accuracy", *contest.measures, "Seconds")
+    yield _table(
+        head, (_contender(row, contest) for row in contest.rows), "llrrr" + "r" * len(contest.measures) + "r"
+    )
+    if errors := [f"{_safe(row.model)} failed: {_safe(row.error)}" for row in contest.rows if row.error]:
+        yield _bullets(errors)
+
+
+def _contender(row: Contender, contest: Contest) -> list[str]:
+    return [
+        row.model,
+        row.place,
+        plus_minus(row.log_loss, row.log_loss_se, 4),
+        number(None) if row.behind is None else interval(row.low, row.high, 4),
+        plus_minus(row.accuracy, row.accuracy_se, 4),
+        *(number(row.gold.get(name), 4) for name in contest.measures),
+        number(row.seconds, 2),
+    ]
+
+
+def _warnings(report: Report | ContestReport) -> list[str]:
     if not report.cautions:
         return ["## Warnings", "Nothing to warn of."]
     return [

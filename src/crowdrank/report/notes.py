@@ -82,6 +82,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
     ),
     "anchors": ("Some anchors were of no use", "Check their ids, or choose a model that uses them."),
+    "left-out": ("Models that were left out", "The table has only the models that can run on these judgments."),
+    "sampled": ("Only a part of the votes was used", "More votes would tell closer models apart."),
+    "ties-dropped": ("Ties were dropped", "The figures are of the decided votes alone."),
+    "auto": ("How the model was chosen", "Models that are close to each other predict votes about equally well."),
     "rough-intervals": ("The intervals are rough", "Read them as a lower limit of the uncertainty."),
 }
 """For each code a title and a sentence of advice, the gravest first."""

@@ -21,6 +21,11 @@ def signed(value: float | None, decimals: int | None = None) -> str:
     return text.replace("-", "−")
 
 
+def plus_minus(value: float | None, error: float | None, decimals: int) -> str:
+    """A figure and its standard error."""
+    return number(value, decimals) if error is None else f"{number(value, decimals)} ± {number(error, decimals)}"
+
+
 def interval(low: float | None, high: float | None, decimals: int) -> str:
     """An interval in words; an end that is None is not bounded."""
     if low is None and high is None:

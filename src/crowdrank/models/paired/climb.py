@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -44,7 +45,7 @@ class Climb:
     """Scores, worker parameters and priors of one model on one set of votes.
 
     ``strength``: lambda, estimated where it is None. ``games``: counts of pairs that stand for the votes
-    (of a design without workers). Further priors are those of columns, estimated where none is given.
+    (of a design without workers). ``columns``: their priors, estimated where none is given.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Climb:
         *,
         strength: float | None,
         games: Comparisons | None = None,
-        **columns: ColumnPrior,
+        columns: Mapping[str, ColumnPrior] | None = None,
     ) -> None:
         self.link, self.design, self.votes, self.run = link, design, votes, run
         self.gauge = strength == 0
@@ -68,7 +69,7 @@ class Climb:
         self.bounds, self.start = self._bounds()
         self.priors = Priors(
             VirtualNode(link, STRENGTH if strength is None else strength),
-            tuple(columns.get(name.replace("-", "_")) or design.prior(name, votes) for name in design.columns),
+            tuple((columns or {}).get(name) or design.prior(name, votes) for name in design.columns),
             tuple(design.common_prior(name, votes) for name in design.common),
             estimates_strength=strength is None,
         )

@@ -102,7 +102,9 @@ class _Qualities(Climb):
             raise UsageError(f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}.")
         self.known = run.anchors.known(votes.pairs.index)
         eta = BetaPrior.parsed(model.prior)
-        super().__init__(model.link, model._design(votes), votes, run, strength=model._strength(votes), eta=eta)
+        super().__init__(
+            model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={"eta": eta}
+        )
         self.grid = run.engine.open(
             QualitySums(self.link, self.design.ties, self.design.columns), self.rows.shards
         )

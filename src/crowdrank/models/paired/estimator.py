@@ -50,7 +50,7 @@ class PairedModel(Model):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         strength = self._strength(votes)
-        climb = Climb(self.link, self._design(votes), votes, run, strength=strength, **self._priors())
+        climb = Climb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
         scores = placed(votes, top.point.scores, covariance)

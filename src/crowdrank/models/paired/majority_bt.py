@@ -19,7 +19,8 @@ from crowdrank.models.votes import Votes
 class MajorityBT(Model):
     """Bradley-Terry on one vote for each pair, that of the majority; where the votes are even, half to either.
 
-        w_ij = [n_ij > n_ji] + [n_ij = n_ji] / 2,      max_s sum_ij w_ij ln F(s_i - s_j) + lambda sum_i ln F(s_i) F(-s_i)
+        w_ij = [n_ij > n_ji] + [n_ij = n_ji] / 2
+        max_s  sum_ij w_ij ln F(s_i - s_j) + lambda sum_i ln F(s_i) F(-s_i)
 
     A pair that twenty people judged counts no more than one that a single person did. ``regularization``:
     lambda, estimated from these verdicts where it is not given. Intervals are those of the verdicts, not of

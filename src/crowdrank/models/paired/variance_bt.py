@@ -60,4 +60,4 @@ class VarianceBT(PairedModel):
         if self.prior is None:
             return {}
         sd = number("prior", self.prior, low=1e-6)
-        return {"slope": Normal(1.0, sd)} if self.signed else {"log_slope": Normal(0.0, sd)}
+        return {"slope": Normal(1.0, sd)} if self.signed else {"log-slope": Normal(0.0, sd)}

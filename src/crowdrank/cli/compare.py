@@ -1,0 +1,93 @@
+"""crowdrank compare: models side by side, by how well they predict held-out votes."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdrank.cli.options import parse_settings
+from crowdrank.cli.output import Folder, write_comparison
+from crowdrank.cli.sources import Sources
+
+if TYPE_CHECKING:
+    from crowdrank.compare import Comparison, Row
+
+NAME = "compare"
+
+
+def command(
+    judgments: Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")],
+    models: Annotated[
+        str, typer.Option(help="Names from `crowdrank models`, separated by commas; else all that can run.")
+    ] = "",
+    folds: Annotated[int, typer.Option(help="Into how many parts the votes are dealt.")] = 5,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter, name=value, for the models that have it.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")
+    ] = "",
+    gold: Annotated[str | None, typer.Option(help="Gold grades to score the rankings by.")] = None,
+    gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
+    ties: Annotated[str, typer.Option(help="keep, or drop tied votes first.")] = "keep",
+    sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the folds, and of everything random.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for compare.json and a report.")] = None,
+) -> None:
+    """Compare models by how well they predict votes that they have not seen.
+
+    The votes are dealt into folds; each fold is predicted by every model, fitted to the others. Prints
+    log loss and accuracy with their standard errors, measures by gold where there is some, and seconds,
+    the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
+    """
+    from crowdrank.compare import compare_models, find
+
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    for name in names:
+        find(name)  # a wrong name is said before a file is read
+    own = parse_settings(settings or [])
+    with nullcontext() if out is None else Folder(out) as folder:
+        from crowdrank.cli.terminal import status, warn
+
+        with status("reading") as told:
+            table, grades = Sources(judgments, columns, gold, gold_columns).read()
+            found = compare_models(
+                table, names or None, folds=folds, gold=grades, settings=own, ties=ties, sample=sample,
+                seed=seed, told=told,
+            )  # fmt: skip
+        warn(found.notes)
+        if folder is not None:
+            write_comparison(folder, found)
+        if json:
+            print(json_module.dumps(found.as_dict(), indent=2, allow_nan=False))
+        else:
+            _show(found)
+
+
+def _show(found: Comparison) -> None:
+    """A table on a terminal, aligned text in a pipe."""
+    from crowdrank.cli.terminal import aligned, table
+
+    measures = list(dict.fromkeys(name for row in found.rows for name in row.gold))
+    columns = ("model", "log loss", "±", "accuracy", "±", *measures, "seconds", "")
+    rows = [_cells(row, measures, found.best) for row in found.rows]
+    if sys.stdout.isatty():
+        table("", columns, rows, left=("model", ""))
+    else:
+        aligned(columns, rows, left=("model", ""))
+    for row in found.rows:
+        if row.error is not None:
+            print(f"warning: {row.model} failed: {row.error}", file=sys.stderr)
+
+
+def _cells(row: Row, measures: list[str], best: Row | None) -> list[str]:
+    figures = (row.log_loss, row.log_loss_se, row.accuracy, row.accuracy_se, *(row.gold.get(m) for m in measures))
+    mark = "failed" if row.error else "best" if row is best else "as good" if row.tied_with_best else ""
+    seconds = "-" if row.seconds is None else f"{row.seconds:.2f}"
+    return [row.model, *("-" if value is None else f"{value:.4f}" for value in figures), seconds, mark]

@@ -1,0 +1,63 @@
+"""How well held-out votes were predicted.
+
+A vote with outcome y and weight w, of which the model said p, has the log loss l = -ln p(y). With
+W = sum of w,
+
+    mean = sum w l / W,      standard error = sqrt(sum w (l - mean)^2 / (W (W - 1))):
+
+a weight of 2 counts as two votes. The error is that over votes; that votes of one worker resemble each
+other does not enter it. Where no vote is a tie, left and right are taken as all there is: p / (p_left + p_right).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import LEFT, RIGHT, TIE, Floats
+
+LEAST = 1e-15
+"""Probabilities are taken as no less, so that no loss is infinite."""
+EVEN = 1e-12
+"""Two sides whose probabilities differ by less are not told apart."""
+
+
+class Figure(NamedTuple):
+    """A mean over votes and its standard error, which is not a number where there is one vote."""
+
+    mean: float
+    error: float
+
+
+def figure(values: Floats, weight: Floats | None) -> Figure:
+    """The mean and its standard error."""
+    weight = np.ones(len(values)) if weight is None else weight
+    total = float(weight.sum())
+    if not total > 0:
+        return Figure(float("nan"), float("nan"))
+    mean = float(weight @ values) / total
+    squares = float(weight @ (values - mean) ** 2)
+    return Figure(mean, float(np.sqrt(squares / (total * (total - 1)))) if total > 1 else float("nan"))
+
+
+def log_losses(probabilities: Floats, outcome: NDArray[np.int8], *, ties: bool) -> Floats:
+    """The loss of each vote; ``probabilities`` (rows, 3) are those of left, tie and right."""
+    left, tie, right = probabilities.T
+    said = np.select([outcome == LEFT, outcome == RIGHT, outcome == TIE], [left, right, tie])
+    if not ties:
+        both = left + right
+        said = np.where(both > 0, said / np.where(both > 0, both, 1.0), 0.5)
+    return -np.log(np.clip(said, LEAST, 1.0))
+
+
+def leading(probabilities: Floats) -> Floats:
+    """1 where left is the likelier side, -1 where right is, 0 where neither."""
+    ahead = probabilities[:, 0] - probabilities[:, 2]
+    return np.where(np.abs(ahead) <= EVEN, 0.0, np.sign(ahead))
+
+
+def hits(ahead: Floats, outcome: NDArray[np.int8]) -> Floats:
+    """Of decided votes: 1 where the side ahead won, 0 where it lost, a half where none was ahead."""
+    return (1.0 + np.where(outcome == LEFT, 1.0, -1.0) * ahead) / 2.0

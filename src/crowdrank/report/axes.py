@@ -1,0 +1,29 @@
+"""The axes that intervals are drawn on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from crowdrank.report.content import Axis
+
+
+def axis_of(values: Iterable[float]) -> Axis:
+    """An axis that holds every value that is bounded, with some room at either end."""
+    bounded = [value for value in values if math.isfinite(value)]
+    low, high = min(bounded), max(bounded)
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    room = 0.03 * (high - low)
+    low, high = low - room, high + room
+    step = _step(high - low)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    decimals = min(max(2 - math.floor(math.log10((high - low) / 3)), 0), 9)
+    ticks = tuple(round(number * step, 9) for number in range(first, last + 1))
+    return Axis(round(low, decimals + 1), round(high, decimals + 1), ticks, decimals)
+
+
+def _step(width: float) -> float:
+    """The roundest step that gives an axis of this width two to seven ticks."""
+    size = 10.0 ** math.floor(math.log10(width / 2.5))
+    return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2.5)

@@ -1,0 +1,90 @@
+"""Models side by side: what a report says of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crowdrank.compare import Comparison
+from crowdrank.report.axes import axis_of
+from crowdrank.report.content import Contender, Contest, ContestReport
+from crowdrank.report.notes import cautions
+from crowdrank.report.words import counted
+from crowdrank.results import Fit
+
+WIDTH = 2.0
+"""Standard errors to either side of a distance from the best."""
+
+
+def build_contest(found: Comparison) -> ContestReport:
+    """The content of a page from a comparison."""
+    models = counted(len(found.rows), "model")
+    facts = [counted(found.votes, "vote"), counted(found.folds, "fold"), f"seed {found.seed}"]
+    return ContestReport(
+        title=f"{models} by held-out votes",
+        facts=tuple(facts),
+        cautions=cautions(found.notes),
+        contest=_contest(found.as_dict(), found.as_dict()["models"]),
+    )
+
+
+def choice(fit: Fit) -> Contest | None:
+    """How `auto` chose the model of a fit; None where it did not, or had nothing to choose by."""
+    told = fit.details.get("auto")
+    return _contest(told, told["candidates"]) if told and told["candidates"] else None
+
+
+def told(contest: Contest) -> str:
+    """How to read the figures."""
+    return (
+        f"Each of {contest.votes:,} votes, dealt into {contest.folds} folds, was predicted by models fitted to "
+        "the other folds. The log loss is the mean of minus the logarithm of the probability that they gave it: "
+        f"the smaller, the better; guessing has {contest.guessing:.3f}. How far a model is behind the best is "
+        "shown two standard errors either way: where that reaches 0, the two cannot be told apart."
+    )
+
+
+def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Contest:
+    rows = tuple(_contender(row, place == 0) for place, row in enumerate(models))
+    spans = [value for row in rows for value in (row.behind, row.low, row.high) if value is not None]
+    return Contest(
+        rows=rows,
+        axis=axis_of(spans) if spans else None,
+        measures=tuple(dict.fromkeys(name for row in rows for name in row.gold)),
+        folds=figures["folds"],
+        votes=figures["votes"],
+        ties=figures["ties"],
+        guessing=round(math.log(3 if figures["ties"] else 2), 4),
+    )
+
+
+def _contender(row: Mapping[str, Any], first: bool) -> Contender:
+    behind = _rounded(row["behind"])
+    width = WIDTH * (row["behind_se"] or 0.0)
+    return Contender(
+        model=row["model"],
+        place=_place(row, first),
+        log_loss=_rounded(row["log_loss"]),
+        log_loss_se=_rounded(row["log_loss_se"]),
+        behind=behind,
+        low=None if behind is None else _rounded(row["behind"] - width),
+        high=None if behind is None else _rounded(row["behind"] + width),
+        accuracy=_rounded(row["accuracy"]),
+        accuracy_se=_rounded(row["accuracy_se"]),
+        seconds=None if row["seconds"] is None else round(row["seconds"], 2),
+        gold={name: _rounded(value) for name, value in row["gold"].items()},
+        error=row["error"],
+    )
+
+
+def _place(row: Mapping[str, Any], first: bool) -> str:
+    if row["error"] is not None:
+        return "failed"
+    if row["log_loss"] is None:
+        return "order only"
+    return "best" if first else "as good" if row["tied_with_best"] else "behind"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4) + 0.0

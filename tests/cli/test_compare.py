@@ -1,0 +1,131 @@
+"""crowdrank compare, as a user runs it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from helpers import random_votes
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "votes.csv"
+    random_votes().write_csv(path)
+    return path
+
+
+def test_a_pipe_gets_aligned_text(crowdrank, file):
+    ran = crowdrank("compare", file, "--models", "win-rate, bt,crowd-bt")
+    assert ran.code == 0
+    head, *lines = ran.out.splitlines()
+    assert head.split() == ["model", "log", "loss", "±", "accuracy", "±", "seconds"]
+    assert {line.split()[0] for line in lines} == {"win-rate", "bt", "crowd-bt"}
+    assert lines[0].endswith("best")
+    assert len({line.index(".") for line in lines[:2]}) == 1
+    assert ran.err == ""  # no progress without a terminal
+
+
+def test_json(crowdrank, file, tmp_path):
+    pl.DataFrame({"item": [f"i{k}" for k in range(12)], "grade": range(12)}).write_csv(tmp_path / "gold.csv")
+    ran = crowdrank("compare", file, "--models", "bt,borda", "--folds", 3, "--gold", "gold.csv", "--json")
+    found = json.loads(ran.out)
+    assert [row["model"] for row in found["models"]] == ["bt", "borda"]
+    first, last = found["models"]
+    assert {"model", "log_loss", "log_loss_se", "accuracy", "accuracy_se", "seconds", "gold"} <= set(first)
+    assert set(first["gold"]) == {"acc", "tau", "nDCG@10"}
+    assert last["log_loss"] is None
+    assert found["folds"] == 3
+    assert found["votes"] == 400
+    assert found["ties"] is True
+
+
+def test_without_names_every_model_that_can_run_and_auto(crowdrank, file, tmp_path):
+    random_votes(votes=100).drop("worker").write_csv(tmp_path / "anonymous.csv")
+    ran = crowdrank("compare", "anonymous.csv", "--json")
+    names = {row["model"] for row in json.loads(ran.out)["models"]}
+    assert {"auto", "bt", "win-rate"} <= names
+    assert "crowd-bt" not in names
+    assert "crowd-bt is left out: it needs to know who judged" in ran.err
+
+
+def test_ties_are_dropped_on_request(crowdrank, file):
+    found = json.loads(crowdrank("compare", file, "--models", "bt", "--ties", "drop", "--json").out)
+    assert found["ties"] is False
+    assert found["votes"] < 400
+
+
+def test_a_folder_gets_the_figures_and_a_page(crowdrank, file, tmp_path):
+    ran = crowdrank("compare", file, "--models", "bt,crowd-bt", "--out", "result")
+    assert ran.code == 0
+    folder = tmp_path / "result"
+    assert sorted(path.name for path in folder.iterdir()) == ["compare.json", "report.html", "report.md"]
+    names = [row["model"] for row in json.loads((folder / "compare.json").read_text())["models"]]
+    page = (folder / "report.html").read_text()
+    assert page.index(f"<bdi>{names[0]}</bdi>") < page.index(f"<bdi>{names[1]}</bdi>")
+    assert "| bt |" in (folder / "report.md").read_text()
+
+
+def test_a_model_that_fails_is_said(crowdrank):
+    votes = "winner,loser\n" + "a,b\nb,c\n" * 20
+    ran = crowdrank("compare", "-", "--models", "bt,win-rate", "--set", "regularization=0", stdin=votes)
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1].split()[-1] == "failed"
+    assert "warning: bt failed: " in ran.err
+
+
+def test_a_terminal_gets_a_table(file):
+    import pty
+
+    parent, child = pty.openpty()
+    command = [
+        sys.executable,
+        "-c",
+        "from crowdrank.cli import main; main()",
+        "compare",
+        str(file),
+        "--models",
+        "bt",
+    ]
+    done = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, close_fds=True)
+    os.close(child)
+    seen = b""
+    try:
+        while chunk := os.read(parent, 65536):
+            seen += chunk
+    except OSError:  # the terminal closes with the program
+        pass
+    assert done.wait() == 0
+    os.close(parent)
+    assert "│ bt" in seen.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "expected"),
+    [
+        (["--models", "bt,magic"], "winner,loser\na,b\n", ["no model 'magic'", "crowd-bt", "auto"]),
+        ([], "worker,left,right,label\nw1,a,b,c\n", ["row 1, column 'label'", "Got 'c'"]),
+        (["--set", "power=9"], "winner,loser\na,b\n", ["'power'", "regularization"]),
+        (
+            ["--models", "bt", "--set", "regularization=-1"],
+            "winner,loser\na,b\nb,a\n",
+            ["'regularization' must be"],
+        ),
+        (["--folds", "1"], "winner,loser\na,b\nb,a\n", ["folds must be at least 2"]),
+        (["--models", "bt"], "winner,loser\na,b\n", ["too few votes"]),
+        (["--ties", "burn"], "winner,loser\na,b\n", ["'keep' or 'drop'"]),
+        (["--models", "crowd-bt"], "winner,loser\na,b\n", ["needs to know who judged"]),
+        (["--gold", "none.csv"], "winner,loser\na,b\n", ["none.csv: there is no such file"]),
+    ],
+)
+def test_exit_2_and_a_reason(crowdrank, tmp_path, words, stdin, expected):
+    ran = crowdrank("compare", "-", *words, "--out", "result", stdin=stdin)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    for word in expected:
+        assert word in ran.err
+    assert not (tmp_path / "result").exists()

@@ -1,0 +1,186 @@
+"""auto: what it chooses, what it says of it, and that it is a model as the others are."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from contract.test_models import same
+from crowdrank.compare.auto import CANDIDATES
+from crowdrank.data import comparisons
+from crowdrank.simulate import bt_crowd
+from helpers import random_votes
+
+
+def chosen(model):
+    return model.fit_.details["auto"]["chosen"]
+
+
+def note(model):
+    (found,) = [note.message for note in model.fit_.warnings if note.code == "auto"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def perfect():
+    return bt_crowd(
+        seed=0, items=15, workers=40, votes=1200, spammers=0, malicious=0, alpha=1e6, beta=1e-6
+    ).judgments
+
+
+@pytest.fixture(scope="module")
+def spammed():
+    return bt_crowd(seed=0, items=15, workers=40, votes=4000, spammers=0.5).judgments
+
+
+class TestChoice:
+    def test_bt_where_everybody_is_perfect(self, perfect):
+        model = cr.Auto().fit(perfect)
+        assert chosen(model) == model.fit_.model == "bt"
+
+    def test_crowd_bt_where_half_are_spammers(self, spammed):
+        model = cr.Auto().fit(spammed)
+        assert chosen(model) == model.fit_.model == "crowd-bt"
+        figures = model.fit_.details["auto"]
+        assert [row["model"] for row in figures["candidates"]] == ["crowd-bt", "bt"]
+        assert figures["folds"] == 5
+        assert figures["votes"] == 4000
+        best, other = figures["candidates"]
+        assert (
+            f"auto chose crowd-bt: its log loss on held-out votes is the smallest, {best['log_loss']:.4f}"
+            in note(model)
+        )
+        assert f"against bt {other['log_loss']:.4f}" in note(model)
+
+    def test_the_figures_are_those_of_compare(self, spammed):
+        inner = cr.Auto().fit(spammed).fit_.details["auto"]["candidates"]
+        outer = {row.model: row for row in cr.compare_models(spammed, CANDIDATES).rows}
+        for row in inner:
+            assert row["log_loss"] == pytest.approx(outer[row["model"]].log_loss, abs=1e-12)
+
+    def test_the_result_is_the_chosen_models(self, spammed):
+        auto, direct = cr.Auto().fit(spammed), cr.CrowdBT().fit(spammed)
+        same(direct, auto, tolerance=0)
+        assert (auto.probabilities(spammed.head(9)) == direct.probabilities(spammed.head(9))).all()
+        assert auto.predicts
+        assert (auto.evidence_.comparisons == direct.evidence_.comparisons).all()
+        assert auto.fit_.parameters == direct.fit_.parameters
+
+    def test_few_votes(self):
+        model = cr.Auto().fit(random_votes(votes=19))
+        assert chosen(model) == "crowd-bt"
+        assert "with 19 votes nothing can be held out" in note(model)
+        assert model.fit_.details["auto"]["candidates"] == []
+
+    def test_one_candidate(self):
+        model = cr.Auto().fit(random_votes().drop("worker"))
+        assert chosen(model) == "bt"
+        assert "no other candidate can run" in note(model)
+        assert model.workers_ is None
+
+    def test_one_worker_on_one_pair(self):
+        frame = pl.DataFrame({"worker": ["w"] * 30, "winner": list("ab") * 15, "loser": list("ba") * 15})
+        assert "one worker's on one pair" in note(cr.Auto().fit(frame))
+
+    def test_candidates_that_all_fail(self, monkeypatch):
+        model = cr.Auto(settings={"regularization": 0})
+        with pytest.raises(cr.FitError, match="no finite maximum"):
+            model.fit(
+                pl.DataFrame({"worker": list("uv") * 20, "winner": list("ab") * 20, "loser": list("bc") * 20})
+            )
+
+    def test_a_sample_is_enough(self, spammed):
+        model = cr.Auto(sample=1500).fit(spammed)
+        assert 1200 < model.fit_.details["auto"]["votes"] < 1800
+        assert model.fit_.judgments["rows"] == 4000
+
+    def test_votes_on_disk(self, spammed, tmp_path):
+        spammed.write_csv(tmp_path / "votes.csv")
+        spooled = cr.read(tmp_path / "votes.csv", memory="1KB", spool=tmp_path)
+        one, two = cr.Auto(sample=1500).fit(spooled), cr.Auto(sample=1500).fit(spammed)
+        assert one.fit_.details["auto"] == two.fit_.details["auto"]
+        same(two, one)
+
+    def test_it_stands_in_a_comparison_with_inner_folds(self, spammed):
+        found = {row.model: row for row in cr.compare_models(spammed.head(1000), ["auto", *CANDIDATES]).rows}
+        losses = [found[name].log_loss for name in CANDIDATES]
+        assert min(losses) <= found["auto"].log_loss <= max(losses)
+
+
+class TestSettings:
+    def test_a_setting_goes_to_the_candidates_that_have_it(self, spammed):
+        model = cr.Auto().set_params(prior=(4, 1.5), regularization=1.0, folds=3)
+        assert model.get_params()["settings"] == {"prior": (4, 1.5), "regularization": 1.0}
+        assert model.clone().get_params() == model.get_params()
+        fitted = model.fit(spammed)
+        assert fitted.fit_.parameters["prior"] == (4, 1.5)
+        assert fitted.fit_.details["auto"]["folds"] == 3
+
+    def test_an_unknown_one_is_an_error(self):
+        with pytest.raises(cr.UsageError, match=r"(?s)auto has no parameter 'power'.*folds.*prior"):
+            cr.Auto().set_params(power=1)
+
+    def test_one_that_no_candidate_here_has_is_an_error(self):
+        with pytest.raises(cr.UsageError, match="'prior' is known to bt"):
+            cr.Auto(settings={"prior": (4, 1.5)}).fit(random_votes().drop("worker"))
+
+    def test_a_wrong_value_is_an_error(self):
+        with pytest.raises(cr.UsageError, match="'regularization' must be"):
+            cr.Auto(settings={"regularization": -1}).fit(random_votes())
+
+
+@pytest.mark.parametrize("queries", [0, 3])
+class TestContract:
+    """As every model. Other names deal other folds: then only the answer given the same choice is the same."""
+
+    @pytest.fixture
+    def frame(self, queries):
+        return random_votes(seed=11, votes=700, queries=queries)
+
+    def both(self, one, other, tolerance=1e-9):
+        assert chosen(one) == chosen(other)
+        for a, b in zip(*(model.fit_.details["auto"]["candidates"] for model in (one, other)), strict=True):
+            assert a["log_loss"] == pytest.approx(b["log_loss"], abs=1e-8)
+        same(one, other, tolerance=tolerance)
+
+    def test_under_shuffled_rows(self, frame):
+        self.both(cr.Auto().fit(frame), cr.Auto().fit(frame.sample(fraction=1, shuffle=True, seed=1)))
+
+    def test_under_swapped_sides(self, frame):
+        self.both(cr.Auto().fit(frame), cr.Auto().fit(frame.rename({"left": "right", "right": "left"})))
+
+    def test_under_other_shards(self, frame, monkeypatch):
+        whole = cr.Auto().fit(frame)
+        monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
+        self.both(whole, cr.Auto().fit(frame))
+
+    def test_on_other_threads_to_the_bit(self, frame, monkeypatch):
+        monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
+        one, two = (cr.Auto().fit(frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
+        assert one.fit_.details["auto"] == two.fit_.details["auto"]
+        self.both(one, two, tolerance=0)
+
+    def test_for_a_doubled_row_and_a_weight_of_two(self, frame):
+        some = pl.Series(np.random.default_rng(2).random(len(frame)) < 0.4)
+        doubled = pl.concat([frame, frame.filter(some)])
+        weighted = frame.with_columns(weight=some.cast(pl.Float64) + 1)
+        self.both(cr.Auto().fit(doubled), cr.Auto().fit(weighted))
+
+    def test_under_other_names_given_the_same_choice(self, frame):
+        items = {f"i{k}": f"x{(k * 5) % 12:02d}" for k in range(12)}
+        other = cr.Auto().fit(frame.with_columns(pl.col("left", "right", "label").replace(items)))
+        direct = {"bt": cr.BradleyTerry, "crowd-bt": cr.CrowdBT}[chosen(other)]().fit(frame)
+        same(direct, other, {new: old for old, new in items.items()})
+
+    def test_fit_is_plain_data(self, frame):
+        fitted = cr.Auto().fit(frame).fit_.as_dict()
+        assert json.loads(json.dumps(fitted, allow_nan=False)) == fitted
+
+
+def test_ratings_are_converted_once_and_said():
+    frame = pl.DataFrame({"worker": list("xxyy"), "item": list("abab"), "label": [3, 1, 2, 1]})
+    model = cr.Auto().fit(frame)
+    assert [note.code for note in model.fit_.warnings].count("conversion") == 1
+    assert model.ranking_.polars()["item"].to_list() == ["a", "b"]
