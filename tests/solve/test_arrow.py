@@ -92,9 +92,7 @@ def bordered(size=2, seed=3):
         carried[:3, column, place] = 1.0  # the last worker is no member
     flat = carried.reshape(-1, len(columns))
     blocks = matrices.block_diagonal(arrow.workers - 4 * np.eye(size))  # the rest is the deviations' prior
-    border = Border(
-        arrow.coupling @ flat, (blocks @ flat).reshape(carried.shape), flat.T @ blocks @ flat, carried
-    )
+    border = Border(arrow.coupling @ flat, (blocks @ flat).reshape(carried.shape), flat.T @ blocks @ flat, carried)
     across = np.vstack([border.scores, border.workers.reshape(-1, len(columns))])
     return replace(arrow, border=border), np.block([[whole(arrow), across], [across.T, border.own]])
 

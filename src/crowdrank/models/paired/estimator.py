@@ -54,8 +54,9 @@ class PairedModel(Model):
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
         scores = placed(votes, top.point.scores, covariance)
-        judges = Judges(climb, top, covariance)
-        return self._outcome(climb, top, scores, judges.workers(scores.score), covariance, notes, details)
+        judges = Judges(climb, top, covariance, scores.score)
+        details, notes = {**details, **judges.details()}, [*notes, *judges.notes()]
+        return self._outcome(climb, top, scores, judges.workers(), covariance, notes, details)
 
     @property
     def columns(self) -> tuple[str, ...]:
