@@ -59,7 +59,7 @@ class Auto(Model):
         self,
         *,
         folds: int = 3,
-        sample: int = 50_000,
+        sample: int = 30_000,
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> None:

@@ -33,9 +33,9 @@ from crowdrank.solve import (
 from crowdrank.solve.draws import draw
 
 ROUNDS = 60
-SETTLED = 3e-3
+SETTLED = 1e-2
 """The priors are settled when no strength changes by more than this share."""
-STEPS = 3
+STEPS = 2
 """Newton steps between two looks at the priors."""
 MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
