@@ -44,11 +44,16 @@ class VirtualNode:
 
     def terms(self, scores: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient, and minus the second derivatives."""
+        wins, losses = self.votes(scores)
         win, lose, density, bend = self.link.values(scores)
-        up, down = density / np.maximum(win, TINY), density / np.maximum(lose, TINY)
-        logs = np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY))
-        curvature = up * (up - bend) + down * (down + bend)
-        return self.strength * float(logs.sum()), self.strength * (up - down), self.strength * curvature
+        win, lose = np.maximum(win, TINY), np.maximum(lose, TINY)
+        up, down = density / win, density / lose
+        value = float((wins * np.log(win) + losses * np.log(lose)).sum())
+        return value, wins * up - losses * down, wins * up * (up - bend) + losses * down * (down + bend)
+
+    def votes(self, scores: Floats) -> tuple[Floats, Floats]:
+        """The virtual wins and losses of each item."""
+        return np.full_like(scores, self.strength), np.full_like(scores, self.strength)
 
     def updated(self, scores: Floats, variance: Floats) -> VirtualNode:
         """The strength under which E ln F(s) F(-s) is what the posterior says it is.
@@ -74,6 +79,17 @@ class VirtualNode:
         logs = self._logs(np.sinh(v))
         density = np.exp(strength * (logs - logs.max())) * np.cosh(v)
         return float(density @ logs / density.sum())
+
+
+@dataclass(frozen=True)
+class DrawnNode(VirtualNode):
+    """The virtual node with other numbers of wins and losses for each item."""
+
+    drawn: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+    def votes(self, scores: Floats) -> tuple[Floats, Floats]:
+        """As they were drawn."""
+        return self.drawn
 
 
 @dataclass(frozen=True)
