@@ -88,10 +88,10 @@ def resampled(
     """The same from scores fitted to resamples (S, N), where their covariance would tell less.
 
     The standard error is the standard deviation of the centred scores, low and high are their quantiles.
-    ``rank_low`` is 1 plus a quantile of the number of better items, and ``rank_high`` leaves as many
-    below: of the items of a part, for the others may be anywhere. An item is told apart from
-    those that are ahead of it in more than (1 + level) / 2 of the resamples, so whatever is below the best item of a
-    tier is not first in its rank interval either.
+    ``rank_low`` is 1 plus a quantile of the number of better items, ``rank_high`` the same from below; only
+    the items of a part count, for the others may be anywhere. Two items are told apart when one is
+    ahead in more than (1 + level) / 2 of the resamples, so what is told apart from the best item of a tier
+    has a rank interval that begins below it.
     """
     if samples is None:
         return spread(scores, None, query, parts, level=level, tie_break=tie_break)

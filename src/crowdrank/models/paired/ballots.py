@@ -29,6 +29,9 @@ from numpy.typing import NDArray
 from crowdrank.data import Comparisons, Floats, joined, summed
 from crowdrank.models.paired.climb import Climb
 
+FEWEST = 1e-6
+"""Virtual wins are no fewer than this: with a weak prior the score of a winless item knows no bottom."""
+
 
 class Drawn(NamedTuple):
     """One resample: wins, losses and ties of each row (3, R), and virtual wins and losses of each node (2, N)."""
@@ -83,7 +86,7 @@ class Ballots:
             whole = max(round(total), 1)
             found[people] = rng.multinomial(whole, weight / total) * (total / whole)
         sums = found if len(self.rows) == len(self.target) else self._summed(found)
-        return Drawn(sums, rng.standard_gamma(self.strength, (2, self.rows.nodes)))
+        return Drawn(sums, np.maximum(rng.standard_gamma(self.strength, (2, self.rows.nodes)), FEWEST))
 
     def _times(self, rng: np.random.Generator) -> Floats:
         """How often the worker of each row was drawn; gold pairs always once."""

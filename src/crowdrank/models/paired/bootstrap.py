@@ -10,9 +10,11 @@ is (solve.resampled): the standard deviation, the quantiles of scores and of ran
 ahead of another.
 
 A resample that has no finite maximum (without regularisation, where an item won or lost all that was drawn), or
-whose climb does not end, is left out, and it is said how many were. The information tells how the scores would vary
-if the model were true; the resamples vary as the votes do. Where votes of one worker resemble each other, the
-workers are to be drawn (``bootstrap-workers``): with few of them, one more or less matters more than any number of votes.
+whose climb does not end, is left out, and it is said how many were.
+
+The information tells how the scores would vary if the model were true; the resamples vary as the votes do. Where
+votes of one worker resemble each other, the workers are to be drawn (``bootstrap-workers``): with few of them, one
+worker more or less matters more than any number of votes.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats, SpooledPairs, plan
+from crowdrank.data import Floats, SpooledPairs, graph, plan
 from crowdrank.engine import LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.base import whole
@@ -40,7 +42,7 @@ from crowdrank.solve import Maximum, Spread, maximise, resampled
 
 INTERVALS = ("information", "bootstrap", "bootstrap-workers")
 FAR = 20.0
-"""A score that goes this far from the fitted one is on its way to infinity."""
+"""Without regularisation, a score that goes this far from the fitted one is on its way to infinity."""
 LEAST = 20
 """With fewer resamples than this there are no intervals."""
 FEW_WORKERS = 10
@@ -68,13 +70,15 @@ class Bootstrap:
     """The resamples of one fit."""
 
     def __init__(self, climb: Climb, top: Maximum, *, by_worker: bool = False) -> None:
+        self.none = np.zeros((0, len(top.point.scores)))
         self.climb, self.top = climb, top
         self.ballots = Ballots.of(climb, by_worker)
         self.sums = PairedSums(climb.link, climb.design.ties, climb.design.columns)
 
     def scores(self, resamples: int) -> Floats:
         """The scores (resamples, nodes) of those that have a maximum, in order."""
-        batch, refit = 1, self._one_by_one
+        batch: int = 1
+        refit: Callable[[range], Floats] = self._one_by_one
         if self.climb.design.by != "worker" and len(self.top.point.scores) <= MOST:
             together = Together.of(self.climb, self.top, self.ballots)
             batch, refit = together.batch, self._batched(together)
@@ -94,20 +98,30 @@ class Bootstrap:
         """Many at once; those that did not end so, one by one."""
 
         def refit(numbers: range) -> Floats:
-            drawn = [self.ballots.draw(number) for number in numbers]
+            drawn = [own for own in map(self.ballots.draw, numbers) if self._finite(own)]
+            if not drawn:
+                return self.none
             z, found = together.refit(drawn)
             scores = z[:, : self.ballots.rows.nodes]
-            near = np.abs(scores - self.top.point.scores).max(axis=1) <= FAR
-            rows = [
-                self._kept(scores[place]) if found[place] and near[place] else self._plain(drawn[place])
-                for place in range(len(drawn))
-            ]
-            return np.concatenate(rows)
+            return np.concatenate(
+                [
+                    scores[place : place + 1] if found[place] else self._plain(own)
+                    for place, own in enumerate(drawn)
+                ]
+            )
 
         return refit
 
     def _one_by_one(self, numbers: range) -> Floats:
-        return np.concatenate([self._plain(self.ballots.draw(number)) for number in numbers])
+        drawn = (own for own in map(self.ballots.draw, numbers) if self._finite(own))
+        return np.concatenate([self.none, *(self._plain(own) for own in drawn)])
+
+    def _finite(self, drawn: Drawn) -> bool:
+        """Whether the scores have a finite maximum (Ford 1957), which the votes of liars do not tell."""
+        if not self.climb.gauge or self.climb.design.by == "worker":
+            return True
+        part, strong = self.climb.votes.graph.part, graph(self.ballots.voted(drawn, "half")).strong
+        return bool((np.bincount(strong)[strong] == np.bincount(part)[part]).all())
 
     def _plain(self, drawn: Drawn) -> Floats:
         """A climb from the fitted point: the scores as one row, or none."""
@@ -127,12 +141,9 @@ class Bootstrap:
             gauge=climb.gauge,
             limit=100,
         )
-        return self._kept(top.point.scores) if top.converged else np.zeros((0, rows.nodes))
-
-    def _kept(self, scores: Floats) -> Floats:
-        """As one row; none where a score without regularisation is on its way to infinity."""
-        far = np.abs(scores - self.top.point.scores).max(initial=0.0) > FAR
-        return scores[None] if not (self.climb.gauge and far) else np.zeros((0, len(scores)))
+        far = np.abs(top.point.scores - self.top.point.scores).max(initial=0.0) > FAR
+        ended = top.converged and not (climb.gauge and far)
+        return top.point.scores[None] if ended else self.none
 
 
 def bootstrapped(climb: Climb, top: Maximum, intervals: str, resamples: int) -> tuple[Spread, list[Note], str]:

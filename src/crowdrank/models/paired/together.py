@@ -31,7 +31,7 @@ from crowdrank.solve import Maximum
 
 MOST = 500
 """With more parameters than this, one resample after the other is as fast."""
-CELLS = 1 << 19
+CELLS = 1 << 17
 """How many numbers a batch works on: they should stay near the processor."""
 STEPS = 40
 LAST_STEP = 1e-5
@@ -39,7 +39,7 @@ LAST_STEP = 1e-5
 REACH = 3.0
 """No parameter moves further than this in one step."""
 
-Slot = tuple[NDArray[np.int64], Floats]
+Slot = tuple[NDArray[Any], Floats]
 """A parameter of each row, and by what it is multiplied there."""
 
 
