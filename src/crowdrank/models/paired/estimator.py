@@ -27,7 +27,9 @@ from crowdrank.solve import Covariance, Maximum, Spread, spread
 class PairedModel(Model):
     """Scores by penalised maximum likelihood.
 
-    A subclass names the link and the columns of worker parameters, if any.
+    A subclass names the link and the columns of worker parameters, if any. ``intervals``: by the
+    ``"information"``, or by ``resamples`` refits to votes (``"bootstrap"``) or to workers with all their
+    votes (``"bootstrap-workers"``) that are drawn anew.
     """
 
     link: ClassVar[Link]
