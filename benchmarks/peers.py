@@ -130,14 +130,14 @@ def arena_peers(votes: pl.DataFrame) -> tuple[Peer, Peer]:
     return Peer(name, fitted, scores), Peer(name, with_intervals, scores, intervals="sandwich")
 
 
-def peers_of(count: int, votes: pl.DataFrame, quick: bool) -> Iterator[Peer]:
+def peers_of(count: int, votes: pl.DataFrame, slow: bool) -> Iterator[Peer]:
     """Every peer that fits this many votes."""
     yield evalica_peer(votes)[0]
     fit, posterior = choix_peers(votes)
     yield fit
     yield crowdkit_peer(votes)
     yield from arena_peers(votes)
-    if count <= 100_000 and not quick:
+    if count <= 100_000 and slow:
         yield posterior
 
 
@@ -162,11 +162,11 @@ def theirs_of(peer: Peer, held: pl.DataFrame) -> tuple[float, float]:
     return seconds, log_loss(peer.scores(result), held)
 
 
-def bradley_terry(count: int, quick: bool) -> None:
+def bradley_terry(count: int, slow: bool) -> None:
     """Bradley-Terry against every peer."""
     votes, held = votes_of(count)
     ours = ours_of(votes, held, 5)
-    for peer in peers_of(count, votes, quick):
+    for peer in peers_of(count, votes, slow):
         row("bt", count, ours, peer, theirs_of(peer, held))
 
 
@@ -225,17 +225,17 @@ def _noisy_loss(model: Any, held: pl.DataFrame, won: Any) -> float:
     return float(-np.log(np.where(won, left, 1 - left)).mean())
 
 
-def main(quick: bool = False) -> None:
+def main(slow: bool = False) -> None:
     """One table."""
     print("| model | votes | ours, s | peer | its intervals | peer, s | ratio | log loss, ours | peer's |")
     print("|---|---|---|---|---|---|---|---|---|")
     for count in (100_000, 1_000_000):
-        bradley_terry(count, quick)
+        bradley_terry(count, slow)
     bootstrap()
     crowd_bt()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="without choix's posterior, which takes minutes")
-    main(parser.parse_args().quick)
+    parser.add_argument("--slow", action="store_true", help="choix's posterior too, which takes minutes")
+    main(parser.parse_args().slow)

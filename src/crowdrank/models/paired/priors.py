@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,26 @@ class VirtualNode:
         return replace(self, strength=float(np.exp(0.5 * (low + high))))
 
     def _logs(self, scores: Floats) -> Floats:
-        win, lose, _, _ = self.link.values(scores)
-        return np.asarray(np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY)))
+        return _logs(self.link, scores)
 
     def _prior_mean(self, strength: float) -> float:
         """E ln F(s) F(-s) under the prior, by a sum over a grid that is fine in the middle and far-reaching."""
-        v = np.linspace(-9.5, 9.5, 401)
-        logs = self._logs(np.sinh(v))
-        density = np.exp(strength * (logs - logs.max())) * np.cosh(v)
+        logs, steps = _grid(self.link)
+        density = np.exp(strength * (logs - logs.max())) * steps
         return float(density @ logs / density.sum())
+
+
+def _logs(link: Link, scores: Floats) -> Floats:
+    """ln F(s) F(-s)."""
+    win, lose, _, _ = link.values(scores)
+    return np.asarray(np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY)))
+
+
+@cache
+def _grid(link: Link) -> tuple[Floats, Floats]:
+    """ln F(s) F(-s) on the grid s = sinh v, and ds / dv."""
+    v = np.linspace(-9.5, 9.5, 401)
+    return _logs(link, np.sinh(v)), np.cosh(v)
 
 
 @dataclass(frozen=True)
