@@ -1,34 +1,48 @@
 """The shared likelihood: gradients and Hessians against finite differences, values against direct sums."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from crowdrank.data import CodedVotes, plan, tally
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
-from crowdrank.models.paired.crowd_bt import BetaPrior, _Penalty
-from crowdrank.models.paired.estimator import VirtualNode
 from crowdrank.models.paired.likelihood import PairedSums, QualitySums
+from crowdrank.models.paired.priors import BetaPrior, Normal, Priors, VirtualNode
 from crowdrank.solve import Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal
 
 N, K = 5, 3
+SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4])
+ETA = np.array([0.9, 0.55, 0.2])
+VALUES = {
+    "eta": ETA,
+    "lapse": np.array([-3.0, 0.5, -1.0]),
+    "slope": np.array([1.3, 0.2, -0.6]),
+    "log-slope": np.array([0.4, -1.0, 0.1]),
+    "position": np.array([0.2, -0.7, 0.0]),
+    "threshold": np.array([-1.0, -0.3, 0.4]),
+}
+SHAPES = [
+    (LOGISTIC, "half", ()),
+    (PROBIT, "half", ()),
+    (LOGISTIC, "half", ("eta",)),
+    (PROBIT, "half", ("eta", "position")),
+    (LOGISTIC, "half", ("slope",)),
+    (LOGISTIC, "rao-kupper", ("threshold",)),
+    (PROBIT, "rao-kupper", ("eta", "threshold")),
+    (LOGISTIC, "davidson", ("log-slope", "threshold")),
+    (LOGISTIC, "davidson", ("eta", "position", "threshold")),
+    (LOGISTIC, "rao-kupper", ("slope", "lapse", "position", "threshold")),
+]
 
 
-def rows(workers=True, seed=0, votes=60):
-    rng = np.random.default_rng(seed)
-    left = rng.integers(0, N, votes)
-    right = (left + rng.integers(1, N, votes)) % N
-    outcome = rng.integers(0, 3, votes).astype(np.int8)
-    worker = rng.integers(0, K, votes).astype(np.int32)
-    weight = rng.uniform(0.5, 2.0, votes)
-    return tally(N, CodedVotes(left, right, outcome, worker, weight), K if workers else 0)
-
-
-def evaluate(link, table, scores, eta, order=2, shard_rows=10**9):
-    session = LocalEngine(2).open(PairedSums(link), plan(table, shard_rows))
-    return session.evaluate({"scores": scores, "workers": eta[:, None], "order": order, "seed": 1}).shared
+@pytest.fixture(params=SHAPES, ids=lambda shape: "-".join([shape[0].name, shape[1], *shape[2]]))
+def shape(request):
+    return request.param
 
 
 @pytest.fixture(params=[LOGISTIC, PROBIT], ids=lambda link: link.name)
@@ -36,28 +50,76 @@ def link(request):
     return request.param
 
 
-SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4])
-ETA = np.array([0.9, 0.55, 0.2])
+def rows(shape, seed=0, votes=60):
+    _, ties, columns = shape
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, N, votes)
+    right = (left + rng.integers(1, N, votes)) % N
+    outcome = rng.integers(0, 3, votes).astype(np.int8)
+    worker = rng.integers(0, K, votes).astype(np.int32)
+    weight = rng.uniform(0.5, 2.0, votes)
+    given = CodedVotes(left, right, outcome, worker, weight)
+    return tally(N, given, K if columns else 0, sided="position" in columns, ties=ties != "half")
 
 
-def test_value_is_the_sum_over_votes(link):
-    table = rows()
+def values(columns):
+    return np.stack([VALUES[name] for name in columns], axis=1) if columns else np.zeros((0, 1))
+
+
+def evaluate(shape, table, scores, workers, order=2, shard_rows=10**9):
+    session = LocalEngine(2).open(PairedSums(*shape), plan(table, shard_rows))
+    return session.evaluate({"scores": scores, "workers": workers, "order": order, "seed": 1}).shared
+
+
+def chances(shape, d, k):
+    """Win, loss and tie of worker k at the difference d, by the definitions."""
+    link, ties, columns = shape
+    own = {name: VALUES[name][k] for name in columns}
+
+    def F(x):  # noqa: N802 - as in the equations
+        return float(link.values(np.array([x])).win[0])
+
+    slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", 1.0)
+    x, t = slope * d + own.get("position", 0.0), np.exp(own.get("threshold", 0.0))
+    if ties == "half":
+        win, loss, tie = F(x), F(-x), None
+    elif ties == "rao-kupper":
+        win, loss = F(x - t), F(-x - t)
+        tie = 1 - win - loss
+    else:
+        total = np.exp(x / 2) + np.exp(-x / 2) + t
+        win, loss, tie = np.exp(x / 2) / total, np.exp(-x / 2) / total, t / total
+    eta = own.get("eta", 1 - 0.5 * expit(own["lapse"]) if "lapse" in own else 1.0)
+    return eta * win + (1 - eta) * loss, eta * loss + (1 - eta) * win, tie
+
+
+def whole(shared):
+    return np.block(
+        [
+            [shared["items"], shared["coupling"]],
+            [shared["coupling"].T, block_diagonal(shared["workers_curvature"])],
+        ]
+    )
+
+
+def test_value_is_the_sum_over_votes(shape):
+    table = rows(shape)
     expected = 0.0
-    for i, j, wins, losses, k in zip(table.i, table.j, table.wins, table.losses, table.worker, strict=True):
-        win = link.values(np.array([SCORES[i] - SCORES[j]])).win[0]
-        chance = ETA[k] * win + (1 - ETA[k]) * (1 - win)
-        expected += wins * np.log(chance) + losses * np.log(1 - chance)
-    assert evaluate(link, table, SCORES, ETA)["value"] == pytest.approx(expected, rel=1e-12)
+    for row in range(len(table)):
+        k = 0 if table.worker is None else table.worker[row]
+        win, loss, tie = chances(shape, SCORES[table.i[row]] - SCORES[table.j[row]], k)
+        expected += table.wins[row] * np.log(win) + table.losses[row] * np.log(loss)
+        if tie is not None:
+            expected += table.ties[row] * np.log(tie)
+    assert evaluate(shape, table, SCORES, values(shape[2]))["value"] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("workers", [True, False])
-def test_gradient_and_curvature_match_finite_differences(link, workers):
-    table = rows(workers)
-    eta = ETA if workers else np.zeros(0)
-    x = np.concatenate([SCORES, eta])
+def test_gradient_and_curvature_match_finite_differences(shape):
+    table, start = rows(shape), values(shape[2])
+    x = np.concatenate([SCORES, start.ravel()])
 
     def at(x):
-        return evaluate(link, table, x[:N], x[N:])
+        return evaluate(shape, table, x[:N], x[N:].reshape(start.shape))
 
     def gradient(x):
         shared = at(x)
@@ -68,101 +130,101 @@ def test_gradient_and_curvature_match_finite_differences(link, workers):
     by_value = np.array([(at(x + s)["value"] - at(x - s)["value"]) / (2 * h) for s in steps])
     np.testing.assert_allclose(gradient(x), by_value, rtol=1e-6, atol=1e-7)
     by_gradient = -np.array([(gradient(x + s) - gradient(x - s)) / (2 * h) for s in steps])
-    whole = np.block(
-        [
-            [here["items"], here["coupling"]],
-            [here["coupling"].T, block_diagonal(here["workers_curvature"])],
-        ]
-    )
-    np.testing.assert_allclose(whole, by_gradient, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(whole(here), by_gradient, rtol=1e-5, atol=1e-6)
 
 
-def test_expected_information_is_the_mean_of_the_observed(link):
+def test_expected_information_is_the_mean_of_the_observed(shape):
     """Averaged over the outcomes of each row, the observed curvature is the Fisher information."""
-    table = rows()
-    expected = evaluate(link, table, SCORES, ETA, order="expected")
-    total = np.zeros((N, N))
+    table, start = rows(shape), values(shape[2])
+    expected = evaluate(shape, table, SCORES, start, order="expected")
+    total = 0.0
     for row in range(len(table)):
         one = table.take(slice(row, row + 1))
-        votes = one.wins + one.losses
-        win = link.values(SCORES[one.i] - SCORES[one.j]).win
-        chance = ETA[one.worker] * win + (1 - ETA[one.worker]) * (1 - win)
-        from dataclasses import replace
-
-        mean = replace(one, wins=votes * chance, losses=votes * (1 - chance))
-        total += evaluate(link, mean, SCORES, ETA)["items"]
-    np.testing.assert_allclose(expected["items"], total, atol=1e-10)
+        k = 0 if one.worker is None else one.worker[0]
+        win, loss, tie = chances(shape, (SCORES[one.i] - SCORES[one.j])[0], k)
+        ties = None if tie is None else one.weight * tie
+        mean = replace(one, wins=one.weight * win, losses=one.weight * loss, ties=ties)
+        total = total + whole(evaluate(shape, mean, SCORES, start))
+    np.testing.assert_allclose(whole(expected), total, atol=1e-10)
 
 
-def test_noise_has_the_covariance_of_the_information(link):
-    table = rows(votes=400)
-    shared = evaluate(link, table, SCORES, ETA, order="expected")
-    noise = shared["noise"]
-    assert noise.shape == (N + K, DRAWS)
-    whole = np.block(
-        [
-            [shared["items"], shared["coupling"]],
-            [shared["coupling"].T, block_diagonal(shared["workers_curvature"])],
-        ]
-    )
-    scale = np.sqrt(np.outer(whole.diagonal(), whole.diagonal()))
-    assert np.abs((noise @ noise.T / DRAWS - whole) / scale).max() < 0.4  # Monte Carlo: 4 / sqrt(128)
+def test_noise_has_the_covariance_of_the_information(shape):
+    table = rows(shape, votes=400)
+    shared = evaluate(shape, table, SCORES, values(shape[2]), order="expected")
+    noise, matrix = shared["noise"], whole(shared)
+    assert noise.shape == (len(matrix), DRAWS)
+    scale = np.sqrt(np.outer(matrix.diagonal(), matrix.diagonal()))
+    assert np.abs((noise @ noise.T / DRAWS - matrix) / scale).max() < 0.55  # Monte Carlo: 6 / sqrt(128)
 
 
-def test_shards_change_nothing(link):
-    table = rows(votes=300)
-    one, many = (evaluate(link, table, SCORES, ETA, shard_rows=size) for size in (10**9, 7))
+def test_shards_change_nothing(shape):
+    table = rows(shape, votes=300)
+    one, many = (evaluate(shape, table, SCORES, values(shape[2]), shard_rows=size) for size in (10**9, 7))
     for name in one:
         np.testing.assert_allclose(many[name], one[name], rtol=1e-12, atol=1e-12)
 
 
+def test_a_tie_keeps_its_digits_far_from_equality():
+    """F(x + t) - F(x - t) for a large x, where both are 1 to rounding."""
+    from crowdrank.kernels import chances as kernel
+
+    x, theta = np.array([40.0, -40.0]), np.log(np.array([0.5, 0.5]))
+    tie = kernel(LOGISTIC, "rao-kupper", x, theta)[2].p
+    np.testing.assert_allclose(tie, np.exp(-40.0) * (np.exp(0.5) - np.exp(-0.5)), rtol=1e-12)
+
+
+CROWD_BT = ("half", ("eta",))
+
+
 def test_quality_table_is_the_likelihood_on_the_grid(link):
-    table = rows()
+    shape = (link, *CROWD_BT)
+    table = rows(shape)
     grid = np.array([[0.1, 0.5, 0.9], [0.2, 0.6, 0.7], [0.3, 0.4, 1.0]])
     session = LocalEngine(1).open(QualitySums(link), plan(table, 9))
-    shared = session.evaluate({"scores": SCORES, "grid": grid}).shared
+    shared = session.evaluate({"scores": SCORES, "workers": ETA[:, None], "grid": grid}).shared
     for place in range(3):
-        expected = evaluate(link, table, SCORES, grid[:, place])["value"]
+        expected = evaluate(shape, table, SCORES, grid[:, [place]])["value"]
         assert shared["table"][:, place].sum() == pytest.approx(expected, rel=1e-12)
     win = link.values(SCORES[table.i] - SCORES[table.j]).win
-    weight = table.wins + table.losses
-    assert shared["agree"] == pytest.approx(weight @ np.maximum(win, 1 - win))
-    assert shared["votes"] == pytest.approx(weight.sum())
+    assert shared["agree"] == pytest.approx(table.weight @ np.maximum(win, 1 - win))
+    assert shared["votes"] == pytest.approx(table.weight.sum())
 
 
 def test_workers_beyond_the_grid_do_not_count(link):
-    table = rows()
+    table = rows((link, *CROWD_BT))
     session = LocalEngine(1).open(QualitySums(link), plan(table, 9))
-    shared = session.evaluate({"scores": SCORES, "grid": np.full((K - 1, 2), 0.5)}).shared
-    assert shared["votes"] == pytest.approx((table.wins + table.losses)[table.worker < K - 1].sum())
+    params = {"scores": SCORES, "workers": ETA[:, None], "grid": np.full((K - 1, 2), 0.5)}
+    shared = session.evaluate(params).shared
+    assert shared["votes"] == pytest.approx(table.weight[table.worker < K - 1].sum())
     assert shared["table"].shape == (K - 1, 2)
 
 
-@pytest.mark.parametrize("prior", [(1.0, 1.0), (4.0, 1.5)])
+PRIORS = [BetaPrior(1.0, 1.0), BetaPrior(4.0, 1.5), BetaPrior(4.0, 1.5, estimated=True), Normal(1.0, 0.4)]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_penalties_match_finite_differences(link, prior):
-    penalty = _Penalty(link, 0.7, BetaPrior(*prior))
-    point, h = Point(SCORES, ETA[:, None]), 1e-5
+    penalty = Priors(VirtualNode(link, 0.7), (prior,), (Normal(-1.0, 2.0),))
+    start, h = Point(SCORES, ETA[:, None], np.array([0.3])), 1e-5
 
-    def value(scores, eta):
-        return penalty(Point(scores, eta)).value
+    def moved(name, place, step):
+        value = getattr(start, name).copy()
+        value.flat[place] += step
+        return penalty(replace(start, **{name: value})).value
 
-    here = penalty(point)
-    for place in range(N):
-        step = np.eye(N)[place] * h
-        up, down = value(SCORES + step, point.workers), value(SCORES - step, point.workers)
-        assert here.scores[place] == pytest.approx((up - down) / (2 * h), rel=1e-6, abs=1e-8)
-        assert here.scores_curvature[place] == pytest.approx(-(up - 2 * here.value + down) / h**2, rel=1e-3)
-    for place in range(K):
-        step = np.eye(K)[place][:, None] * h
-        up, down = value(SCORES, point.workers + step), value(SCORES, point.workers - step)
-        assert here.workers[place, 0] == pytest.approx((up - down) / (2 * h), rel=1e-6, abs=1e-8)
-        curvature = -(up - 2 * here.value + down) / h**2
-        assert here.workers_curvature[place, 0] == pytest.approx(curvature, rel=1e-3, abs=1e-3)
+    here = penalty(start)
+    for name in ("scores", "workers", "common"):
+        for place in range(getattr(start, name).size):
+            up, down = moved(name, place, h), moved(name, place, -h)
+            assert getattr(here, name).flat[place] == pytest.approx((up - down) / (2 * h), rel=1e-6, abs=1e-8)
+            curvature = -(up - 2 * here.value + down) / h**2
+            found = getattr(here, f"{name}_curvature").flat[place]
+            assert found == pytest.approx(curvature, rel=1e-3, abs=1e-3)
 
 
 def test_virtual_node_is_two_votes_an_item(link):
     """lambda wins and losses of each item against an item of score 0 (section 3.2)."""
     strength, scores = 0.5, np.array([1.0, -2.0])
-    values = link.values(scores)
-    expected = strength * (np.log(values.win) + np.log(values.lose)).sum()
-    assert VirtualNode(link, strength)(Point(scores, np.zeros((0, 1)))).value == pytest.approx(expected)
+    found = link.values(scores)
+    expected = strength * (np.log(found.win) + np.log(found.lose)).sum()
+    assert VirtualNode(link, strength).terms(scores)[0] == pytest.approx(expected)

@@ -10,6 +10,8 @@ from crowdrank.data import read
 from crowdrank.simulate import bt_crowd, flip_crowd
 from helpers import random_votes
 
+PLAIN = {"regularization": 0.5, "ties": "half"}
+PAPER = {**PLAIN, "prior": (1, 1)}  # Crowd-BT as it is printed
 PAIRED = [cr.BradleyTerry, cr.Thurstone, cr.CrowdBT, cr.CrowdThurstone]
 
 
@@ -58,7 +60,7 @@ class TestBradleyTerry:
     def test_stderr_is_that_of_the_centred_score(self):
         """Against the pseudo-inverse of the information of the unregularised model."""
         frame = random_votes(seed=2, votes=500)
-        model = cr.BradleyTerry(regularization=0).fit(frame)
+        model = cr.BradleyTerry(regularization=0, ties="half").fit(frame)
         result = model.ranking_.polars()
         items, s = result["item"].to_list(), result["score"].to_numpy()
         information = np.zeros((len(items), len(items)))
@@ -87,21 +89,20 @@ class TestBradleyTerry:
 @pytest.mark.parametrize("kind", PAIRED)
 def test_the_fixed_point_is_a_maximum(kind):
     """No small step in any direction raises the penalised likelihood."""
-    from crowdrank.data import plan
     from crowdrank.engine import LocalEngine
-    from crowdrank.models.paired.crowd_bt import BetaPrior, _Penalty
     from crowdrank.models.paired.likelihood import PairedSums
+    from crowdrank.models.paired.priors import BetaPrior, Priors, VirtualNode
     from crowdrank.models.votes import Votes
     from crowdrank.solve import Point
 
     frame = random_votes(seed=3, votes=800)
-    model = kind().fit(frame)
+    crowd = kind.needs_workers
+    model = kind(**PAPER if crowd else PLAIN).fit(frame)
     assert model.fit_.converged
     votes = Votes(read(frame))
-    crowd = model.needs_workers
-    shards = votes.by_worker().shards if crowd else plan(votes.comparisons)
-    session = LocalEngine(1).open(PairedSums(model.link), shards)
-    penalty = _Penalty(model.link, 0.5, BetaPrior(1, 1))
+    shards = votes.counted("worker" if crowd else "pair").shards
+    session = LocalEngine(1).open(PairedSums(model.link, "half", model.columns), shards)
+    penalty = Priors(VirtualNode(model.link, 0.5), (BetaPrior(1, 1),) if crowd else ())
     place = {item: number for number, item in enumerate(votes.items().to_list())}
     scores = np.empty(len(place))
     for item, score in scores_of(model).items():
@@ -172,8 +173,8 @@ class TestCrowdBT:
     def test_perfect_workers_make_it_bradley_terry(self):
         frame = random_votes(seed=4, votes=600)
         known = pl.DataFrame({"worker": [f"w{k}" for k in range(8)], "quality": [1.0] * 8})
-        crowd = cr.CrowdBT().fit(frame, anchors=known)
-        assert scores_of(crowd) == pytest.approx(scores_of(cr.BradleyTerry().fit(frame)), abs=1e-9)
+        crowd = cr.CrowdBT(**PAPER).fit(frame, anchors=known)
+        assert scores_of(crowd) == pytest.approx(scores_of(cr.BradleyTerry(**PLAIN).fit(frame)), abs=1e-9)
         assert (crowd.workers_.further["eta"] == 1).all()
 
     def test_a_known_worker_keeps_his_quality(self):
@@ -187,7 +188,7 @@ class TestCrowdBT:
         extra = random_votes(seed=7, votes=100).with_columns(worker=pl.lit("spam"))
         both = pl.concat([frame, extra])
         known = pl.DataFrame({"worker": ["spam"], "quality": [0.5]})
-        alone, together = cr.CrowdBT().fit(frame), cr.CrowdBT().fit(both, anchors=known)
+        alone, together = cr.CrowdBT(**PAPER).fit(frame), cr.CrowdBT(**PAPER).fit(both, anchors=known)
         assert scores_of(together) == pytest.approx(scores_of(alone), abs=1e-8)
 
     def test_gold_pairs_turn_a_crowd_of_liars_round(self):
@@ -198,8 +199,8 @@ class TestCrowdBT:
             scores = scores_of(model)
             return np.corrcoef([scores[item] for item in truth], list(truth.values()))[0, 1]
 
-        assert agreement(cr.CrowdBT().fit(crowd.judgments)) < -0.5
-        model = cr.CrowdBT().fit(crowd.judgments, anchors=crowd.gold_pairs)
+        assert agreement(cr.CrowdBT(**PAPER).fit(crowd.judgments)) < -0.5
+        model = cr.CrowdBT(**PAPER).fit(crowd.judgments, anchors=crowd.gold_pairs)
         assert agreement(model) > 0.5
         assert model.fit_.details["mirror"]["by"] == "anchors"
 
@@ -233,8 +234,8 @@ class TestCrowdBT:
     def test_start_by_agreed_pairs(self):
         """Footnote 4: enough workers agree on some pairs to start from."""
         crowd = flip_crowd(seed=1, items=20, workers=40, pairs=60, labels=25, alpha=5, beta=1)
-        one = cr.CrowdBT().fit(crowd.judgments)
-        agreed = cr.CrowdBT(start="agreed").fit(crowd.judgments)
+        one = cr.CrowdBT(**PAPER).fit(crowd.judgments)
+        agreed = cr.CrowdBT(**PAPER, start="agreed").fit(crowd.judgments)
         assert scores_of(agreed) == pytest.approx(scores_of(one), abs=1e-6)
 
     def test_a_crowd_half_of_liars_is_said(self):
@@ -264,9 +265,10 @@ def test_large_problems_agree_with_small_ones(kind, monkeypatch):
     from crowdrank.solve import Arrow
 
     frame = bt_crowd(seed=1, items=60, workers=60, votes=20000).judgments
-    exact = kind().fit(frame).ranking_.polars().sort("item")
+    plain = PAPER if kind.needs_workers else PLAIN
+    exact = kind(**plain).fit(frame).ranking_.polars().sort("item")
     monkeypatch.setattr(Arrow, "method", "iterative")
-    model = kind().fit(frame)
+    model = kind(**plain).fit(frame)
     found = model.ranking_.polars().sort("item")
     assert model.fit_.converged
     assert model.fit_.details["intervals"].startswith("posterior draws")
@@ -296,8 +298,8 @@ class TestGold:
             worker=["w", "v"] * 20,
         )
         gold = pl.DataFrame({"winner": ["a", "b"], "loser": ["c", "d"]})
-        for kind in (cr.BradleyTerry, cr.CrowdBT):
-            model = kind(anchor_weight=5).fit(votes, anchors=gold)
+        for kind, plain in ((cr.BradleyTerry, PLAIN), (cr.CrowdBT, PAPER)):
+            model = kind(**plain, anchor_weight=5).fit(votes, anchors=gold)
             assert model.fit_.converged
             assert "disconnected" not in codes(model)
             assert np.isfinite(model.ranking_.stderr).all()
@@ -376,7 +378,7 @@ def test_a_worker_of_whom_nothing_is_known():
         {"worker": ["w", "v"], "left": ["a", "b"], "right": ["b", "a"], "label": ["tie", "tie"]}
     )
     assert len(cr.CrowdBT().fit(frame).workers_) == 9
-    assert cr.CrowdBT().fit(only_ties).workers_.further["eta"].tolist() == pytest.approx([0.5, 0.5])
+    assert cr.CrowdBT(**PAPER).fit(only_ties).workers_.further["eta"].tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_an_item_met_only_by_itself_is_unknown():

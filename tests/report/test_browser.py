@@ -210,7 +210,7 @@ def test_models_side_by_side_fit_every_width(visit, contest):
 def test_the_choice_is_reached_from_the_top(visit, chosen):
     page = visit(chosen)
     page.get_by_role("link", name="Choice").click()
-    assert page.locator("#choice .track").count() == 2
+    assert page.locator("#choice .track").count() == 3
 
 
 def test_paper_has_all_rows_and_no_controls(visit, one):

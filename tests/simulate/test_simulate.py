@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.simulate import PRESETS, bt_crowd, flip_crowd, simulate
+from crowdrank.simulate import PRESETS, bt_crowd, flip_crowd, judge_crowd, simulate
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -45,6 +45,15 @@ def test_workers_are_right_as_often_as_their_quality_says():
 def test_sides_do_not_give_the_winner_away():
     crowd = bt_crowd(seed=0, votes=20000)
     assert (crowd.judgments["label"] == crowd.judgments["left"]).mean() == pytest.approx(0.5, abs=0.02)
+
+
+def test_judges_lean_left_and_call_ties_as_often_as_they_should():
+    crowd = judge_crowd(seed=0, votes=50_000, spread=0.0, lapses=0.0, bias=0.5, sides=0.0, ties=0.4, readiness=0.0)
+    left = (crowd.judgments["label"] == crowd.judgments["left"]).mean()
+    tie = (crowd.judgments["label"] == "tie").mean()
+    assert left == pytest.approx(1 / (1 + np.exp(0.4 - 0.5)), abs=0.01)
+    assert tie == pytest.approx(1 / (1 + np.exp(-0.4 - 0.5)) - 1 / (1 + np.exp(0.4 - 0.5)), abs=0.01)
+    assert not (judge_crowd(seed=0, ties=0.0).judgments["label"] == "tie").any()
 
 
 def test_gold_pairs_are_true_and_asked_of_everybody():

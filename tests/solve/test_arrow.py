@@ -1,9 +1,12 @@
 """The arrow matrix against the whole matrix written out, by every way of solving it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from crowdrank.solve import Arrow, NotPositiveError, matrices
+from crowdrank.solve.arrow import Border
 
 PART = np.array([0, 0, 0, 1, 1, 2], np.int32)
 
@@ -61,13 +64,14 @@ class TestEveryMethod:
         if method == "iterative":
             return  # the variances of workers come from draws
         np.testing.assert_allclose(covariance.worker_variance().ravel(), inverse.diagonal()[6:], rtol=1e-9)
+        np.testing.assert_allclose(covariance.score_variance(), inverse.diagonal()[:6], rtol=1e-9)
 
     def test_held_parameters_do_not_move(self, method, size, sparse):
         arrow = random_arrow(size=size, sparse=sparse)
         fixed = np.zeros((4, size), bool)
         fixed[1, 0] = fixed[3] = True
         gradient = np.where(fixed, 0.0, np.random.default_rng(2).normal(size=(4, size)))
-        scores, workers = arrow.fixed(fixed).solve(np.ones(6), gradient)
+        scores, workers, _ = arrow.fixed(fixed).solve(np.ones(6), gradient)
         assert np.abs(workers[fixed]).max() < 1e-12
         keep = np.append(np.ones(6, bool), ~fixed.ravel())
         expected = np.linalg.solve(whole(arrow)[np.ix_(keep, keep)], np.append(np.ones(6), gradient[~fixed]))
@@ -79,9 +83,65 @@ class TestEveryMethod:
         np.testing.assert_allclose(whole(arrow.damped(0.3)), expected)
 
 
+def bordered(size=2, seed=3):
+    """The arrow of workers whose first column, and last where there are two, has a common parameter."""
+    arrow = random_arrow(size=size)
+    columns = [0, size - 1] if size > 1 else [0]
+    carried = np.zeros((4, size, len(columns)))
+    for place, column in enumerate(columns):
+        carried[:3, column, place] = 1.0  # the last worker is no member
+    flat = carried.reshape(-1, len(columns))
+    blocks = matrices.block_diagonal(arrow.workers - 4 * np.eye(size))  # the rest is the deviations' prior
+    border = Border(arrow.coupling @ flat, (blocks @ flat).reshape(carried.shape), flat.T @ blocks @ flat, carried)
+    across = np.vstack([border.scores, border.workers.reshape(-1, len(columns))])
+    return replace(arrow, border=border), np.block([[whole(arrow), across], [across.T, border.own]])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+class TestBorder:
+    def test_solve(self, size, method):
+        arrow, full = bordered(size)
+        right = np.random.default_rng(5).normal(size=len(full))
+        ends = 6, 6 + 4 * size
+        scores, workers, common = np.split(right, ends)
+        found = arrow.solve(scores, workers.reshape(4, size), common)
+        np.testing.assert_allclose(
+            np.concatenate([part.ravel() for part in found]), np.linalg.solve(full, right), rtol=1e-7, atol=1e-9
+        )
+
+    @pytest.mark.parametrize("method", ["workers", "parts"])
+    def test_covariance(self, size, method, monkeypatch):
+        monkeypatch.setattr(Arrow, "method", method)
+        arrow, full = bordered(size)
+        inverse, count = np.linalg.inv(full), arrow.border.own.shape[0]
+        covariance = arrow.covariance()
+        np.testing.assert_allclose(covariance.common_covariance(), inverse[-count:, -count:], rtol=1e-9)
+        np.testing.assert_allclose(covariance.score_variance(), inverse.diagonal()[:6], rtol=1e-9)
+        own = slice(6, 6 + 4 * size)
+        np.testing.assert_allclose(covariance.deviation_variance().ravel(), inverse.diagonal()[own], rtol=1e-9)
+        # a worker's value is the deviation plus the common parameter
+        onto = np.hstack([np.eye(4 * size), arrow.border.carried.reshape(4 * size, count)])
+        values = onto @ inverse[6:, 6:] @ onto.T
+        np.testing.assert_allclose(covariance.worker_variance().ravel(), values.diagonal(), rtol=1e-9)
+        nodes = np.flatnonzero(PART == 0)
+        np.testing.assert_allclose(covariance.block(nodes), inverse[np.ix_(nodes, nodes)], rtol=1e-7)
+
+    def test_deviations_that_are_held_leave_the_common_parameter(self, size, method):
+        arrow, full = bordered(size)
+        fixed = np.zeros((4, size), bool)
+        fixed[:, 0] = True
+        keep = np.concatenate([np.ones(6, bool), ~fixed.ravel(), np.ones(arrow.border.own.shape[0], bool)])
+        right = np.random.default_rng(6).normal(size=len(full)) * keep
+        scores, workers, common = np.split(right, (6, 6 + 4 * size))
+        found = arrow.fixed(fixed).solve(scores, workers.reshape(4, size), common)
+        expected = np.linalg.solve(full[np.ix_(keep, keep)], right[keep])
+        flat = np.concatenate([part.ravel() for part in found])
+        np.testing.assert_allclose(flat[keep], expected, rtol=1e-7, atol=1e-9)
+
+
 def test_without_workers_the_parts_are_solved_alone():
     arrow = random_arrow(workers=0)
-    step, workers = arrow.solve(np.ones(6), np.zeros((0, 1)))
+    step, workers, _ = arrow.solve(np.ones(6), np.zeros((0, 1)))
     np.testing.assert_allclose(arrow.items @ step, np.ones(6), atol=1e-12)
     assert workers.shape == (0, 1)
 
@@ -90,7 +150,7 @@ def test_many_equal_parts_are_solved_together():
     part = np.repeat(np.arange(5), 2).astype(np.int32)
     arrow = random_arrow(workers=3, part=part)
     assert arrow.method == "parts"
-    step, _ = arrow.solve(np.ones(10), np.ones((3, 1)))
+    step, *_ = arrow.solve(np.ones(10), np.ones((3, 1)))
     np.testing.assert_allclose(step, np.linalg.solve(whole(arrow), np.ones(13))[:10], atol=1e-12)
 
 
@@ -109,7 +169,7 @@ def test_the_gauge_holds_the_level_of_each_part(method, monkeypatch):
     laplacian = np.array([[2.0, -1, -1], [-1, 1, 0], [-1, 0, 1]])
     arrow = Arrow(laplacian, np.zeros((3, 1)), np.ones((1, 1, 1)), np.zeros(3, np.int32), gauge=True)
     gradient = np.array([1.0, -2.0, 1.0])
-    step, _ = arrow.solve(gradient, np.zeros((1, 1)))
+    step, *_ = arrow.solve(gradient, np.zeros((1, 1)))
     np.testing.assert_allclose(laplacian @ step, gradient, atol=1e-12)
     assert step.sum() == pytest.approx(0, abs=1e-12)
 

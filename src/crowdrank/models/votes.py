@@ -37,6 +37,8 @@ from crowdrank.results import LEVEL, Evidence, Workers, verdicts
 
 FEW = 3
 ONE_SIDED = 0.9
+EQUAL = 1e-9
+"""Scores that differ by less are tied: that much is rounding."""
 MATRIX_ITEMS, MATRIX_BINS, MATRIX_CELLS = 40, 24, 1 << 17
 
 
@@ -340,7 +342,8 @@ class Votes:
 
         agreed = np.zeros(self.n_workers)
         for batch in self._votes():
-            ahead = np.sign(scores[batch.left] - scores[batch.right])
+            difference = scores[batch.left] - scores[batch.right]
+            ahead = np.where(np.abs(difference) > EQUAL, np.sign(difference), 0.0)
             said = np.where(batch.outcome == LEFT, 1, np.where(batch.outcome == RIGHT, -1, 0))
             share = (1 + said * ahead) / 2
             assert batch.worker is not None

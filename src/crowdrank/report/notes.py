@@ -24,6 +24,14 @@ KINDS: dict[str, tuple[str, str]] = {
         "Some items were never linked",
         "Compare only within a group, or ask about pairs that join the groups; some are named below.",
     ),
+    "position": (
+        "One side is favoured",
+        "The scores are free of it; show each pair in both orders, or in a random one, to keep it small.",
+    ),
+    "unsided": (
+        "Sides are not known",
+        "Keep who stood on the left in the file (left, right, label) if a bias towards one side matters.",
+    ),
     "unjudged": (
         "Items without a comparison",
         "Nothing is known of such an item; its place in the ranking means nothing.",

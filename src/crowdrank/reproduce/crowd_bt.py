@@ -13,10 +13,16 @@ from crowdrank.measures import evaluate
 from crowdrank.models.base import Model
 from crowdrank.models.paired.bradley_terry import BradleyTerry
 from crowdrank.models.paired.crowd_bt import CrowdBT
+from crowdrank.models.paired.majority_bt import MajorityBT
 from crowdrank.models.paired.trueskill import TrueSkill
+from crowdrank.models.paired.variance_bt import VarianceBT
 from crowdrank.reproduce.result import Result
 from crowdrank.simulate import Crowd, flip_crowd
 
+PRIOR = (1.0, 1.0)
+"""The paper's flat prior on qualities."""
+FREE = 10.0
+"""The width of the prior on the logarithm of a slope: as good as none."""
 QUALITIES = ((10, 1), (5, 1), (2, 1), (2, 2), (1, 2), (1, 5))
 TABLE1 = {
     "BT": (0.882, 0.890, 0.800, 0.542, 0.171, 0.144),
@@ -33,6 +39,8 @@ TABLE2 = {
 STRENGTHS3 = (0.1, 0.5, 1.0, 10.0, 50.0)
 TABLE3 = {
     "BT": (0.6760, 0.6796, 0.6815, 0.6802, 0.6629),
+    "Majority-Vote-BT": (0.6686, 0.6700, 0.6688, 0.6483, 0.6409),
+    "Variance-BT": (0.6790, 0.6835, 0.6862, 0.6828, 0.6658),
     "Crowd-BT": (0.6924, 0.6961, 0.6978, 0.6874, 0.6690),
 }
 TABLE4 = {"TrueSkill": (0.6722, 0.002)}
@@ -81,10 +89,11 @@ def _draw1(alpha: float, beta: float, seed: int) -> dict[str, float]:
     gold = _gold(crowd)
     with_gold = read(crowd.judgments)
     asked = read(crowd.judgments.head(4000))  # the answers to the gold pairs stand last
+    printed = CrowdBT(prior=PRIOR, regularization=0.5)
     return {
-        "BT": _accuracy(BradleyTerry().fit(asked), gold),
-        "Crowd-BT-One": _accuracy(CrowdBT().fit(asked), gold),
-        "Crowd-BT-Gold": _accuracy(CrowdBT().fit(with_gold, anchors=Anchors.read(crowd.gold_pairs)), gold),
+        "BT": _accuracy(BradleyTerry(regularization=0.5).fit(asked), gold),
+        "Crowd-BT-One": _accuracy(printed.fit(asked), gold),
+        "Crowd-BT-Gold": _accuracy(printed.fit(with_gold, anchors=Anchors.read(crowd.gold_pairs)), gold),
     }
 
 
@@ -96,7 +105,7 @@ def table2(seeds: int, data: Path | None) -> Result:
         for seed in range(seeds):
             crowd = flip_crowd(seed=seed, pairs=pairs, labels=labels, alpha=2, beta=1)
             votes, gold = read(crowd.judgments), _gold(crowd)
-            model = CrowdBT(regularization=strength).fit(votes)
+            model = CrowdBT(prior=PRIOR, regularization=strength).fit(votes)
             found.setdefault(("BT accuracy", place), []).append(
                 _accuracy(BradleyTerry(regularization=strength).fit(votes), gold)
             )
@@ -128,18 +137,31 @@ def _reading_level(data: Path | None) -> tuple[Pairs, Scored]:
     return votes, read_gold(folder / "gold.csv")
 
 
+def _model3(name: str, strength: float) -> Model:
+    if name == "Crowd-BT":
+        return CrowdBT(prior=PRIOR, regularization=strength)
+    if name == "Variance-BT":
+        return VarianceBT(prior=FREE, regularization=strength)
+    return (BradleyTerry if name == "BT" else MajorityBT)(regularization=strength)
+
+
 def table3(seeds: int, data: Path | None) -> Result:
     """Accuracy on the reading-level votes, every lambda of the print."""
     votes, gold = _reading_level(data)
     rows: list[tuple[object, ...]] = []
     for name, printed in TABLE3.items():
         for strength, theirs in zip(STRENGTHS3, printed, strict=True):
-            kind = BradleyTerry if name == "BT" else CrowdBT
-            ours = _accuracy(kind(regularization=strength).fit(votes), gold)
+            ours = _accuracy(_model3(name, strength).fit(votes), gold)
             rows.append((name, f"{strength:g}", ours, theirs, f"{ours - theirs:+.4f}"))
     columns = ("model", "lambda", "ours", "print", "difference")
     title = f"Crowd-BT table 3: pairwise accuracy on reading level, {votes.rows} votes"
-    return Result(title, columns, 2, rows)
+    remarks = [
+        "Majority-Vote-BT: 80 of the 1,418 pairs have even votes; here they are half a win for either. Broken at "
+        "random they move the figures by .003 to .004, so the print's way with them decides the third digit.",
+        "Variance-BT: slopes are free here and the fit goes to its maximum; the print's is lower the stronger the "
+        "regularisation, as if its slopes were held back too.",
+    ]
+    return Result(title, columns, 2, rows, remarks)
 
 
 def table4(seeds: int, data: Path | None) -> Result:

@@ -1,7 +1,7 @@
 """Crowds with known truth: one preset for each paper's generator."""
 
 from crowdrank.simulate.crowd import Crowd
-from crowdrank.simulate.pairs import bt_crowd, flip_crowd
+from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
 from crowdrank.simulate.presets import PRESETS, Preset, find_preset, simulate
 
-__all__ = ["PRESETS", "Crowd", "Preset", "bt_crowd", "find_preset", "flip_crowd", "simulate"]
+__all__ = ["PRESETS", "Crowd", "Preset", "bt_crowd", "find_preset", "flip_crowd", "judge_crowd", "simulate"]

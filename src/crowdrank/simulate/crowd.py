@@ -9,8 +9,8 @@ import polars as pl
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """``judgments`` (worker, left, right, label), ``gold`` (item, grade), ``workers`` (worker, quality),
-    and gold pairs (left, right, label) that every worker was also asked, where there are some."""
+    """``judgments`` (worker, left, right, label), ``gold`` (item, grade), ``workers`` (worker, and what is true
+    of each), and gold pairs (left, right, label) that every worker was also asked, where there are some."""
 
     judgments: pl.DataFrame
     gold: pl.DataFrame

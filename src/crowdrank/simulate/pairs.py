@@ -106,6 +106,58 @@ def bt_crowd(
     return _crowd(rng, rng.permutation(_names("item", items)), scores, quality, winner, loser, worker)
 
 
+def judge_crowd(
+    *,
+    seed: int = 0,
+    items: int = 30,
+    workers: int = 40,
+    votes: int = 3000,
+    spread: float = 1.5,
+    sharpness: float = 0.4,
+    lapses: float = 0.02,
+    bias: float = 0.2,
+    sides: float = 0.3,
+    ties: float = 0.4,
+    readiness: float = 0.5,
+) -> Crowd:
+    """Votes drawn from judge-bt itself: judges differ in sharpness, side and readiness to call a tie.
+
+    Scores are normal with standard deviation ``spread``, slopes normal around 1 with ``sharpness``, position
+    biases around ``bias`` with ``sides``, ln thresholds around ln ``ties`` (0: no ties) with ``readiness``; a vote
+    that decides is reversed with probability ``lapses``.
+    """
+    rng = np.random.default_rng(seed)
+    if items < 2 or workers < 1 or votes < 1:
+        raise UsageError(
+            f"Votes need two items and a worker. Got items={items}, workers={workers}, votes={votes}."
+        )
+    if lapses > 0.5:
+        raise UsageError(f"More than half of the votes cannot be lapses. Got lapses={lapses}.")
+    scores = rng.normal(0.0, spread, items)
+    slope, side = rng.normal(1.0, sharpness, workers), rng.normal(bias, sides, workers)
+    threshold = ties * np.exp(rng.normal(0.0, readiness, workers))
+    left = rng.integers(0, items, votes)
+    right = (left + rng.integers(1, items, votes)) % items
+    worker = rng.integers(0, workers, votes)
+    x, t = slope[worker] * (scores[left] - scores[right]) + side[worker], threshold[worker]
+    first, second = 1.0 / (1.0 + np.exp(t - x)), 1.0 / (1.0 + np.exp(t + x))
+    chance = (1 - lapses) * first + lapses * second
+    drawn = rng.random(votes)
+    names, people = rng.permutation(_names("item", items)), _names("worker", workers)
+    decided = np.where(drawn < chance, names[left], names[right])
+    judgments = pl.DataFrame(
+        {
+            "worker": people[worker],
+            "left": names[left],
+            "right": names[right],
+            "label": np.where(drawn < first + second, decided, "tie"),
+        }
+    )
+    gold = pl.DataFrame({"item": names, "grade": scores}).sort("item")
+    truth = {"worker": people, "slope": slope, "position": side, "threshold": threshold}
+    return Crowd(judgments, gold, pl.DataFrame(truth))
+
+
 def _names(word: str, count: int) -> NDArray[Any]:
     width = len(str(count))
     return np.array([f"{word}-{number:0{width}d}" for number in range(1, count + 1)])

@@ -10,7 +10,7 @@ from typing import Any
 
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd
-from crowdrank.simulate.pairs import bt_crowd, flip_crowd
+from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ PRESETS = {
     preset.name: preset
     for preset in (
         Preset("bt-crowd", bt_crowd, "votes drawn from Crowd-BT itself, some workers spammers"),
+        Preset("judge-crowd", judge_crowd, "votes drawn from judge-bt itself, with sides and ties"),
         Preset(
             "crowd-bt-quality", flip_crowd, "Crowd-BT section 5.1.1: 400 pairs x 10 workers, 5 gold pairs",
             {"gold_pairs": 5},

@@ -106,11 +106,13 @@ class Arrow:
             return "parts" if largest <= EXACT_LIMIT and workers <= EXACT_LIMIT else "iterative"
         return "workers" if scores <= EXACT_LIMIT else "iterative"
 
-    def solve(self, scores: Floats, workers: Floats, common: Floats) -> tuple[Floats, Floats, Floats]:
+    def solve(
+        self, scores: Floats, workers: Floats, common: Floats | None = None
+    ) -> tuple[Floats, Floats, Floats]:
         """The Newton step: this matrix times the step equals the gradient (N,), (K, b), (G,)."""
         factor = self.factor()
-        if self.border is None:
-            return *factor.solve(scores, workers), common
+        if self.border is None or common is None:
+            return *factor.solve(scores, workers), np.zeros(0)
         from crowdrank.solve.factor import Bordered
 
         return Bordered(factor, self.border).steps(scores, workers, common)

@@ -61,9 +61,9 @@ class PairedModel(Model):
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
         scores, more, details = self._placed(climb, top, covariance, details)
-        judges = Judges(climb, top, covariance)
-        workers = judges.workers(scores.score)
-        return self._outcome(climb, top, scores, workers, covariance, [*notes, *more], details)
+        judges = Judges(climb, top, covariance, scores.score)
+        details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]
+        return self._outcome(climb, top, scores, judges.workers(), covariance, notes, details)
 
     def _placed(
         self, climb: Climb, top: Maximum, covariance: Covariance | None, details: dict[str, Any]

@@ -181,7 +181,7 @@ class BetaPrior:
     def terms(self, w: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient, and minus the second derivatives."""
         a, b = self.exponents
-        eta, rest = np.clip(w, 1e-300, 1.0), np.clip(1.0 - w, 1e-300, 1.0)
+        eta, rest = np.clip(w, TINY, 1.0), np.clip(1.0 - w, TINY, 1.0)
         value = float((a * np.log(eta) + b * np.log(rest)).sum())
         gradient = (a / eta if a else 0 * eta) - (b / rest if b else 0 * eta)
         return value, gradient, (a / eta**2 if a else 0 * eta) + (b / rest**2 if b else 0 * eta)
@@ -190,6 +190,7 @@ class BetaPrior:
         """The prior whose E ln eta and E ln (1 - eta) are the posteriors', logit eta being taken as normal."""
         from scipy.special import log_expit, logit
 
+        eta = np.clip(eta, 1e-6, 1.0 - 1e-6)
         deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
         up, down = (_expected(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
         pseudo, count = _expectations(*_PSEUDO), len(eta) + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -38,8 +39,8 @@ _NATURAL: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
 class Judges:
     """The workers of a fit by their columns: values, deviations, quality."""
 
-    def __init__(self, climb: Climb, top: Maximum, covariance: Covariance | None) -> None:
-        self.climb, self.top = climb, top
+    def __init__(self, climb: Climb, top: Maximum, covariance: Covariance | None, scores: Floats) -> None:
+        self.climb, self.top, self.scores = climb, top, scores
         self.values = climb.bounds.values(top.point)[: climb.members]
         self.deviation = np.full_like(self.values, np.inf)
         if covariance is not None and len(self.values):
@@ -47,13 +48,29 @@ class Judges:
             variance = covariance.worker_variance() - unmoved(top)
             self.deviation = np.sqrt(np.maximum(variance, 0.0))[: climb.members]
 
-    def workers(self, scores: Floats) -> Workers | None:
+    @cached_property
+    def curve(self) -> Agreement | None:
+        """How a worker's slope leads to agreement; None where a model does not tell workers apart."""
+        if self.climb.design.by != "worker" or not {"slope", "log-slope", "lapse"} & set(
+            self.climb.design.columns
+        ):
+            return None
+        return Agreement(self.climb, self.scores)
+
+    def notes(self) -> list[Note]:
+        """Notes where the votes say little about how good the workers are."""
+        return [] if self.curve is None else quality_notes(self.climb.votes, self.curve.perfect)
+
+    def details(self) -> dict[str, float]:
+        """How often a worker of slope 1 and no lapses would agree with the fitted order."""
+        return {} if self.curve is None else {"perfect_quality": self.curve.perfect}
+
+    def workers(self) -> Workers | None:
         """The table of workers; by agreement with the ranking where a model does not tell workers apart."""
-        columns = self.climb.design.columns
-        if self.climb.design.by != "worker" or not {"slope", "log-slope", "lapse"} & set(columns):
-            plain = self.climb.votes.agreement(scores)
+        curve, columns = self.curve, self.climb.design.columns
+        if curve is None:
+            plain = self.climb.votes.agreement(self.scores)
             return plain and replace(plain, further=self.further())
-        curve = Agreement(self.climb, scores)
         pairs = self.climb.votes.pairs
         assert pairs.index.workers is not None
         quality, (low, high) = curve.quality(columns, self.values[:, None])[:, 0], self._interval(curve)
@@ -230,7 +247,7 @@ class People:
         quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
         pairs = self.votes.pairs
         assert pairs.index.workers is not None
-        judges = Judges(self.climb, self.top, covariance)
+        judges = Judges(self.climb, self.top, covariance, self.top.point.scores)
         return Workers(
             worker=pairs.index.workers,
             judgments=self.votes.judgments,

@@ -1,0 +1,184 @@
+"""judge-bt, variance-bt and majority-bt: what they find on crowds of known judges, ties and sides."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.measures import kendall_tau
+from crowdrank.simulate import bt_crowd, judge_crowd
+from helpers import random_votes
+
+
+def joined(model, crowd):
+    return model.workers_.polars().join(crowd.workers, on="worker", suffix="_true")
+
+
+def tau(model, crowd):
+    both = model.ranking_.polars().join(crowd.gold, on="item")
+    return kendall_tau(both["score"].to_numpy(), both["grade"].to_numpy())
+
+
+def codes(model):
+    return {note.code for note in model.fit_.warnings}
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return judge_crowd(seed=1, items=20, workers=30, votes=20_000, bias=0.3)
+
+
+@pytest.fixture(scope="module")
+def judged(crowd):
+    return cr.JudgeBT().fit(crowd.judgments)
+
+
+class TestJudgeBT:
+    @pytest.mark.parametrize("column", ["slope", "position", "threshold"])
+    def test_finds_what_the_judges_are(self, crowd, judged, column):
+        both = joined(judged, crowd)
+        assert np.corrcoef(both[column], both[f"{column}_true"])[0, 1] > 0.9
+        inside = (both[f"{column}_low"] <= both[f"{column}_true"]) & (
+            both[f"{column}_true"] <= both[f"{column}_high"]
+        )
+        assert inside.mean() > 0.7
+
+    def test_finds_how_far_they_differ(self, judged):
+        priors = judged.fit_.details["priors"]
+        assert priors["slope"] == pytest.approx(0.4, abs=0.15)
+        assert priors["position"] == pytest.approx(0.3, abs=0.12)
+        assert priors["threshold"] == pytest.approx(0.5, abs=0.2)
+
+    def test_finds_the_side_and_says_so(self, judged):
+        position = judged.fit_.details["position"]
+        assert position["low"] < 0.3 < position["high"]
+        assert position["left"] == pytest.approx(1 / (1 + np.exp(-position["bias"])))
+        assert "position" in codes(judged)
+        assert tau(judged, judge_crowd(seed=1, items=20, workers=30, votes=20_000, bias=0.3)) > 0.95
+
+    def test_sides_turned_round_turn_the_bias_round(self, crowd, judged):
+        turned = cr.JudgeBT().fit(crowd.judgments.rename({"left": "right", "right": "left"}))
+        assert turned.fit_.details["position"]["bias"] == pytest.approx(-judged.fit_.details["position"]["bias"])
+
+    def test_where_all_are_alike_it_is_bradley_terry(self):
+        alike = judge_crowd(seed=2, sharpness=0, lapses=0, bias=0, sides=0, ties=0, votes=8000)
+        one, other = (
+            kind().fit(alike.judgments).ranking_.polars().sort("item") for kind in (cr.JudgeBT, cr.BradleyTerry)
+        )
+        np.testing.assert_allclose(one["score"], other["score"], atol=0.2)
+        assert np.corrcoef(one["score"], other["score"])[0, 1] > 0.999
+
+    def test_a_judge_who_votes_against_the_truth(self):
+        crowd = bt_crowd(seed=3, items=15, workers=12, votes=6000, spammers=0, malicious=0.25, alpha=1e6, beta=1)
+        both = joined(cr.JudgeBT().fit(crowd.judgments), crowd)
+        liars = both.filter(pl.col("quality_true") < 0.5)
+        assert (liars["slope"] < 0).all()
+        assert (liars["verdict"] == "malicious").all()
+
+    def test_a_one_sided_judge_is_found_and_said(self):
+        crowd = judge_crowd(seed=4, votes=4000, bias=0.0, sides=0.0, ties=0.0)
+        lazy = crowd.judgments.head(200).with_columns(worker=pl.lit("lazy"), label=pl.col("left"))
+        model = cr.JudgeBT().fit(pl.concat([crowd.judgments, lazy]))
+        row = model.workers_.polars().filter(pl.col("worker") == "lazy").to_dicts()[0]
+        assert row["position"] > 2
+        assert row["quality"] < 0.65
+        assert any("lazy chose left in 200 of 200" in note.message for note in model.fit_.warnings)
+
+    def test_without_sides_there_is_no_bias(self):
+        votes = random_votes(seed=1, ties=0.0)
+        lost = pl.when(pl.col("label") == pl.col("left")).then("right").otherwise("left")
+        sideless = votes.select("worker", winner="label", loser=lost)
+        model = cr.JudgeBT().fit(sideless)
+        assert "position" not in model.fit_.details
+        assert "unsided" not in codes(model)
+        assert "unsided" in codes(cr.JudgeBT(position="shared").fit(sideless))
+
+
+KINDS = (cr.BradleyTerry, cr.CrowdBT, cr.VarianceBT, cr.JudgeBT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestTies:
+    @pytest.mark.parametrize(
+        "ties", ["half", "rao-kupper", "davidson", "rao-kupper-by-worker", "davidson-by-worker"]
+    )
+    def test_every_way_ranks(self, kind, ties, crowd):
+        model = kind(ties=ties).fit(crowd.judgments.head(4000))
+        assert model.fit_.converged
+        assert tau(model, crowd) > 0.85
+        table = model.probabilities(crowd.judgments)
+        np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
+        share = (crowd.judgments["label"] == "tie").mean()
+        assert table[:, 1].mean() == pytest.approx(share, abs=0.03)
+
+    @pytest.mark.parametrize("position", ["shared", "by-worker"])
+    def test_every_side_is_found(self, kind, position, crowd):
+        model = kind(position=position).fit(crowd.judgments.head(6000))
+        found = model.fit_.details["position"]
+        assert found["low"] < found["bias"] < found["high"]
+        assert 0.1 < found["bias"] < 0.6
+
+    def test_held_out_votes_like_ties_as_an_outcome(self, kind, crowd):
+        losses = {}
+        for ties in ("half", None):
+            rows = cr.compare_models(
+                crowd.judgments.head(4000), [kind.name], settings={"ties": ties} if ties else {}
+            )
+            losses[ties] = rows.rows[0].log_loss
+        assert losses[None] < losses["half"]
+
+    def test_a_wrong_word_is_named(self, kind, crowd):
+        with pytest.raises(cr.UsageError, match="'ties' must be one of half"):
+            kind(ties="coin").fit(crowd.judgments)
+        with pytest.raises(cr.UsageError, match="'position' must be one of none"):
+            kind(position="top").fit(crowd.judgments)
+
+
+def test_ties_that_need_workers_or_another_link(crowd):
+    with pytest.raises(cr.InputError, match="needs to know who judged"):
+        cr.BradleyTerry(ties="rao-kupper-by-worker").fit(crowd.judgments.drop("worker"))
+    with pytest.raises(cr.InputError, match="needs to know who judged"):
+        cr.BradleyTerry(position="by-worker").fit(crowd.judgments.drop("worker"))
+    with pytest.raises(cr.UsageError, match="belong to the logistic link"):
+        cr.Thurstone(ties="davidson").fit(crowd.judgments)
+
+
+def test_asked_for_ties_where_there_are_none():
+    model = cr.BradleyTerry(ties="rao-kupper").fit(random_votes(ties=0.0))
+    assert model.fit_.converged
+    assert model.probabilities(random_votes(ties=0.0))[:, 1].max() < 0.05
+
+
+class TestVarianceBT:
+    def test_finds_the_slopes(self):
+        crowd = judge_crowd(
+            seed=5, items=20, workers=20, votes=20_000, sharpness=0.4, lapses=0, bias=0, sides=0, ties=0
+        )
+        for signed in (False, True):
+            both = joined(cr.VarianceBT(signed=signed).fit(crowd.judgments), crowd)
+            assert np.corrcoef(both["slope"], both["slope_true"])[0, 1] > 0.9
+
+    def test_a_given_prior_is_kept(self, crowd):
+        model = cr.VarianceBT(prior=0.2, regularization=1.0).fit(crowd.judgments.head(3000))
+        assert model.fit_.details["priors"]["log-slope"] == 0.2
+        assert model.fit_.details["priors"]["regularization"] == 1.0
+
+    def test_wrong_parameters(self, crowd):
+        with pytest.raises(cr.UsageError, match="'prior' must be a number"):
+            cr.VarianceBT(prior=0).fit(crowd.judgments)
+        with pytest.raises(cr.UsageError, match="'signed' must be true or false"):
+            cr.VarianceBT(signed="yes").fit(crowd.judgments)
+
+
+class TestMajorityBT:
+    def test_is_bradley_terry_on_verdicts(self):
+        votes = cr.Pairs.from_votes(winner=list("aaabbcac"), loser=list("bbbacbcb"))
+        verdicts = cr.Pairs.from_votes(winner=["a", "c", "a"], loser=["b", "b", "c"])
+        one = cr.MajorityBT(regularization=0.5).fit(votes).ranking_.polars().sort("item")
+        # b beat c once and c beat b twice; a beat b three times of four
+        other = cr.BradleyTerry(regularization=0.5).fit(verdicts).ranking_.polars().sort("item")
+        np.testing.assert_allclose(one["score"], other["score"], atol=1e-10)
+
+    def test_even_votes_are_half_a_win_for_either(self):
+        votes = cr.Pairs.from_votes(winner=["a", "b", "b", "c"], loser=["b", "a", "c", "b"])
+        assert np.abs(cr.MajorityBT().fit(votes).ranking_.score).max() < 1e-9

@@ -1,0 +1,60 @@
+"""Strengths of priors from data: known where the draws are from the prior itself."""
+
+import numpy as np
+import pytest
+from scipy.special import psi
+
+from crowdrank.kernels import LOGISTIC
+from crowdrank.models.paired.priors import BetaPrior, Normal, VirtualNode, _beta_matching
+
+
+@pytest.mark.parametrize("strength", [0.2, 1.0, 5.0])
+def test_the_virtual_node_is_the_prior_of_a_logit_of_a_beta_variable(strength):
+    """(F(s) F(-s))^lambda is the density of the logit of a Beta(lambda, lambda) variable."""
+    expected = 2 * (psi(strength) - psi(2 * strength))
+    assert VirtualNode(LOGISTIC, 0.5)._prior_mean(strength) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_strength_of_the_scores_that_were_drawn_from_it():
+    p = np.random.default_rng(0).beta(2.0, 2.0, 20_000)
+    scores = np.log(p) - np.log1p(-p)
+    found = VirtualNode(LOGISTIC, 0.5).updated(scores, np.zeros_like(scores))
+    assert found.strength == pytest.approx(2.0, rel=0.03)
+
+
+def test_uncertain_scores_are_wider_than_they_look():
+    scores = np.random.default_rng(0).normal(0, 1, 500)
+    sure, unsure = (VirtualNode(LOGISTIC, 0.5).updated(scores, np.full(500, v)).strength for v in (0.0, 1.0))
+    assert unsure < 0.7 * sure
+
+
+def test_the_width_of_a_normal_column_is_a_fixed_point_of_em():
+    """w = shrunken observations of deviations with sd 0.8, each observed with noise of variance 0.5."""
+    rng = np.random.default_rng(1)
+    seen = rng.normal(0, 0.8, 50_000) + rng.normal(0, 0.5**0.5, 50_000)
+    prior = Normal(0.0, 0.5, estimated=True)
+    for _ in range(200):
+        share = prior.sd**2 / (prior.sd**2 + 0.5)
+        w, variance = share * seen, np.full(len(seen), share * 0.5)
+        prior = prior.updated(w, variance)
+    assert prior.sd == pytest.approx(0.8, rel=0.02)
+    assert prior.sd**2 == pytest.approx(np.mean(w**2 + variance), rel=1e-4)
+
+
+def test_a_slope_is_measured_in_units_of_the_mean_slope():
+    prior = Normal(1.0, 0.5, estimated=True, by_convention=True)
+    w = np.random.default_rng(2).normal(1.0, 0.3, 5000)
+    one, twice = (prior.updated(scale * w, np.zeros(5000)).sd for scale in (1.0, 2.0))
+    assert one == pytest.approx(0.3, rel=0.05)
+    assert twice == pytest.approx(one, rel=1e-3)
+
+
+def test_a_beta_prior_of_the_qualities_that_were_drawn_from_it():
+    eta = np.random.default_rng(3).beta(6.0, 2.0, 20_000)
+    found = BetaPrior(4.0, 1.5, estimated=True).updated(eta, np.zeros_like(eta))
+    assert (found.a, found.b) == pytest.approx((6.0, 2.0), rel=0.05)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (4.0, 1.5), (1.0, 30.0), (300.0, 80.0)])
+def test_a_beta_distribution_is_found_by_its_expectations(a, b):
+    assert _beta_matching(psi(a) - psi(a + b), psi(b) - psi(a + b)) == pytest.approx((a, b), rel=1e-6)
