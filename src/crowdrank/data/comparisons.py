@@ -73,7 +73,7 @@ class Comparisons:
         """One number for each pair of nodes, in the order of (i, j)."""
         return self.i.astype(np.int64) * self.nodes + self.j
 
-    def take(self, rows: slice) -> Self:
+    def take(self, rows: slice | NDArray[np.bool_]) -> Self:
         """These rows."""
         arrays: dict[str, Any] = {
             column.name: value[rows]
@@ -81,6 +81,18 @@ class Comparisons:
             if isinstance(value := getattr(self, column.name), np.ndarray)
         }
         return replace(self, **arrays)
+
+
+def joined(parts: Sequence[Comparisons]) -> Comparisons:
+    """The rows of all parts, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in ("i", "j", "wins", "losses", "worker", "ties")
+        if getattr(parts[0], name) is not None
+    }
+    return Comparisons(**{"worker": None, **arrays}, nodes=parts[0].nodes, workers=parts[0].workers)
 
 
 class ShardRef(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.comparisons import SHARD_ROWS, CodedVotes, Comparisons, Tally, tally
+from crowdrank.data.comparisons import SHARD_ROWS, CodedVotes, Comparisons, Tally, joined, tally
 from crowdrank.data.runs import Runs
 from crowdrank.data.spool import Spool, write_parquet
 from crowdrank.data.tables import Judgments, Pairs
@@ -98,7 +98,7 @@ def tally_spooled(
 
 def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
     """The tally of batches of votes, workers not told apart: distinct pairs, in memory."""
-    return _joined(list(_merged(batches, nodes, 0, spool, False, False)))
+    return joined(list(_merged(batches, nodes, 0, spool, False, False)))
 
 
 def _merged(
@@ -114,21 +114,10 @@ def _recut(parts: Iterable[Comparisons], rows: int) -> Iterator[Comparisons]:
     """The same rows in pieces of ``rows`` each, but for the last."""
     rest: list[Comparisons] = []
     for part in parts:
-        held = _joined([*rest, part])
+        held = joined([*rest, part])
         whole = len(held) // rows * rows
         for start in range(0, whole, rows):
             yield held.take(slice(start, start + rows))
         rest = [held.take(slice(whole, None))]
     if rest and len(rest[0]):
         yield rest[0]
-
-
-def _joined(parts: list[Comparisons]) -> Comparisons:
-    if len(parts) == 1:
-        return parts[0]
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("i", "j", "wins", "losses", "worker", "ties")
-        if getattr(parts[0], name) is not None
-    }
-    return Comparisons(**{"worker": None, **arrays}, nodes=parts[0].nodes, workers=parts[0].workers)

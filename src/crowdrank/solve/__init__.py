@@ -1,7 +1,7 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
 from crowdrank.solve.arrow import Arrow, Covariance, Independent
-from crowdrank.solve.intervals import Density, Spread, highest_density, spread
+from crowdrank.solve.intervals import Density, Spread, highest_density, resampled, spread
 from crowdrank.solve.iterate import iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.maximise import (
@@ -35,5 +35,6 @@ __all__ = [
     "information",
     "iterate",
     "maximise",
+    "resampled",
     "spread",
 ]

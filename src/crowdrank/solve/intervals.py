@@ -13,6 +13,8 @@ from crowdrank.data.arrays import Floats
 from crowdrank.solve.arrow import Covariance, centred
 
 Integers = NDArray[np.int64]
+PAIRWISE = 2000
+"""Resampled items of larger parts are told apart by their standard errors, not pair by pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,57 @@ def spread(
         part_of[nodes], place[nodes] = number, np.arange(len(nodes))
     tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, 1 + better, size - worse, tier)
+
+
+def resampled(
+    scores: Floats,
+    samples: Floats | None,
+    query: NDArray[np.int32],
+    parts: Sequence[Integers],
+    *,
+    level: float = 0.9,
+    tie_break: Floats | None = None,
+) -> Spread:
+    """The same from scores fitted to resamples (S, N), where their covariance would tell less.
+
+    The standard error is the standard deviation of the centred scores, low and high are their quantiles.
+    ``rank_low`` is 1 plus a quantile of the number of better items, ``rank_high`` the same from below; only
+    the items of a part count, for the others may be anywhere. Two items are told apart when one is
+    ahead in more than (1 + level) / 2 of the resamples, so what is told apart from the best item of a tier
+    has a rank interval that begins below it.
+    """
+    if samples is None:
+        return spread(scores, None, query, parts, level=level, tie_break=tie_break)
+    count, tail = len(scores), (1 - level) / 2
+    score, stderr, low, high = np.zeros((4, count))
+    stderr[:] = np.inf
+    better, worse = np.zeros((2, count), np.int64)
+    part_of, place = np.zeros((2, count), np.int64)
+    apart: dict[int, Floats] = {}
+    for number, nodes in enumerate(parts):
+        part_of[nodes], place[nodes] = number, np.arange(len(nodes))
+        score[nodes] = scores[nodes] - scores[nodes].mean()
+        if len(nodes) == 1:
+            continue
+        own = samples[:, nodes] - samples[:, nodes].mean(axis=1, keepdims=True)
+        stderr[nodes] = own.std(axis=0)
+        low[nodes], high[nodes] = np.quantile(own, [tail, 1 - tail], axis=0)
+        ahead = np.argsort(np.argsort(-own, axis=1, kind="stable"), axis=1)
+        better[nodes] = np.quantile(ahead, tail, axis=0, method="lower")
+        worse[nodes] = len(nodes) - 1 - np.quantile(ahead, 1 - tail, axis=0, method="higher")
+        if len(nodes) <= PAIRWISE:
+            apart[number] = np.where(_ahead(own) > 1 - tail, 0.0, np.inf)
+    rank, size = ranks(score, query, tie_break)
+    alone = np.isinf(stderr)
+    low, high = np.where(alone, -np.inf, np.minimum(low, score)), np.where(alone, np.inf, np.maximum(high, score))
+    tier = _tiers(score, stderr, query, rank, part_of, place, apart, _z(level))
+    rank_low, rank_high = np.minimum(1 + better, rank), np.maximum(size - worse, rank)
+    return Spread(score, stderr, low, high, rank, rank_low, rank_high, tier)
+
+
+def _ahead(samples: Floats) -> Floats:
+    """The share of samples (S, n) in which i is ahead of j, for every pair (n, n)."""
+    return np.stack([(own[:, None] > samples).mean(axis=0) for own in samples.T])
 
 
 def differences(block: Floats) -> Floats:

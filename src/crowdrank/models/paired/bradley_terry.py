@@ -14,7 +14,8 @@ class BradleyTerry(PairedModel):
     F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses
     against an item of score 0 (Crowd-BT section 3.2). With ``regularization=0`` it is the plain
     maximum likelihood, which exists only where a chain of wins leads from each item to every other.
-    A tie is half a win for either side. Bradley & Terry 1952; Chen et al. 2013, eq. 3.
+    A tie is half a win for either side. ``intervals``: ``"information"``, or with ``resamples`` refits
+    ``"bootstrap"`` or ``"bootstrap-workers"``. Bradley & Terry 1952; Chen et al. 2013, eq. 3.
     """
 
     name = "bt"

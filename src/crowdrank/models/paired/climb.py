@@ -107,7 +107,7 @@ class Climb:
             self.session,
             start,
             self.priors,
-            self._barred(bounds or self.bounds),
+            self.barred(bounds),
             part=self.votes.graph.part,
             total_weight=self.total,
             gauge=self.gauge,
@@ -117,8 +117,9 @@ class Climb:
         self.iterations += top.iterations
         return top
 
-    def _barred(self, bounds: Bounds) -> Bounds:
+    def barred(self, bounds: Bounds | None = None) -> Bounds:
         """A quality's bounds are out of reach where its prior vanishes there."""
+        bounds = bounds or self.bounds
         for prior in self.priors.columns:
             if isinstance(prior, BetaPrior):
                 up, down = prior.exponents

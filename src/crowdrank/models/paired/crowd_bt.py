@@ -28,7 +28,7 @@ from crowdrank.errors import Note, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run
 from crowdrank.models.paired.climb import Climb
-from crowdrank.models.paired.estimator import PairedModel, placed, require_finite
+from crowdrank.models.paired.estimator import PairedModel, require_finite
 from crowdrank.models.paired.likelihood import PairedSums, QualitySums
 from crowdrank.models.paired.priors import BetaPrior, Priors
 from crowdrank.models.paired.quality import People
@@ -65,6 +65,8 @@ class CrowdBT(PairedModel):
         position: str | None = None,
         start: str = "one",
         anchor_weight: float = 1.0,
+        intervals: str = "information",
+        resamples: int = 1000,
         seed: int = 0,
     ) -> None:
         self.prior = prior
@@ -73,6 +75,8 @@ class CrowdBT(PairedModel):
         self.position = position
         self.start = start
         self.anchor_weight = anchor_weight
+        self.intervals = intervals
+        self.resamples = resamples
         self.seed = seed
 
     @property
@@ -87,11 +91,10 @@ class CrowdBT(PairedModel):
             climb.require_finite(top)
         people = People(climb, top, climb.grid, climb.prior.log_density)
         covariance, more, details = climb.uncertainty(top, people.variance())
-        scores = placed(votes, top.point.scores, covariance)
+        scores, said, details = self._placed(climb, top, covariance, details)
         details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
-        return self._outcome(
-            climb, top, scores, people.workers(covariance), covariance, [*notes, *more, *people.notes()], details
-        )
+        notes = [*notes, *more, *said, *people.notes()]
+        return self._outcome(climb, top, scores, people.workers(covariance), covariance, notes, details)
 
 
 class _Qualities(Climb):
@@ -167,7 +170,7 @@ class _Qualities(Climb):
             self.iterations += top.iterations
             return top.point.scores
         start = self.start.copy()
-        if any(self._barred(self.bounds).barriers):
+        if any(self.barred().barriers):
             start[:, 0] = np.where(self.bounds.fixed[:, 0], start[:, 0], np.clip(start[:, 0], 0.05, 0.95))
         return self.maximise(Point(zeros, start, self._common()), frozen_workers(self.bounds)).point.scores
 

@@ -12,6 +12,7 @@ from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
 from crowdrank.models.base import Model, Outcome, Run, number
+from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
 from crowdrank.models.paired.climb import Climb, convergence
 from crowdrank.models.paired.design import Design, unsided
 from crowdrank.models.paired.likelihood import TINY
@@ -26,7 +27,9 @@ from crowdrank.solve import Covariance, Maximum, Spread, spread
 class PairedModel(Model):
     """Scores by penalised maximum likelihood.
 
-    A subclass names the link and the columns of worker parameters, if any.
+    A subclass names the link and the columns of worker parameters, if any. ``intervals``: by the
+    ``"information"``, or by ``resamples`` refits to votes (``"bootstrap"``) or to workers with all their
+    votes (``"bootstrap-workers"``) that are drawn anew.
     """
 
     link: ClassVar[Link]
@@ -40,12 +43,16 @@ class PairedModel(Model):
         ties: str | None = None,
         position: str | None = None,
         anchor_weight: float = 1.0,
+        intervals: str = "information",
+        resamples: int = 1000,
         seed: int = 0,
     ) -> None:
         self.regularization = regularization
         self.ties = ties
         self.position = position
         self.anchor_weight = anchor_weight
+        self.intervals = intervals
+        self.resamples = resamples
         self.seed = seed
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
@@ -53,10 +60,19 @@ class PairedModel(Model):
         climb = Climb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
-        scores = placed(votes, top.point.scores, covariance)
+        scores, more, details = self._placed(climb, top, covariance, details)
         judges = Judges(climb, top, covariance, scores.score)
-        details, notes = {**details, **judges.details()}, [*notes, *judges.notes()]
+        details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]
         return self._outcome(climb, top, scores, judges.workers(), covariance, notes, details)
+
+    def _placed(
+        self, climb: Climb, top: Maximum, covariance: Covariance | None, details: dict[str, Any]
+    ) -> tuple[Spread, list[Note], dict[str, Any]]:
+        """Scores with their uncertainty, by the information or by resamples."""
+        if self.intervals == "information":
+            return placed(climb.votes, top.point.scores, covariance), [], details
+        scores, notes, done = bootstrapped(climb, top, self.intervals, self.resamples)
+        return scores, notes, {**details, "intervals": done}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -68,7 +84,9 @@ class PairedModel(Model):
         return {}
 
     def _design(self, votes: Votes) -> Design:
-        return Design.of(self.columns, self.ties, self.position or self.usual_position, votes, self.link)
+        design = Design.of(self.columns, self.ties, self.position or self.usual_position, votes, self.link)
+        check_intervals(self.intervals, self.resamples, votes, design)
+        return design
 
     def _strength(self, votes: Votes) -> float | None:
         """lambda as given; None where the data is to say."""

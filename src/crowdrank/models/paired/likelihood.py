@@ -101,15 +101,30 @@ class _Rows:
 
     def curvature(self, one: str, other: str) -> Floats:
         """Minus the second derivative of the log likelihood of each row by two channels."""
-        key = (one, other) if CHANNELS.index(one) <= CHANNELS.index(other) else (other, one)
-        total = np.zeros_like(self.counts[0])
-        for count, chance in zip(self.counts, self.outcomes, strict=True):
-            p = np.maximum(chance.p, TINY)
-            if one in chance.first and other in chance.first:
-                total += count * (chance.first[one] / p) * (chance.first[other] / p)
-            if key in chance.second:
-                total -= count * (chance.second[key] / p)
-        return total
+        return curvature(self.counts, self.outcomes, one, other)
+
+
+def slopes(counts: list[Floats], outcomes: list[Chance]) -> dict[str, Floats]:
+    """The derivative of the log likelihood of each row by each channel."""
+    found: dict[str, Floats] = {}
+    for count, chance in zip(counts, outcomes, strict=True):
+        ratio = count / np.maximum(chance.p, TINY)
+        for channel, first in chance.first.items():
+            found[channel] = found.get(channel, 0.0) + ratio * first
+    return found
+
+
+def curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str) -> Floats:
+    """Minus the second derivative of the log likelihood of each row by two channels."""
+    key = (one, other) if CHANNELS.index(one) <= CHANNELS.index(other) else (other, one)
+    total = np.zeros_like(counts[0])
+    for count, chance in zip(counts, outcomes, strict=True):
+        p = np.maximum(chance.p, TINY)
+        if one in chance.first and other in chance.first:
+            total += count * (chance.first[one] / p) * (chance.first[other] / p)
+        if key in chance.second:
+            total -= count * (chance.second[key] / p)
+    return total
 
 
 class Stateless:
@@ -169,12 +184,7 @@ class PairedSums(Stateless):
             columns = [_column(name, own[:, place], d, judge) for place, name in enumerate(self.columns)]
         outcomes = judge.outcomes(self.link, self.ties, d)
         counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
-        gradient: dict[str, Floats] = {}
-        for count, chance in zip(counts, outcomes, strict=True):
-            ratio = count / np.maximum(chance.p, TINY)
-            for channel, first in chance.first.items():
-                gradient[channel] = gradient.get(channel, 0.0) + ratio * first
-        return _Rows(judge, columns, counts, outcomes, gradient)
+        return _Rows(judge, columns, counts, outcomes, slopes(counts, outcomes))
 
     def _observed(self, shard: Comparisons, rows: _Rows) -> dict[str, Any]:
         """Minus the second derivatives."""

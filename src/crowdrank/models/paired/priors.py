@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,16 @@ class VirtualNode:
 
     def terms(self, scores: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient, and minus the second derivatives."""
+        wins, losses = self.votes(scores)
         win, lose, density, bend = self.link.values(scores)
-        up, down = density / np.maximum(win, TINY), density / np.maximum(lose, TINY)
-        logs = np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY))
-        curvature = up * (up - bend) + down * (down + bend)
-        return self.strength * float(logs.sum()), self.strength * (up - down), self.strength * curvature
+        win, lose = np.maximum(win, TINY), np.maximum(lose, TINY)
+        up, down = density / win, density / lose
+        value = float((wins * np.log(win) + losses * np.log(lose)).sum())
+        return value, wins * up - losses * down, wins * up * (up - bend) + losses * down * (down + bend)
+
+    def votes(self, scores: Floats) -> tuple[Floats, Floats]:
+        """The virtual wins and losses of each item."""
+        return np.full_like(scores, self.strength), np.full_like(scores, self.strength)
 
     def updated(self, scores: Floats, variance: Floats) -> VirtualNode:
         """The strength under which E ln F(s) F(-s) is what the posterior says it is.
@@ -65,15 +71,37 @@ class VirtualNode:
         return replace(self, strength=float(np.exp(0.5 * (low + high))))
 
     def _logs(self, scores: Floats) -> Floats:
-        win, lose, _, _ = self.link.values(scores)
-        return np.asarray(np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY)))
+        return _logs(self.link, scores)
 
     def _prior_mean(self, strength: float) -> float:
         """E ln F(s) F(-s) under the prior, by a sum over a grid that is fine in the middle and far-reaching."""
-        v = np.linspace(-9.5, 9.5, 401)
-        logs = self._logs(np.sinh(v))
-        density = np.exp(strength * (logs - logs.max())) * np.cosh(v)
+        logs, steps = _grid(self.link)
+        density = np.exp(strength * (logs - logs.max())) * steps
         return float(density @ logs / density.sum())
+
+
+def _logs(link: Link, scores: Floats) -> Floats:
+    """ln F(s) F(-s)."""
+    win, lose, _, _ = link.values(scores)
+    return np.asarray(np.log(np.maximum(win, TINY)) + np.log(np.maximum(lose, TINY)))
+
+
+@cache
+def _grid(link: Link) -> tuple[Floats, Floats]:
+    """ln F(s) F(-s) on the grid s = sinh v, and ds / dv."""
+    v = np.linspace(-9.5, 9.5, 401)
+    return _logs(link, np.sinh(v)), np.cosh(v)
+
+
+@dataclass(frozen=True)
+class DrawnNode(VirtualNode):
+    """The virtual node with other numbers of wins and losses for each item."""
+
+    drawn: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+    def votes(self, scores: Floats) -> tuple[Floats, Floats]:
+        """As they were drawn."""
+        return self.drawn
 
 
 @dataclass(frozen=True)

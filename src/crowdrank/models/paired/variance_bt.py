@@ -39,6 +39,8 @@ class VarianceBT(PairedModel):
         ties: str | None = None,
         position: str | None = None,
         anchor_weight: float = 1.0,
+        intervals: str = "information",
+        resamples: int = 1000,
         seed: int = 0,
     ) -> None:
         self.signed = signed
@@ -47,6 +49,8 @@ class VarianceBT(PairedModel):
         self.ties = ties
         self.position = position
         self.anchor_weight = anchor_weight
+        self.intervals = intervals
+        self.resamples = resamples
         self.seed = seed
 
     @property
