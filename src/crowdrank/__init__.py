@@ -70,6 +70,7 @@ _HOME = {
 }
 
 __all__ = [
+    "MPM",
     "Anchors",
     "Auto",
     "Borda",
@@ -87,7 +88,6 @@ __all__ = [
     "InputError",
     "JudgeBT",
     "LocalEngine",
-    "MPM",
     "MajorityBT",
     "Note",
     "Pairs",

@@ -167,8 +167,8 @@ def draws(rng, scores, theta, votes):
     pairs = list(itertools.permutations(range(len(scores)), 2))
     for worker, own in enumerate(theta):
         chance = np.exp([own * (scores[i] - scores[j]) for i, j in pairs])
-        for place in rng.choice(len(pairs), votes, p=chance / chance.sum()):
-            rows.append((f"w{worker:02d}", *(f"i{node:02d}" for node in pairs[place])))
+        drawn = rng.choice(len(pairs), votes, p=chance / chance.sum())
+        rows += [(f"w{worker:02d}", *(f"i{node:02d}" for node in pairs[place])) for place in drawn]
     return votes_of(rows)
 
 

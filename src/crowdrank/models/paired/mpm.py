@@ -20,7 +20,7 @@ Given the pair, P(i over j | i, j asked) = F(2 theta_k (v_i - v_j)): scores are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -40,8 +40,10 @@ from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import NotPositiveError
 
 ROUNDS = 60
-SETTLED = 1e-4
+SETTLED = 1e-3
 """The priors are settled when no width changes by more than this share."""
+ALIKE = 1e9
+"""The precision of adherences that are all but equal: with these the climb begins."""
 CURVE = 129
 
 
@@ -118,13 +120,14 @@ class _Search:
         return Strengths(self.scores.sd**-2.0, self.workers.sd**-2.0)
 
     def run(self) -> Here:
-        """From equal scores and adherences to the top; the priors follow every few steps."""
+        """From equal scores and adherences to the top; the priors follow every step."""
         start = np.zeros(len(self.votes.nodes)), np.ones(self.votes.n_workers)
-        here = Here(self.ballots, *start, self.strengths)
+        alike = Strengths(self.strengths.scores, ALIKE)
+        here = self._climbed(Here(self.ballots, *start, alike), steps=6).under(self.strengths)
         for _ in range(ROUNDS if self.scores.estimated or self.workers.estimated else 0):
-            here = self._climbed(here, steps=2)
+            here = self._climbed(here, steps=1)
             change = self._estimate(here)
-            here = replace(here, strengths=self.strengths)
+            here = here.under(self.strengths)
             if change < SETTLED:
                 break
         return self._climbed(here)

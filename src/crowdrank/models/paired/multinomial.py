@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -163,6 +163,12 @@ class Here:
     scores: Floats
     theta: Floats
     strengths: Strengths
+
+    def under(self, strengths: Strengths) -> Here:
+        """The same point under other priors; the votes are not looked at again."""
+        moved = replace(self, strengths=strengths)
+        vars(moved)["parts"] = self.parts
+        return moved
 
     @cached_property
     def parts(self) -> list[Terms]:
