@@ -198,6 +198,21 @@ def test_liars_and_spammers_are_found():
     assert model.ranking_.polars()["item"].to_list()[0] == "i07"
 
 
+def test_many_reversed_votes_are_said():
+    rng = np.random.default_rng(0)
+    theta = np.array([1.5] * 5 + [-1.5] * 3)
+    model = cr.MPM().fit(draws(rng, np.linspace(-1, 1, 8), theta, 100))
+    assert (model.workers_.further["adherence"] < 0).tolist() == [False] * 5 + [True] * 3
+    assert any(note.code == "mirror" and "38% of the votes" in note.message for note in model.fit_.warnings)
+
+
+def test_a_lone_worker_has_an_interval_that_says_nothing():
+    model = cr.MPM().fit(votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "a", "c"), ("w", "c", "b")]))
+    people = model.workers_.polars().row(0, named=True)
+    assert people["adherence"] == pytest.approx(1.0)
+    assert people["verdict"] == "unsure"
+
+
 def test_pairs_named_often_are_taken_as_clear():
     """The likelihood is not conditional on the pair: a pair that is named seldom is taken as a close one."""
     often = votes_of([("u", "a", "b")] * 8 + [("v", "a", "b")] * 8 + [("u", "b", "c"), ("v", "b", "c")])

@@ -44,6 +44,8 @@ SETTLED = 1e-3
 """The priors are settled when no width changes by more than this share."""
 ALIKE = 1e9
 """The precision of adherences that are all but equal: with these the climb begins."""
+REVERSED = 0.3
+"""Where more of the votes than this are of workers with a negative adherence, that is said."""
 CURVE = 129
 
 
@@ -81,6 +83,7 @@ class MPM(Model):
                 *votes.notes(),
                 *search.convergence(here),
                 *notes,
+                *_direction(votes, here.theta),
                 *quality_notes(votes, curve.usual),
             ),
             details={
@@ -175,6 +178,15 @@ class _Search:
             f"{here.slope:.2g}. Scores and intervals are provisional."
         )
         return [Note("not-converged", message)]
+
+
+def _direction(votes: Votes, theta: Floats) -> list[Note]:
+    """A note where so many votes count reversed that it might as well be the others."""
+    share = float(votes.judgments[theta < 0].sum() / votes.judgments.sum())
+    if share <= REVERSED:
+        return []
+    message = f"{share:.0%} of the votes count reversed: the whole ranking may stand on its head."
+    return [Note("mirror", message)]
 
 
 class Agreement:
