@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 WIDTH, HEIGHT = 480, 292
-LEFT, RIGHT, TOP, BOTTOM = 62, 122, 40, 46
+LEFT, RIGHT, TOP, BOTTOM = 62, 136, 40, 46
 LABEL = 15
 """The least distance of two names."""
 LIGHT = ("#174f8f", "#b3541e", "#1f6b43", "#7a3e9d", "#a31c3c", "#00707a", "#7a6100", "#4a4fb5")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -18,12 +19,18 @@ from crowdrank.models import entries
 from crowdrank.simulate import bt_crowd
 
 DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
-SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+SHARES = {"simulated": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "readinglevel": (0.0, 0.2, 0.4, 0.6)}
+"""Of bad workers in the whole crowd; fewer where a fit takes seconds."""
 KINDS = ("random", "malicious")
 BASELINES = ("bt", "majority-bt")
 REVERSED = 0.9
 """How often a malicious worker says the opposite of the truth."""
 TITLES = {"simulated": "Simulated crowd", "readinglevel": "Reading level, real votes"}
+
+Task = tuple[str, str, float, int]
+"""Data, kind of bad workers, their share, and the seed."""
+Results = dict[tuple[str, str], dict[str, np.ndarray]]
+"""By data and kind: for each model mean and standard error (shares, 2)."""
 
 
 def models() -> list[str]:
@@ -69,7 +76,7 @@ def joined_by(votes: pl.DataFrame, gold: pl.DataFrame, kind: str, share: float, 
     return pl.concat([votes, pl.DataFrame(bad, schema=votes.schema)])
 
 
-def accuracies(task: tuple[str, str, float, int]) -> dict[str, float]:
+def accuracies(task: Task) -> dict[str, float]:
     """The pairwise accuracy of every model on one crowd."""
     data, kind, share, seed = task
     votes, gold = crowd(data, seed)
@@ -81,47 +88,45 @@ def accuracies(task: tuple[str, str, float, int]) -> dict[str, float]:
     return found
 
 
-def tasks(data: str, seeds: int) -> list[tuple[str, str, float, int]]:
+def tasks(data: str, seeds: int) -> list[Task]:
     """One for each crowd; without bad workers the real votes are one crowd."""
     found = []
     for seed in range(seeds):
         if data == "simulated" or seed == 0:
             found.append((data, KINDS[0], 0.0, seed))
-        found += [(data, kind, share, seed) for kind in KINDS for share in SHARES[1:]]
+        found += [(data, kind, share, seed) for kind in KINDS for share in SHARES[data][1:]]
     return found
 
 
-Results = dict[tuple[str, str], dict[str, np.ndarray]]
-"""By data and kind: for each model mean and standard error (shares, 2)."""
-
-
-def measured(seeds: dict[str, int], processes: int) -> Results:
-    """Every crowd, on this many processes."""
+def measured(seeds: dict[str, int], processes: int) -> dict[Task, dict[str, float]]:
+    """Every crowd, on this many processes; the largest first, so that none is left alone with one at the end."""
     every = [task for data, count in seeds.items() for task in tasks(data, count)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        # the largest crowds first, so that no process is left alone with one at the end
-        order = sorted(range(len(every)), key=lambda place: (every[place][0] == "simulated", -every[place][2]))
-        done = dict(zip(order, pool.map(accuracies, [every[place] for place in order]), strict=True))
+    every.sort(key=lambda task: (task[0] == "simulated", -task[2]))
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return dict(zip(every, pool.map(accuracies, every), strict=True))
+
+
+def summarised(done: dict[Task, dict[str, float]]) -> Results:
+    """Mean and standard error over the seeds; without bad workers both kinds are the same crowd."""
     found: Results = {}
-    for data in seeds:
-        for kind in KINDS:
-            found[data, kind] = {name: np.empty((len(SHARES), 2)) for name in models()}
-            for row, share in enumerate(SHARES):
-                wanted = (data, kind if share else KINDS[0], share)
-                own = [done[place] for place, task in enumerate(every) if task[:3] == wanted]
-                for name in models():
-                    values = np.array([one[name] for one in own])
-                    error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-                    found[data, kind][name][row] = values.mean(), error
-    return found
+    for data, kind in dict.fromkeys((task[0], kind) for kind in KINDS for task in sorted(done)):
+        shares = SHARES[data]
+        found[data, kind] = {name: np.zeros((len(shares), 2)) for name in models()}
+        for row, share in enumerate(shares):
+            wanted = (data, kind if share else KINDS[0], share)
+            for name, values in found[data, kind].items():
+                own = np.array([one[name] for task, one in done.items() if task[:3] == wanted])
+                values[row, 0] = own.mean()
+                if len(own) > 1:
+                    values[row, 1] = own.std(ddof=1) / len(own) ** 0.5
+    return dict(sorted(found.items(), key=lambda own: list(SHARES).index(own[0][0])))
 
 
-def table(found: dict[str, np.ndarray]) -> str:
+def table(shares: Sequence[float], found: dict[str, np.ndarray]) -> str:
     """Models by shares, in Markdown."""
     lines = [
-        "| model | " + " | ".join(f"{share:.1f}" for share in SHARES) + " |",
-        "|---" * (len(SHARES) + 1) + "|",
+        "| model | " + " | ".join(f"{share:.1f}" for share in shares) + " |",
+        "|---" * (len(shares) + 1) + "|",
     ]
     for name, values in found.items():
         cells = [f"{mean:.3f} ± {error:.3f}" if error else f"{mean:.3f}" for mean, error in values]
@@ -136,7 +141,7 @@ def panels(results: Results) -> list[Panel]:
             title=f"{TITLES[data]}, {kind} workers added",
             below=f"share of {kind} workers in the crowd",
             beside="pairwise accuracy",
-            x=SHARES,
+            x=SHARES[data],
             lines=[
                 Line(name, values[:, 0].tolist(), values[:, 1].tolist(), plain=name in BASELINES)
                 for name, values in found.items()
@@ -151,10 +156,10 @@ def main(seeds: int = 10, real_seeds: int = 5, processes: int | None = None, cha
     if not (DATA / "readinglevel").exists():
         print(f"The reading-level votes are not at {DATA}: the simulated crowd alone.")
         del counts["readinglevel"]
-    results = measured(counts, processes or os.cpu_count() or 1)
+    results = summarised(measured(counts, processes or os.cpu_count() or 1))
     for (data, kind), found in results.items():
         print(f"\n{TITLES[data]}, {kind} workers added; mean ± standard error of {counts[data]} seeds\n")
-        print(table(found), flush=True)
+        print(table(SHARES[data], found), flush=True)
     if chart is not None:
         chart.write_text(svg(panels(results)), encoding="utf-8")
 
