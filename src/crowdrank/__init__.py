@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.em_elo import EMElo
     from crowdrank.models.paired.judge_bt import JudgeBT
     from crowdrank.models.paired.majority_bt import MajorityBT
+    from crowdrank.models.paired.mpm import MPM
     from crowdrank.models.paired.thurstone import Thurstone
     from crowdrank.models.paired.trueskill import TrueSkill
     from crowdrank.models.paired.variance_bt import VarianceBT
@@ -49,6 +50,7 @@ _HOME = {
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
     "LocalEngine": "engine",
+    "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
     "Note": "errors",
     "Pairs": "data",
@@ -68,6 +70,7 @@ _HOME = {
 }
 
 __all__ = [
+    "MPM",
     "Anchors",
     "Auto",
     "Borda",

@@ -97,6 +97,13 @@ _ENTRIES = (
         workers="needed",
     ),
     Entry(
+        "mpm",
+        f"{_PAIRED}.mpm:MPM",
+        "votes as draws among all pairs, an adherence for each worker",
+        "Volkovs & Zemel 2012",
+        workers="needed",
+    ),
+    Entry(
         "em-elo",
         f"{_PAIRED}.em_elo:EMElo",
         "Elo ratings of pairs whose direction is found by EM",
