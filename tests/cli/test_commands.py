@@ -113,7 +113,7 @@ class TestReproduce:
         ran = crowdrank("reproduce", "crowd-bt-table3", "--data", real, "--json")
         rows = json.loads(ran.out)["rows"]
         assert all(abs(row["ours"] - row["print"]) < 0.001 for row in rows if row["model"] in ("BT", "Crowd-BT"))
-        assert "Crowd-BT" in crowdrank("reproduce", "crowd-bt-table3", "--data", real).out
+        assert "even votes" in " ".join(json.loads(ran.out)["remarks"])
 
     def test_mistakes(self, crowdrank, tmp_path):
         assert crowdrank("reproduce", "table9").code == 2

@@ -189,7 +189,7 @@ def test_without_the_packages(monkeypatch):
 
 def test_files_that_the_workers_cannot_read(engine, tmp_path):
     table = cr.read(random_votes(), memory=0, spool=tmp_path)
-    shards = Votes(table).by_worker().shards
+    shards = Votes(table).counted("worker").shards
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
     params = {"scores": np.zeros(12), "workers": np.ones((8, 1)), "order": 1}
