@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import polars as pl
 
 import crowdrank as cr
-from crowdrank.simulate import bt_crowd
+from crowdrank.simulate import Crowd, bt_crowd, judge_crowd
 
 SETTINGS = (
     {"items": 20, "workers": 20, "votes": 2000},
@@ -18,15 +19,33 @@ SETTINGS = (
 )
 SPARSE = {"items": 50, "workers": 10, "votes": 200}
 PERFECT = {"alpha": 1e9, "beta": 1.0, "spammers": 0.0}
+BETA = {"alpha": 8.0, "beta": 1.5, "spammers": 0.0}
 MIXED = {"alpha": 8.0, "beta": 1.5, "spammers": 0.2}
+SHARP = {"lapses": 0.0, "bias": 0.0, "sides": 0.0, "ties": 0.0}
+PARAMETERS = ("eta", "slope", "position", "threshold")
+
+
+def thurstone_crowd(*, seed, items, workers, votes, spread=1.5):
+    """Votes of perfect workers who perceive each item with a normal error of variance 1."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, spread, items)
+    left = rng.integers(0, items, votes)
+    right = (left + rng.integers(1, items, votes)) % items
+    ahead = scores[left] - scores[right] + np.sqrt(2) * rng.normal(size=votes) > 0
+    names = np.array([f"i{place:03d}" for place in range(items)])
+    worker = rng.integers(0, workers, votes).astype(str)
+    label = np.where(ahead, names[left], names[right])
+    votes_of = pl.DataFrame({"worker": worker, "left": names[left], "right": names[right], "label": label})
+    people = pl.DataFrame({"worker": np.unique(worker)})
+    return Crowd(votes_of, pl.DataFrame({"item": names, "grade": scores}), people)
 
 
 def held(low, high, truth):
     return float(np.mean((np.asarray(low) <= truth + 1e-12) & (truth - 1e-12 <= np.asarray(high))))
 
 
-def one(model, seed, **settings):
-    crowd = bt_crowd(seed=seed, **settings)
+def one(model, crowd):
+    """How often scores, ranks and worker parameters lie in their intervals, and how wide those are."""
     fitted = model.fit(crowd.judgments)
     ranking = fitted.ranking_.polars().join(crowd.gold, on="item")
     truth = ranking["grade"].to_numpy() - ranking["grade"].mean()
@@ -36,11 +55,16 @@ def one(model, seed, **settings):
         held(ranking["rank_low"], ranking["rank_high"], true_rank),
         float((ranking["rank_high"] - ranking["rank_low"]).mean()),
     ]
-    workers = fitted.workers_.polars()
-    if "eta" in workers.columns:
-        joined = workers.join(crowd.workers, on="worker", suffix="_true")
-        found.append(held(joined["eta_low"], joined["eta_high"], joined["quality_true"].to_numpy()))
-        found.append(float((joined["eta_high"] - joined["eta_low"]).mean()))
+    truths = crowd.workers.rename({"quality": "eta"} if "quality" in crowd.workers.columns else {})
+    joined = fitted.workers_.polars().join(truths, on="worker", suffix="_true")
+    for column in PARAMETERS:
+        known = f"{column}_true" in joined.columns and f"{column}_low" in joined.columns
+        own = (
+            held(joined[f"{column}_low"], joined[f"{column}_high"], joined[f"{column}_true"].to_numpy())
+            if known
+            else np.nan
+        )
+        found.append(own)
     return found
 
 
@@ -71,18 +95,27 @@ def resamples(seeds: int = 40) -> None:
         )
 
 
+MODELS = (
+    ("bt", cr.BradleyTerry(), bt_crowd, PERFECT),
+    ("thurstone", cr.Thurstone(), thurstone_crowd, {}),
+    ("variance-bt, signed", cr.VarianceBT(signed=True), judge_crowd, SHARP),
+    ("judge-bt", cr.JudgeBT(), judge_crowd, {}),
+    ("crowd-bt", cr.CrowdBT(), bt_crowd, BETA),
+    ("crowd-bt, paper's prior", cr.CrowdBT(prior=(1, 1), regularization=0.5), bt_crowd, BETA),
+    ("crowd-bt, a fifth spammers", cr.CrowdBT(), bt_crowd, MIXED),
+)
+
+
 def main(seeds: int = 40) -> None:
-    print(f"{'model':28} {'crowd':44} scores  ranks (width)  eta (width)   over {seeds} crowds")
-    for name, model, quality in (
-        ("bt", cr.BradleyTerry(), PERFECT),
-        ("crowd-bt", cr.CrowdBT(), MIXED),
-        ("crowd-bt prior (4, 1.5)", cr.CrowdBT(prior=(4, 1.5)), MIXED),
-    ):
+    """Each model on crowds drawn from it."""
+    print(f"{'model':28} {'crowd':44} scores  ranks (width)  {'  '.join(PARAMETERS)}   over {seeds} crowds")
+    for name, model, draw, settings in MODELS:
         for setting in SETTINGS:
-            found = np.mean([one(model.clone(), seed, **setting, **quality) for seed in range(seeds)], axis=0)
-            eta = f"{found[3]:.3f} ({found[4]:.2f})" if len(found) > 3 else ""
+            rows = [one(model.clone(), draw(seed=seed, **setting, **settings)) for seed in range(seeds)]
+            found = np.mean(rows, axis=0)
+            own = "  ".join("-" if np.isnan(value) else f"{value:.3f}" for value in found[3:])
             words = " ".join(f"{key}={value}" for key, value in setting.items())
-            print(f"{name:28} {words:44} {found[0]:.3f}   {found[1]:.3f} ({found[2]:4.1f})   {eta}", flush=True)
+            print(f"{name:28} {words:44} {found[0]:.3f}   {found[1]:.3f} ({found[2]:4.1f})   {own}", flush=True)
     resamples(seeds)
 
 
