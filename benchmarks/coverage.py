@@ -48,7 +48,8 @@ def one(model, crowd):
     """How often scores, ranks and worker parameters lie in their intervals, and how wide those are."""
     fitted = model.fit(crowd.judgments)
     ranking = fitted.ranking_.polars().join(crowd.gold, on="item")
-    truth = ranking["grade"].to_numpy() - ranking["grade"].mean()
+    unit = crowd.workers["slope"].mean() if "slope" in crowd.workers.columns else 1.0  # the average judge's
+    truth = unit * (ranking["grade"].to_numpy() - ranking["grade"].mean())
     true_rank = (-truth).argsort().argsort() + 1
     found = [
         held(ranking["low"], ranking["high"], truth),
@@ -56,6 +57,8 @@ def one(model, crowd):
         float((ranking["rank_high"] - ranking["rank_low"]).mean()),
     ]
     truths = crowd.workers.rename({"quality": "eta"} if "quality" in crowd.workers.columns else {})
+    if "slope" in truths.columns:
+        truths = truths.with_columns(pl.col("slope") / unit)
     joined = fitted.workers_.polars().join(truths, on="worker", suffix="_true")
     for column in PARAMETERS:
         known = f"{column}_true" in joined.columns and f"{column}_low" in joined.columns

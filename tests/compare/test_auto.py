@@ -122,9 +122,8 @@ class TestSettings:
         with pytest.raises(cr.UsageError, match=r"(?s)auto has no parameter 'power'.*folds.*prior"):
             cr.Auto().set_params(power=1)
 
-    def test_one_that_no_candidate_here_has_is_an_error(self):
-        with pytest.raises(cr.UsageError, match="'prior' is known to bt"):
-            cr.Auto(settings={"prior": (4, 1.5)}).fit(random_votes().drop("worker"))
+    def test_one_of_a_candidate_that_cannot_run_here_is_of_no_use_and_no_error(self):
+        assert chosen(cr.Auto(settings={"prior": (4, 1.5)}).fit(random_votes().drop("worker"))) == "bt"
 
     def test_a_wrong_value_is_an_error(self):
         with pytest.raises(cr.UsageError, match="'regularization' must be"):

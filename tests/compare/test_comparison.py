@@ -22,6 +22,30 @@ def row(found, model):
 
 
 @pytest.mark.parametrize("ties", [0.0, 0.2])
+def test_a_model_whose_package_is_missing_is_left_out(monkeypatch):
+    from crowdrank.models import registry
+
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    found = cr.compare_models(random_votes(), ["bt", "trueskill"])
+    assert [row.model for row in found.rows] == ["bt"]
+    assert any("trueskill is left out: it needs the package" in note.message for note in found.notes)
+
+
+def test_a_wrong_parameter_names_the_model():
+    with pytest.raises(cr.UsageError, match="bt: The parameter 'regularization'"):
+        cr.compare_models(random_votes(), ["bt"], settings={"regularization": "x"})
+
+
+def test_predictions_need_no_resamples(monkeypatch):
+    from crowdrank.models.paired import estimator
+
+    calls = []
+    plain = estimator.bootstrapped
+    monkeypatch.setattr(estimator, "bootstrapped", lambda *words: calls.append(1) or plain(*words))
+    cr.compare_models(random_votes(), ["bt"], settings={"intervals": "bootstrap", "resamples": 20})
+    assert len(calls) == 1  # the fit to all votes
+
+
 def test_log_loss_by_hand(ties):
     """Each vote's probability from a fit to the frame without its fold, row by row."""
     frame = random_votes(items=4, workers=3, votes=60, ties=ties)

@@ -120,7 +120,7 @@ class TestRefits:
 
     def test_of_a_model_with_workers(self):
         frame = random_votes(seed=8, items=6, workers=4, votes=900, ties=0)
-        model = cr.VarianceBT(regularization=0, prior=0.5)
+        model = cr.VarianceBT(regularization=0, slope_sd=0.5)
         climb, top = climbed(model, frame)
         bootstrap = Bootstrap(climb, top)
         drawn = bootstrap.ballots.draw(1)

@@ -43,6 +43,9 @@ class TestJudgeBT:
         )
         assert inside.mean() > 0.7
 
+    def test_the_average_judge_has_slope_one(self, judged):
+        assert judged.workers_.further["slope"].mean() == pytest.approx(1.0)
+
     def test_finds_how_far_they_differ(self, judged):
         priors = judged.fit_.details["priors"]
         assert priors["slope"] == pytest.approx(0.4, abs=0.15)
@@ -159,13 +162,13 @@ class TestVarianceBT:
             assert np.corrcoef(both["slope"], both["slope_true"])[0, 1] > 0.9
 
     def test_a_given_prior_is_kept(self, crowd):
-        model = cr.VarianceBT(prior=0.2, regularization=1.0).fit(crowd.judgments.head(3000))
+        model = cr.VarianceBT(slope_sd=0.2, regularization=1.0).fit(crowd.judgments.head(3000))
         assert model.fit_.details["priors"]["log-slope"] == 0.2
         assert model.fit_.details["priors"]["regularization"] == 1.0
 
     def test_wrong_parameters(self, crowd):
-        with pytest.raises(cr.UsageError, match="'prior' must be a number"):
-            cr.VarianceBT(prior=0).fit(crowd.judgments)
+        with pytest.raises(cr.UsageError, match="'slope_sd' must be a number"):
+            cr.VarianceBT(slope_sd=0).fit(crowd.judgments)
         with pytest.raises(cr.UsageError, match="'signed' must be true or false"):
             cr.VarianceBT(signed="yes").fit(crowd.judgments)
 
@@ -182,3 +185,73 @@ class TestMajorityBT:
     def test_even_votes_are_half_a_win_for_either(self):
         votes = cr.Pairs.from_votes(winner=["a", "b", "b", "c"], loser=["b", "a", "c", "b"])
         assert np.abs(cr.MajorityBT().fit(votes).ranking_.score).max() < 1e-9
+
+    def test_rounding_breaks_no_even_votes(self):
+        rows = [
+            ("a", "b", 0.1),
+            ("a", "b", 0.2),
+            ("a", "b", 0.3),
+            ("b", "a", 0.6),
+            ("b", "c", 1.0),
+            ("c", "a", 1.0),
+        ]
+        one, other = (
+            cr.MajorityBT().fit(pl.DataFrame(order, schema=["winner", "loser", "weight"], orient="row"))
+            for order in (rows, rows[::-1])
+        )
+        np.testing.assert_allclose(one.ranking_.score, other.ranking_.score, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [cr.BradleyTerry, cr.Thurstone])
+def test_the_threshold_starts_where_equal_items_tie_as_often_as_they_did(kind):
+    from crowdrank.kernels import chances
+    from crowdrank.models.paired.design import Design
+    from crowdrank.models.votes import Votes
+
+    votes = Votes(cr.read(random_votes(ties=0.3)))
+    for ties in ("rao-kupper", "davidson") if kind is cr.BradleyTerry else ("rao-kupper",):
+        design = Design.of((), ties, "none", votes, kind.link)
+        theta = np.array([design.typical("threshold", votes)])
+        tie = chances(kind.link, ties, np.zeros(1), theta)[2].p[0]
+        assert tie == pytest.approx(votes.tie_share)
+
+
+class TestWithoutRegularisation:
+    def test_ties_join_what_wins_do_not(self):
+        rows = [(w, "a", "b", "a") for w in "uvw"] + [(w, "b", "c", "b") for w in "uvw"]
+        rows += [("u", "a", "b", "tie"), ("v", "b", "c", "tie"), ("w", "a", "c", "tie")]
+        frame = pl.DataFrame(rows, schema=["worker", "left", "right", "label"], orient="row")
+        known = cr.Anchors(workers={"u": 1.0, "v": 1.0, "w": 1.0})
+        model = cr.CrowdBT(regularization=0).fit(frame, anchors=known)
+        assert model.ranking_.polars()["item"].to_list() == ["a", "b", "c"]
+
+    def test_sides_do_not_confuse_the_check(self):
+        frame = bt_crowd(seed=3, items=8, workers=6, votes=2000, spammers=0).judgments
+        model = cr.CrowdBT(regularization=0, position="shared").fit(frame)
+        assert np.isfinite(model.ranking_.stderr).all()
+
+    def test_scores_on_their_way_to_infinity_are_an_error(self):
+        frame = random_votes(seed=1, votes=200, ties=0.0)
+        with pytest.raises(cr.FitError, match="no finite maximum"):
+            cr.CrowdBT(regularization=0, prior=(1, 1)).fit(frame)
+
+
+class TestProbabilities:
+    def test_queries_must_be_known_on_both_sides(self):
+        with_queries, without = random_votes(queries=2), random_votes()
+        with pytest.raises(cr.InputError, match="have queries"):
+            cr.BradleyTerry().fit(with_queries).probabilities(without)
+        with pytest.raises(cr.InputError, match="have queries"):
+            cr.BradleyTerry().fit(without).probabilities(with_queries)
+
+    def test_an_unfitted_model_says_so(self):
+        with pytest.raises(cr.UsageError, match="not fitted"):
+            cr.BradleyTerry().probabilities(random_votes())
+
+
+def test_gold_pairs_are_no_judgments_to_a_judges_quality():
+    frame = random_votes(seed=2, votes=400)
+    gold = pl.DataFrame({"winner": ["i1"], "loser": ["i2"]})
+    light, heavy = (cr.JudgeBT(anchor_weight=w).fit(frame, anchors=gold) for w in (1, 50))
+    assert heavy.workers_.judgments.sum() == light.workers_.judgments.sum() == 400
+    assert heavy.fit_.details["perfect_quality"] < 0.9

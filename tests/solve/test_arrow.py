@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdrank.solve import Arrow, NotPositiveError, matrices
-from crowdrank.solve.arrow import Border
+from crowdrank.solve.arrow import Border, Rescaled
 
 PART = np.array([0, 0, 0, 1, 1, 2], np.int32)
 
@@ -65,6 +65,13 @@ class TestEveryMethod:
             return  # the variances of workers come from draws
         np.testing.assert_allclose(covariance.worker_variance().ravel(), inverse.diagonal()[6:], rtol=1e-9)
         np.testing.assert_allclose(covariance.score_variance(), inverse.diagonal()[:6], rtol=1e-9)
+
+    def test_a_combination_of_worker_parameters(self, method, size, sparse):
+        arrow = random_arrow(size=size, sparse=sparse)
+        inverse, weights = np.linalg.inv(whole(arrow)), np.random.default_rng(4).normal(size=(4, size))
+        across, own = arrow.covariance().with_combination(weights)
+        np.testing.assert_allclose(across, inverse[:6, 6:] @ weights.ravel(), rtol=1e-6, atol=1e-9)
+        assert own == pytest.approx(weights.ravel() @ inverse[6:, 6:] @ weights.ravel(), rel=1e-6)
 
     def test_held_parameters_do_not_move(self, method, size, sparse):
         arrow = random_arrow(size=size, sparse=sparse)
@@ -126,6 +133,16 @@ class TestBorder:
         nodes = np.flatnonzero(PART == 0)
         np.testing.assert_allclose(covariance.block(nodes), inverse[np.ix_(nodes, nodes)], rtol=1e-7)
 
+    def test_a_combination_of_worker_parameters(self, size, method):
+        arrow, full = bordered(size)
+        inverse, count = np.linalg.inv(full), arrow.border.own.shape[0]
+        weights = np.random.default_rng(7).normal(size=(4, size))
+        # a worker's value is the deviation plus the common parameter
+        onto = np.hstack([np.eye(4 * size), arrow.border.carried.reshape(4 * size, count)]).T @ weights.ravel()
+        across, own = arrow.covariance().with_combination(weights)
+        np.testing.assert_allclose(across, inverse[:6, 6:] @ onto, rtol=1e-6, atol=1e-9)
+        assert own == pytest.approx(onto @ inverse[6:, 6:] @ onto, rel=1e-6)
+
     def test_deviations_that_are_held_leave_the_common_parameter(self, size, method):
         arrow, full = bordered(size)
         fixed = np.zeros((4, size), bool)
@@ -137,6 +154,24 @@ class TestBorder:
         expected = np.linalg.solve(full[np.ix_(keep, keep)], right[keep])
         flat = np.concatenate([part.ravel() for part in found])
         np.testing.assert_allclose(flat[keep], expected, rtol=1e-7, atol=1e-9)
+
+
+def test_scores_in_another_unit_that_is_uncertain_too():
+    """d(c s) = c ds + s dc, against the whole covariance of (s, c)."""
+    inner = random_arrow().covariance()
+    weights = np.full((4, 1), 0.25)
+    across, own = inner.with_combination(weights)
+    scores, scale = np.arange(6.0), 2.0
+    jacobian = np.hstack([scale * np.eye(6), scores[:, None]])
+    block = np.linalg.inv(whole(random_arrow()))
+    onto = np.vstack([np.eye(10)[:6], np.append(np.zeros(6), weights)])
+    expected = jacobian @ onto @ block @ onto.T @ jacobian.T
+    found = Rescaled(inner, scores, scale, across, own)
+    nodes = np.flatnonzero(PART == 0)
+    np.testing.assert_allclose(found.block(nodes), expected[np.ix_(nodes, nodes)], rtol=1e-9)
+    centre = np.eye(3) - 1 / 3
+    by_hand = (centre @ expected[np.ix_(nodes, nodes)] @ centre).diagonal()
+    np.testing.assert_allclose(found.variance(nodes), by_hand, rtol=1e-9)
 
 
 def test_without_workers_the_parts_are_solved_alone():

@@ -36,6 +36,14 @@ def command(
     gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
     ties: Annotated[str, typer.Option(help="keep, or drop tied votes first.")] = "keep",
     sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
+    engine: Annotated[str, typer.Option(help="Where to compute: local, dask, tcp://host:port.")] = "local",
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Judgments that take more are kept on disk: 8GB.", envvar="CROWDRANK_MEMORY"),
+    ] = None,
+    spool: Annotated[
+        Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, and of everything random.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for compare.json and a report.")] = None,
@@ -47,6 +55,7 @@ def command(
     the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
     """
     from crowdrank.compare import compare_models, find
+    from crowdrank.engine import running
 
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
@@ -55,11 +64,11 @@ def command(
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status, warn
 
-        with status("reading") as told:
-            table, grades = Sources(judgments, columns, gold, gold_columns).read()
+        with running(engine) as place, status("reading") as told:
+            table, grades = Sources(judgments, columns, gold, gold_columns, memory, spool).read()
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, settings=own, ties=ties, sample=sample,
-                seed=seed, told=told,
+                seed=seed, engine=place, told=told,
             )  # fmt: skip
         warn(found.notes)
         if folder is not None:

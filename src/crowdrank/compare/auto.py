@@ -114,7 +114,8 @@ class Auto(Model):
         self, pairs: Pairs | SpooledPairs, anchors: Anchors | None, engine: Engine | str | None
     ) -> _Choice:
         able, _ = runnable(CANDIDATES, pairs)
-        models = shared(able, {"seed": self.seed, **(self.settings or {})})
+        every = shared(CANDIDATES, {"seed": self.seed, **(self.settings or {})})
+        models = {name: every[name] for name in able}
         default = models[able[-1]]
         if len(able) == 1:
             return _Choice(default, f"auto took {default.name}: no other candidate can run without workers.")

@@ -69,7 +69,8 @@ class Comparison:
     @property
     def best(self) -> Row | None:
         """The row of the smallest log loss; None where no model has one."""
-        return self.rows[0] if self.rows and self.rows[0].log_loss is not None else None
+        first = self.rows[0] if self.rows else None
+        return None if first is None or first.log_loss is None or first.error is not None else first
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as ``crowdrank compare --json`` has them."""
@@ -127,6 +128,8 @@ def compare_models(
         )
     fold = dealt(pairs, whole("folds", folds), seed)
     grades = None if gold is None else read_gold(gold) if not isinstance(gold, Scored) else gold
+    if grades is not None:
+        grades.require_common(pairs.index)
     trials = [_trial(model, pairs, fold, grades, told, engine) for model in ready.values()]
     found = scored(trials, pairs, folds)
     return replace(found, seed=seed, notes=(*notes, *left_out))
@@ -149,6 +152,8 @@ def runnable(names: Sequence[str], pairs: Pairs | SpooledPairs) -> tuple[list[st
             notes.append(Note("left-out", f"{name} is left out: it does not take pairs."))
         elif entry.workers == "needed" and pairs.index.workers is None:
             notes.append(Note("left-out", f"{name} is left out: it needs to know who judged."))
+        elif not entry.installed:
+            notes.append(Note("left-out", f"{name} is left out: it needs the package {entry.package}."))
         else:
             able.append(name)
     return able, notes
@@ -162,6 +167,8 @@ def attempt(
         return Trial(model.name, predict(model, pairs, fold, told, **options))
     except FAILURES as error:
         return Trial(model.name, error=str(error))
+    except UsageError as error:
+        raise UsageError(f"{model.name}: {error.message}", hint=error.hint) from None
 
 
 def scored(trials: Sequence[Trial], pairs: Pairs, folds: int) -> Comparison:
@@ -172,7 +179,8 @@ def scored(trials: Sequence[Trial], pairs: Pairs, folds: int) -> Comparison:
         for trial in trials
         if trial.predictions is not None and trial.predictions.probabilities is not None
     }
-    means = {model: figure(loss, pairs.weight).mean for model, loss in losses.items()}
+    failed = {trial.model for trial in trials if trial.error is not None}
+    means = {name: figure(loss, pairs.weight).mean for name, loss in losses.items() if name not in failed}
     best = min(means, key=means.__getitem__) if means else None
     rows = [_row(trial, losses, best, pairs) for trial in trials]
     return Comparison(tuple(sorted(rows, key=_place)), folds, pairs.rows, ties)
@@ -194,7 +202,8 @@ def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pa
         log_loss_se=_known(loss.error),
         behind=_known(behind.mean),
         behind_se=_known(behind.error),
-        tied_with_best=bool(behind.mean <= TOLD_APART * np.nan_to_num(behind.error)),
+        tied_with_best=not behind.mean
+        > TOLD_APART * behind.error,  # an error that is not known tells nothing apart
     )
 
 
@@ -204,9 +213,9 @@ def _accuracy(predictions: Predictions, pairs: Pairs) -> Figure:
     return figure(hits(predictions.ahead[decided], pairs.outcome[decided]), weight)
 
 
-def _place(row: Row) -> tuple[float, float]:
+def _place(row: Row) -> tuple[bool, float, float]:
     accuracy = math.inf if row.accuracy is None else -row.accuracy
-    return (math.inf if row.log_loss is None else row.log_loss, accuracy)
+    return row.error is not None, math.inf if row.log_loss is None else row.log_loss, accuracy
 
 
 def _known(value: float) -> float | None:

@@ -42,7 +42,7 @@ def predict(
             told(f"{model.name}: fold {place + 1} of {len(numbers)}")
         held = fold == number
         asked = pairs.take(held)
-        fitted = model.clone().fit(pairs.take(~held).compact(), **options)
+        fitted = _plain(model).fit(pairs.take(~held).compact(), **options)
         if probabilities is not None and fitted.predicts:
             probabilities[held] = fitted.probabilities(asked)
             ahead[held] = leading(probabilities[held])
@@ -50,6 +50,12 @@ def predict(
             probabilities = None
             ahead[held] = _by_scores(fitted, asked)
     return Predictions(probabilities, ahead)
+
+
+def _plain(model: Model) -> Model:
+    """An unfitted copy without resamples: predictions need no intervals."""
+    copy = model.clone()
+    return copy.set_params(intervals="information") if "intervals" in copy.settable() else copy
 
 
 def _by_scores(model: Model, pairs: Pairs) -> Floats:

@@ -33,6 +33,17 @@ class Scored:
 
     frame: pl.DataFrame
 
+    def require_common(self, index: Index) -> None:
+        """An error where judgments with this index cannot be scored by this gold: said before a fit, not after."""
+        if index.queries is None and self.frame["query"].n_unique() > 1:
+            raise InputError(
+                "The gold has queries, the judgments have none.", hint="Name them: --columns query=NAME"
+            )
+        if not index.items.is_in(self.frame["item"].to_list()).any():
+            raise InputError(
+                "The judgments and the gold have no item in common.", hint="Ids are text: '01' is not '1'."
+            )
+
 
 def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> Scored:
     """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ class Link:
 
     name: str
     values: Callable[[Floats], LinkValues]
+    quantile: Callable[[float], float]
+    """The d at which F(d) is a given probability."""
 
     def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
         return _by_name, (self.name,)  # functions travel to other processes by name
@@ -60,8 +63,8 @@ def _probit(d: Floats) -> LinkValues:
     return LinkValues(ndtr(z), ndtr(-z), density, -0.5 * d)
 
 
-LOGISTIC = Link("logistic", _logistic)
-PROBIT = Link("probit", _probit)
+LOGISTIC = Link("logistic", _logistic, lambda p: math.log(p / (1.0 - p)))
+PROBIT = Link("probit", _probit, lambda p: math.sqrt(2.0) * NormalDist().inv_cdf(p))
 
 
 def _by_name(name: str) -> Link:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,12 @@ class Entry:
     kinds: tuple[str, ...] = ("pairs", "rankings", "ratings")
     workers: str = "optional"  # or "needed"
     varies: frozenset[str] = frozenset()
+    package: str | None = None  # what it needs besides
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package is there that it needs."""
+        return self.package is None or find_spec(self.package) is not None
 
     @property
     def sequential(self) -> bool:
@@ -116,6 +123,7 @@ _ENTRIES = (
         "normal skills, updated by each vote",
         "Herbrich et al. 2007",
         varies=SEQUENTIAL,
+        package="trueskillthroughtime",
     ),
 )
 

@@ -64,6 +64,10 @@ class Votes:
         more.gold, more.gold_weight = gold, weight
         return more
 
+    def without_gold(self) -> Votes:
+        """The votes alone."""
+        return self.with_gold(np.empty((0, 2), np.int64), 0.0) if self.has_gold else self
+
     @property
     def n_workers(self) -> int:
         """Number of workers; 0 where they are unknown."""

@@ -141,7 +141,7 @@ def _model3(name: str, strength: float) -> Model:
     if name == "Crowd-BT":
         return CrowdBT(prior=PRIOR, regularization=strength)
     if name == "Variance-BT":
-        return VarianceBT(prior=FREE, regularization=strength)
+        return VarianceBT(slope_sd=FREE, regularization=strength)
     return (BradleyTerry if name == "BT" else MajorityBT)(regularization=strength)
 
 

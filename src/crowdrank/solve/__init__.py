@@ -1,6 +1,6 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
-from crowdrank.solve.arrow import Arrow, Covariance, Independent
+from crowdrank.solve.arrow import Arrow, Covariance, Independent, Rescaled
 from crowdrank.solve.intervals import Density, Spread, highest_density, resampled, spread
 from crowdrank.solve.iterate import iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
@@ -27,6 +27,7 @@ __all__ = [
     "NotPositiveError",
     "Penalty",
     "Point",
+    "Rescaled",
     "Spread",
     "Terms",
     "accumulate",

@@ -163,6 +163,40 @@ class Covariance(ABC):
         """Covariance of the common parameters (G, G); none where there are none."""
         return np.zeros((0, 0))
 
+    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
+        """Covariance of the scores with a combination of worker parameters (K, b), and its variance."""
+        raise NotImplementedError
+
+
+class Rescaled(Covariance):
+    """The covariance of c s, where the scale c is uncertain too: d(c s) = c ds + s dc.
+
+    ``across``: covariance of the scores with c; ``own``: variance of c.
+    """
+
+    def __init__(self, inner: Covariance, scores: Floats, scale: float, across: Floats, own: float) -> None:
+        self.inner, self.scores, self.scale, self.across, self.own = inner, scores, scale, across, own
+        self.pairwise_limit = inner.pairwise_limit
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the rescaled scores of one part."""
+        s, c = self.scores[nodes], self.scale * self.across[nodes]
+        both = np.outer(s, c)
+        return self.scale**2 * self.inner.block(nodes) + both + both.T + self.own * np.outer(s, s)
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        """Variances of the centred rescaled scores of a part."""
+        s, c = (values[nodes] - values[nodes].mean() for values in (self.scores, self.across))
+        return self.scale**2 * self.inner.variance(nodes) + 2 * self.scale * s * c + self.own * s**2
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter, as it was."""
+        return self.inner.worker_variance()
+
+    def common_covariance(self) -> Floats:
+        """Covariance of the common parameters, as it was."""
+        return self.inner.common_covariance()
+
 
 class Independent(Covariance):
     """Scores that vary independently, by their variances."""

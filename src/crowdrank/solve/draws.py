@@ -52,6 +52,11 @@ class Draws(Covariance):
         own = self.scores[nodes]
         return np.asarray(((own - own.mean(axis=0)) ** 2).mean(axis=1))
 
+    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
+        """Covariance of the scores with a combination of worker parameters, and its variance, estimated."""
+        drawn = np.einsum("kb,kbs->s", weights, self.workers)
+        return self.scores @ drawn / len(drawn), float((drawn**2).mean())
+
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter, estimated."""
         return np.asarray((self.workers**2).mean(axis=-1))

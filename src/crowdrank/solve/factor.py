@@ -34,15 +34,24 @@ MOST_WORK = 2e10
 class Factor(Covariance):
     """A factorised arrow matrix."""
 
+    count: int
+    """Number of scores."""
+
     @abstractmethod
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
+
+    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
+        """A column of the inverse, weighted."""
+        scores, workers = self.solve(np.zeros(self.count), weights)
+        return scores, float((weights * workers).sum())
 
 
 class WorkersEliminated(Factor):
     """S = items - coupling workers^-1 coupling', dense, by Cholesky."""
 
     def __init__(self, arrow: Arrow) -> None:
+        self.count = len(arrow.part)
         self.coupling = filled(arrow.coupling)
         self.inverse = inverse_of(arrow.workers)
         self.weighted = times_blocks(self.coupling, self.inverse)
@@ -83,6 +92,7 @@ class PartsEliminated(Factor):
     """T = workers - coupling' items^-1 coupling, dense, with items^-1 taken part by part."""
 
     def __init__(self, arrow: Arrow) -> None:
+        self.count = len(arrow.part)
         self.shape = arrow.workers.shape[:2]
         self.blocks = _PartBlocks(arrow)
         self.coupling = arrow.coupling
@@ -211,7 +221,7 @@ class Iterative(Factor):
         if arrow.gauge:  # a score that no vote is about stays where it is
             alone = (arrow.items.diagonal() == 0).astype(float)
             arrow = replace(arrow, items=add_diagonal(arrow.items, alone))
-        self.arrow = arrow
+        self.arrow, self.count = arrow, len(arrow.part)
         scores, workers = arrow.diagonals()
         self.diagonal = np.concatenate([scores, workers.ravel()])
         if not (self.diagonal > 0).all():
@@ -284,6 +294,12 @@ class Bordered(Covariance):
         rest = common - self.border.scores.T @ first - np.einsum("kbg,kb->g", self.border.workers, own)
         last = self.inverse @ rest
         return first - self.scores @ last, own - self.workers @ last, last
+
+    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
+        """A column of the inverse, weighted; what the members carry in common moves with it."""
+        own = np.einsum("kb,kbg->g", weights, self.border.carried)
+        scores, workers, common = self.steps(np.zeros(len(self.scores)), weights, own)
+        return scores, float((weights * workers).sum() + own @ common)
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of one part."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -29,6 +29,11 @@ class Spread:
     rank_low: Integers
     rank_high: Integers
     tier: Integers
+
+    def times(self, unit: float) -> Spread:
+        """The same with scores in another unit."""
+        names = ("score", "stderr", "low", "high")
+        return replace(self, **{name: unit * getattr(self, name) for name in names})
 
 
 def spread(

@@ -31,7 +31,7 @@ from crowdrank.engine import LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.base import whole
 from crowdrank.models.paired.ballots import Ballots, Drawn
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import FAR, Climb
 from crowdrank.models.paired.design import Design
 from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.priors import DrawnNode
@@ -41,8 +41,6 @@ from crowdrank.results import LEVEL
 from crowdrank.solve import Maximum, Spread, maximise, resampled
 
 INTERVALS = ("information", "bootstrap", "bootstrap-workers")
-FAR = 20.0
-"""Without regularisation, a score that goes this far from the fitted one is on its way to infinity."""
 LEAST = 20
 """With fewer resamples than this there are no intervals."""
 FEW_WORKERS = 10

@@ -14,8 +14,12 @@ class BradleyTerry(PairedModel):
     F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses
     against an item of score 0 (Crowd-BT section 3.2). With ``regularization=0`` it is the plain
     maximum likelihood, which exists only where a chain of wins leads from each item to every other.
-    A tie is half a win for either side. ``intervals``: ``"information"``, or with ``resamples`` refits
-    ``"bootstrap"`` or ``"bootstrap-workers"``. Bradley & Terry 1952; Chen et al. 2013, eq. 3.
+    Where it is not given, lambda is estimated from the votes. ``ties``: ``"rao-kupper"`` (where there are
+    ties), ``"davidson"``, either with ``-by-worker``, or ``"half"`` a win for either; see kernels.ties.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``.
+    ``anchor_weight``: how many votes each gold pair counts. ``intervals``: ``"information"``, or with
+    ``resamples`` refits ``"bootstrap"`` or ``"bootstrap-workers"``. Bradley & Terry 1952; Chen et al.
+    2013, eq. 3.
     """
 
     name = "bt"

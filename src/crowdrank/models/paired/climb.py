@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, Tally, plan
 from crowdrank.engine import Session
-from crowdrank.errors import Note
+from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
 from crowdrank.models.base import Run
 from crowdrank.models.paired.design import Design
@@ -26,6 +26,7 @@ from crowdrank.solve import (
     Maximum,
     NotPositiveError,
     Point,
+    Rescaled,
     frozen_workers,
     information,
     maximise,
@@ -37,6 +38,10 @@ SETTLED = 1e-2
 """The priors are settled when no strength changes by more than this share."""
 STEPS = 2
 """Newton steps between two looks at the priors."""
+FAR = 20.0
+"""Without regularisation, a score this far from the middle is on its way to infinity."""
+LEAST_SLOPE = 0.1
+"""A mean slope below this is no unit to measure by."""
 MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
 
@@ -75,6 +80,7 @@ class Climb:
         )
         self.total = float((votes.comparisons if games is None else games).weight.sum())
         self.iterations = 0
+        self.unsettled = False
 
     def _bounds(self) -> tuple[Bounds, Floats]:
         if self.design.by == "pair":
@@ -136,7 +142,7 @@ class Climb:
         """
         if not self.priors.estimates:
             return self.maximise(point)
-        path = [self.priors.strengths()]
+        path, self.unsettled = [self.priors.strengths()], True
         for _ in range(ROUNDS):
             top = self.maximise(point, steps=STEPS)
             priors, point = self.updated(top), self._inside(top.point)
@@ -145,6 +151,7 @@ class Climb:
             self.priors = priors
             path.append(self.priors.strengths())
             if np.abs(path[-1] - path[-2]).max(initial=0.0) < SETTLED:
+                self.unsettled = False
                 break
             if len(path) == 3:
                 path = [_extrapolated(*path)]
@@ -190,6 +197,34 @@ class Climb:
         return scores, workers - held
 
     # ------------------------------------------------------------------------------- uncertainty
+
+    def of_the_average_judge(
+        self, top: Maximum, covariance: Covariance | None
+    ) -> tuple[Maximum, Covariance | None, float]:
+        """The same in units of the average judge: scores times the mean slope, slopes divided by it.
+
+        The slopes' prior has a mean of 1, but holds the mean of these judges' slopes only loosely, and the votes
+        say nothing of it: only the products of slopes and scores are theirs to tell. Returns the scale too.
+        """
+        names = [name for name in ("slope", "log-slope") if name in self.design.columns]
+        if not names:
+            return top, covariance, 1.0
+        place, point = self.design.columns.index(names[0]), top.point
+        mean = float(point.workers[: self.members, place].mean())
+        scale = float(np.exp(mean)) if names[0] == "log-slope" else max(mean, LEAST_SLOPE)
+        workers = point.workers.copy()
+        workers[: self.members, place] = (
+            workers[: self.members, place] - mean
+            if names[0] == "log-slope"
+            else (workers[: self.members, place] / scale)
+        )
+        moved = replace(top, point=replace(point, scores=scale * point.scores, workers=workers))
+        if covariance is None:
+            return moved, None, scale
+        weights = np.zeros_like(workers)
+        weights[: self.members, place] = (scale if names[0] == "log-slope" else 1.0) / self.members
+        across, own = covariance.with_combination(weights)
+        return moved, Rescaled(covariance, point.scores, scale, across, own), scale
 
     def uncertainty(
         self, top: Maximum, worker_variance: Floats | None = None
@@ -256,6 +291,26 @@ _NO_MAXIMUM = (
 def unmoved(top: Maximum) -> NDArray[np.bool_]:
     """Worker parameters that carry no information: at a bound, or with no curvature at all."""
     return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
+
+
+def require_near(climb: Climb, top: Maximum) -> None:
+    """Without regularisation: scores that went far away are on their way to infinity."""
+    if climb.gauge and np.abs(top.point.scores).max(initial=0.0) > FAR:
+        raise FitError(
+            f"Without regularisation the scores have no finite maximum: one of them has reached "
+            f"{np.abs(top.point.scores).max():.0f} and would go on.",
+            hint="Use regularization > 0, for example --set regularization=0.5",
+        )
+
+
+def unsettled(climb: Climb) -> list[Note]:
+    """A note where the strengths of the priors still changed at the end."""
+    if not climb.unsettled:
+        return []
+    message = (
+        f"The strengths of the priors still changed after {ROUNDS} rounds; scores and intervals are provisional."
+    )
+    return [Note("not-converged", message)]
 
 
 def convergence(top: Maximum) -> list[Note]:

@@ -104,7 +104,7 @@ class _Qualities(Climb):
         if model.start not in STARTS:
             raise UsageError(f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}.")
         self.known = run.anchors.known(votes.pairs.index)
-        eta = BetaPrior.parsed(model.prior)
+        eta = BetaPrior.parsed(model.prior, estimable=True)
         super().__init__(
             model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={"eta": eta}
         )
@@ -113,10 +113,10 @@ class _Qualities(Climb):
         )
         self.gold = votes.gold
         by_agreement = model.start == "agreed" and not len(self.gold)
-        plain = votes.counted("worker")
-        gold = agreed_pairs(votes.comparisons, plain) if by_agreement else self.gold
+        self.plain = votes.counted("worker")
+        gold = agreed_pairs(votes.comparisons, self.plain) if by_agreement else self.gold
         if len(gold):
-            self.start[:, 0] = self._accuracy(gold, plain)
+            self.start[:, 0] = self._first_qualities(gold)
         self.bounds.fixed[self.known[0], 0] = True
         self.start[self.known[0], 0] = self.known[1]
 
@@ -127,9 +127,9 @@ class _Qualities(Climb):
         assert isinstance(found, BetaPrior)
         return found
 
-    def _accuracy(self, gold: NDArray[np.int64], rows: Tally) -> Floats:
+    def _first_qualities(self, gold: NDArray[np.int64]) -> Floats:
         """Each quality at the worker's accuracy on gold pairs (section 3.3)."""
-        right, total = _accuracy(rows, gold)
+        right, total = _accuracy(self.plain, gold)
         seen = total[: self.votes.n_workers] > 0
         own = (right + 1.0) / (total + 2.0)
         eta = np.where(total > 0, own, own[: self.votes.n_workers][seen].mean() if seen.any() else 1.0)
@@ -215,7 +215,7 @@ class _Qualities(Climb):
         """Without regularisation: with the votes of liars reversed, is there still a finite maximum?"""
         pairs = self.votes.comparisons
         keys, (won, lost) = pairs.pair, np.zeros((2, len(pairs)))
-        for shard in self.rows:
+        for shard in self.plain:
             eta = top.point.workers[shard.worker, 0]
             counts = np.where(eta < 0.5, [shard.losses, shard.wins], [shard.wins, shard.losses]) * (eta != 0.5)
             place = np.searchsorted(keys, shard.pair)

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.errors import InputError, Note, UsageError
-from crowdrank.kernels import PROBIT, TIES, Link
+from crowdrank.kernels import LOGISTIC, PROBIT, TIES, Link
 from crowdrank.models.paired.priors import Normal
 from crowdrank.models.votes import Votes
 from crowdrank.solve import Bounds
@@ -45,6 +45,7 @@ class Design:
     columns: tuple[str, ...]
     varying: frozenset[str]
     by: str
+    link: Link = LOGISTIC
 
     @classmethod
     def of(cls, own: tuple[str, ...], ties: Any, position: Any, votes: Votes, link: Link) -> Design:
@@ -54,7 +55,7 @@ class Design:
         columns = (*own, *(["position"] if sides else []), *(["threshold"] if kind != "half" else []))
         varying = {*own, *(["position"] if sides_vary else []), *(["threshold"] if ties_vary else [])}
         by = "worker" if varying else "crowd" if columns else "pair"
-        return cls(kind, columns, frozenset(varying), by)
+        return cls(kind, columns, frozenset(varying), by, link)
 
     @property
     def common(self) -> tuple[str, ...]:
@@ -87,7 +88,9 @@ class Design:
         if name != "threshold":
             return {**PERFECT, "lapse": -4.0}[name]
         share = min(votes.tie_share, 0.95)  # the threshold that brings this share between equal items
-        return float(np.log((1 + share) / (1 - share) if self.ties == "rao-kupper" else 2 * share / (1 - share)))
+        if self.ties == "davidson":
+            return float(np.log(2 * share / (1 - share)))
+        return float(np.log(self.link.quantile((1 + share) / 2)))
 
     def prior(self, name: str, votes: Votes) -> Normal:
         """The prior of a column, its width to be estimated; none on what one worker for all has."""

@@ -100,9 +100,7 @@ class EMElo(Model):
         top, result, more, details = _ratings(votes, found.direction, strength, run)
         perfect = _agreement(votes, found.direction, result.score)
         return Outcome(
-            spread=replace(
-                result, **{name: getattr(result, name) * unit for name in ("score", "stderr", "low", "high")}
-            ),
+            spread=result.times(unit),
             workers=_workers(votes, found, perfect),
             converged=top.converged and found.converged,
             iterations=found.rounds + top.iterations,

@@ -13,7 +13,7 @@ from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
 from crowdrank.models.base import Model, Outcome, Run, number
 from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
-from crowdrank.models.paired.climb import Climb, convergence
+from crowdrank.models.paired.climb import Climb, convergence, require_near, unsettled
 from crowdrank.models.paired.design import Design, unsided
 from crowdrank.models.paired.likelihood import TINY
 from crowdrank.models.paired.predict import Judged
@@ -60,19 +60,26 @@ class PairedModel(Model):
         climb = Climb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
-        scores, more, details = self._placed(climb, top, covariance, details)
+        fitted = top
+        top, covariance, scale = climb.of_the_average_judge(top, covariance)
+        scores, more, details = self._placed(climb, fitted, covariance, details, scale)
         judges = Judges(climb, top, covariance, scores.score)
         details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]
         return self._outcome(climb, top, scores, judges.workers(), covariance, notes, details)
 
     def _placed(
-        self, climb: Climb, top: Maximum, covariance: Covariance | None, details: dict[str, Any]
+        self,
+        climb: Climb,
+        top: Maximum,
+        covariance: Covariance | None,
+        details: dict[str, Any],
+        scale: float = 1.0,
     ) -> tuple[Spread, list[Note], dict[str, Any]]:
-        """Scores with their uncertainty, by the information or by resamples."""
+        """Scores, times ``scale``, with their uncertainty, by the information or by resamples."""
         if self.intervals == "information":
-            return placed(climb.votes, top.point.scores, covariance), [], details
+            return placed(climb.votes, scale * top.point.scores, covariance), [], details
         scores, notes, done = bootstrapped(climb, top, self.intervals, self.resamples)
-        return scores, notes, {**details, "intervals": done}
+        return scores.times(scale), notes, {**details, "intervals": done}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -108,6 +115,7 @@ class PairedModel(Model):
         details: dict[str, Any],
     ) -> Outcome:
         votes = climb.votes
+        require_near(climb, top)
         bias, said = position_bias(climb, top, covariance)
         return Outcome(
             spread=scores,
@@ -119,6 +127,7 @@ class PairedModel(Model):
                 *votes.notes(regularised=not climb.gauge),
                 *unsided(self.position, votes),
                 *convergence(top),
+                *unsettled(climb),
                 *said,
                 *notes,
             ),

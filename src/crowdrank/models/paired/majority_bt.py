@@ -35,7 +35,9 @@ class MajorityBT(Model):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         pairs = votes.comparisons
-        verdict = 0.5 + 0.5 * np.sign(pairs.wins - pairs.losses)
+        ahead = pairs.wins - pairs.losses
+        even = np.abs(ahead) <= 1e-9 * pairs.weight  # but for rounding
+        verdict = np.where(even, 0.5, ahead > 0)
         games = replace(pairs, wins=verdict, losses=1.0 - verdict)
         strength = self.regularization
         if strength is not None and number("regularization", strength, low=0) == 0:

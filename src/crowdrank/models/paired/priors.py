@@ -155,9 +155,9 @@ class BetaPrior:
     estimated: bool = False
 
     @classmethod
-    def parsed(cls, given: Any) -> BetaPrior:
-        """From the parameter ``prior``: two numbers of at least 1; None where the data is to say."""
-        if given is None:
+    def parsed(cls, given: Any, *, estimable: bool = False) -> BetaPrior:
+        """From the parameter ``prior``: two numbers of at least 1; None leaves it to the data."""
+        if given is None and estimable:
             return cls(*_PSEUDO, estimated=True)
         try:
             a, b = (number("prior", value, low=1.0) for value in given)

@@ -142,7 +142,7 @@ class Agreement:
     """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
 
     def __init__(self, climb: Climb, scores: Floats) -> None:
-        rows = climb.votes.comparisons
+        rows = climb.votes.without_gold().comparisons  # gold pairs are no judgments
         d, weight = np.abs(scores[rows.i] - scores[rows.j]), rows.weight
         self.slopes = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
         total = max(float(weight.sum()), 1e-300)

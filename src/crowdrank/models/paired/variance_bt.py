@@ -21,7 +21,7 @@ class VarianceBT(PairedModel):
 
         max  sum over votes ln F(a_k (s_winner - s_loser)) + lambda sum_i ln F(s_i) F(-s_i) + ln prior(a)
 
-    ``prior``: the standard deviation of ln a (of a itself where ``signed``) around its mean of 0 (of 1),
+    ``slope_sd``: the standard deviation of ln a (of a itself where ``signed``) around its mean of 0 (of 1),
     estimated from the votes where it is not given. The other parameters are BradleyTerry's. Volkovs &
     Zemel 2012; Chen et al. 2013, section 5.3.
     """
@@ -34,7 +34,7 @@ class VarianceBT(PairedModel):
         self,
         *,
         signed: bool = False,
-        prior: float | None = None,
+        slope_sd: float | None = None,
         regularization: float | None = None,
         ties: str | None = None,
         position: str | None = None,
@@ -44,7 +44,7 @@ class VarianceBT(PairedModel):
         seed: int = 0,
     ) -> None:
         self.signed = signed
-        self.prior = prior
+        self.slope_sd = slope_sd
         self.regularization = regularization
         self.ties = ties
         self.position = position
@@ -61,7 +61,7 @@ class VarianceBT(PairedModel):
         return ("slope",) if self.signed else ("log-slope",)
 
     def _priors(self) -> dict[str, ColumnPrior]:
-        if self.prior is None:
+        if self.slope_sd is None:
             return {}
-        sd = number("prior", self.prior, low=1e-6)
+        sd = number("slope_sd", self.slope_sd, low=1e-6)
         return {"slope": Normal(1.0, sd)} if self.signed else {"log-slope": Normal(0.0, sd)}
