@@ -56,6 +56,12 @@ def many(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """The model with the most parameters a worker."""
+    return written(tmp_path_factory.mktemp("judged"), "report.html", random_votes(), cr.JudgeBT())
+
+
+@pytest.fixture(scope="module")
 def chosen(tmp_path_factory):
     """A model that auto chose."""
     return written(tmp_path_factory.mktemp("chosen"), "report.html", random_votes(), cr.Auto())
@@ -205,6 +211,12 @@ def test_models_side_by_side_fit_every_width(visit, contest):
         assert inside <= page.evaluate("document.querySelector('main').getBoundingClientRect().right") + 1
     assert page.locator(".contest thead th:visible").count() == 3
     assert page.locator(".place").all_inner_texts()[0] == "best"
+
+
+def test_workers_with_many_parameters_fit_every_width(visit, judged):
+    for width in (1280, 800, 375):
+        page = visit(judged, {"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_the_choice_is_reached_from_the_top(visit, chosen):

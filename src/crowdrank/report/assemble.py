@@ -127,10 +127,12 @@ def _rounded(value: float, decimals: int) -> float:
     return round(value, decimals) + 0.0  # no minus before a zero
 
 
+COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")
+"""Columns that every model's workers have; of the others the intervals are left to workers.csv."""
+
+
 def _crowd(people: pl.DataFrame) -> Crowd:
-    own = [
-        name for name in people.columns if name not in ("worker", "judgments", "quality", "low", "high", "verdict")
-    ]
+    own = [name for name in people.columns if name not in COMMON and not name.endswith(("_low", "_high"))]
     counts = dict(people["verdict"].value_counts().iter_rows())
     return Crowd(
         workers=len(people),

@@ -97,7 +97,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker; ``further`` are the model's own parameters."""
+    """A worker; ``further`` are the model's own parameters, without their intervals."""
 
     worker: str
     judgments: float

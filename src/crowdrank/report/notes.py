@@ -26,7 +26,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "position": (
         "One side is favoured",
-        "The scores are free of it; show each pair in both orders, or in a random one, to keep it small.",
+        "Show each pair in both orders, or in a random one, to keep it small.",
     ),
     "unsided": (
         "Sides are not known",
