@@ -21,7 +21,6 @@ def row(found, model):
     return next(row for row in found.rows if row.model == model)
 
 
-@pytest.mark.parametrize("ties", [0.0, 0.2])
 def test_a_model_whose_package_is_missing_is_left_out(monkeypatch):
     from crowdrank.models import registry
 
@@ -46,6 +45,7 @@ def test_predictions_need_no_resamples(monkeypatch):
     assert len(calls) == 1  # the fit to all votes
 
 
+@pytest.mark.parametrize("ties", [0.0, 0.2])
 def test_log_loss_by_hand(ties):
     """Each vote's probability from a fit to the frame without its fold, row by row."""
     frame = random_votes(items=4, workers=3, votes=60, ties=ties)
