@@ -9,7 +9,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.models.paired import multinomial
-from crowdrank.models.paired.multinomial import Ballot, Here, Inverse, ScoresOut, Strengths, WorkersOut
+from crowdrank.models.paired.multinomial import Ballot, Here, HeldInverse, ScoresOut, Strengths, WorkersOut
 from helpers import random_votes
 
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4, 0.6])
@@ -243,4 +243,4 @@ def test_damping_takes_over_where_the_curvature_is_not_that_of_a_maximum():
     here = at(np.concatenate([0 * SCORES, np.ones(4)]))
     top, _ = multinomial.climb(here, 30.0)
     assert top.slope < 1e-7
-    assert np.linalg.eigvalsh(Inverse.of(top).block(np.arange(4))).min() > 0
+    assert np.linalg.eigvalsh(HeldInverse.of(top).block(np.arange(4))).min() > 0

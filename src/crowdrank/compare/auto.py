@@ -14,8 +14,7 @@ from crowdrank.data import Anchors, Judgments, Pairs, SpooledPairs, read, to_pai
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models import registry
-from crowdrank.models.base import Model, Outcome, Progress, Run, whole
-from crowdrank.models.votes import Votes
+from crowdrank.models.base import Model, Progress, whole
 
 CANDIDATES = ("bt", "crowd-bt", "judge-bt")
 """From the simplest on; the last that can run is taken where there is nothing to choose by."""
@@ -53,7 +52,6 @@ class Auto(Model):
     """
 
     name = "auto"
-    anchors = frozenset({"pairs", "workers"})
 
     def __init__(
         self,
@@ -106,9 +104,6 @@ class Auto(Model):
             details={**fitted.fit_.details, "auto": choice.details()},
         ).timed(fit=time.perf_counter() - began)
         return self
-
-    def _fit(self, votes: Votes, run: Run) -> Outcome:  # pragma: no cover - fit hands on to the chosen model
-        raise NotImplementedError
 
     def _choice(
         self, pairs: Pairs | SpooledPairs, anchors: Anchors | None, engine: Engine | str | None

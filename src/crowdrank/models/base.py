@@ -62,15 +62,13 @@ class Outcome:
 
 
 class Model(ABC):
-    """A model of pairwise votes; other judgments are converted to pairs, and that is said.
+    """What is fitted to judgments and ranks: it keeps the books, a subclass fits.
 
     Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
     the votes name no workers), ``fit_`` and ``evidence_``.
     """
 
     name: ClassVar[str]
-    needs_workers: ClassVar[bool] = False
-    anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs" and "workers", what it can use
     seed: int = 0
 
     ranking_: Ranking
@@ -80,6 +78,7 @@ class Model(ABC):
     _predictor: Predictor | None
     _seen: tuple[Nodes, Index]
 
+    @abstractmethod
     def fit(
         self,
         judgments: Any,
@@ -94,33 +93,6 @@ class Model(ABC):
         compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
         ``progress(iteration, objective, slope)`` is called after each step.
         """
-        began = time.perf_counter()
-        table: Judgments = read(judgments)
-        self._check(table)
-        known = Anchors() if anchors is None else Anchors.read(anchors)
-        votes, anchor_notes = self._anchored(Votes(to_pairs(table)), known)
-        with running(engine) as place, one_blas_thread():
-            outcome = self._fit(votes, Run(known, place, whole("seed", self.seed), progress))
-        notes = (*votes.pairs.notes, *anchor_notes, *outcome.notes)
-        self.ranking_ = _ranking(votes, outcome.spread)
-        self.workers_ = outcome.workers
-        self.evidence_ = votes.evidence(outcome.spread.rank)
-        self._predictor, self._seen = outcome.predictor, (votes.nodes, votes.pairs.index)
-        self.fit_ = Fit(
-            model=self.name,
-            parameters=self.get_params(),
-            converged=outcome.converged,
-            iterations=outcome.iterations,
-            log_likelihood=outcome.log_likelihood,
-            warnings=notes,
-            seconds={"fit": time.perf_counter() - began},
-            seed=self.seed,
-            engine=place.name,
-            versions=_versions(),
-            judgments=table.summary(),
-            details=outcome.details,
-        )
-        return self
 
     def probabilities(self, judgments: Any) -> Floats:
         """For each vote asked about, the probabilities of left, of a tie, and of right (rows, 3).
@@ -148,39 +120,6 @@ class Model(ABC):
     def predicts(self) -> bool:
         """Whether the fitted model gives probabilities of votes."""
         return self._predictor is not None
-
-    @abstractmethod
-    def _fit(self, votes: Votes, run: Run) -> Outcome:
-        """Fit to votes; the one decision of a subclass."""
-
-    def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
-        """The votes with the gold pairs, and a note on every anchor that is of no use."""
-        notes = []
-        for kind, given in (("pairs", anchors.pairs), ("workers", anchors.workers)):
-            if given is not None and kind not in self.anchors:
-                words = "gold pairs" if kind == "pairs" else "known workers"
-                notes.append(Note("anchors", f"{self.name} does not use {words}; they are left out."))
-        index = votes.pairs.index
-        if anchors.pairs is not None and "pairs" in self.anchors:
-            gold, unused = anchors.gold(votes.nodes, index)
-            if unused:
-                total = anchors.pairs.rows
-                message = f"{unused} of {total} gold pairs are ties or name items that nobody judged."
-                notes.append(Note("anchors", message))
-            votes = votes.with_gold(gold, number("anchor_weight", self.get_params()["anchor_weight"], low=0))
-        if anchors.workers is not None and "workers" in self.anchors:
-            unused = len(anchors.workers) - len(anchors.known(index)[0])
-            if unused:
-                message = f"{unused} of {len(anchors.workers)} known workers judged nothing here."
-                notes.append(Note("anchors", message))
-        return votes, notes
-
-    def _check(self, table: Judgments) -> None:
-        if self.needs_workers and table.index.workers is None:
-            raise InputError(
-                f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
-                hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",
-            )
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
@@ -214,6 +153,83 @@ class Model(ABC):
     def __repr__(self) -> str:
         own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
         return f"{type(self).__name__}({own})"
+
+
+class VotesModel(Model):
+    """A model of pairwise votes; other judgments are converted to pairs, and that is said."""
+
+    needs_workers: ClassVar[bool] = False
+    anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs" and "workers", what it can use
+
+    def fit(
+        self,
+        judgments: Any,
+        *,
+        anchors: Any = None,
+        engine: Engine | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Fit to judgments, as every model does."""
+        began = time.perf_counter()
+        table: Judgments = read(judgments)
+        self._check(table)
+        known = Anchors() if anchors is None else Anchors.read(anchors)
+        votes, anchor_notes = self._anchored(Votes(to_pairs(table)), known)
+        with running(engine) as place, one_blas_thread():
+            outcome = self._fit(votes, Run(known, place, whole("seed", self.seed), progress))
+        notes = (*votes.pairs.notes, *anchor_notes, *outcome.notes)
+        self.ranking_ = _ranking(votes, outcome.spread)
+        self.workers_ = outcome.workers
+        self.evidence_ = votes.evidence(outcome.spread.rank)
+        self._predictor, self._seen = outcome.predictor, (votes.nodes, votes.pairs.index)
+        self.fit_ = Fit(
+            model=self.name,
+            parameters=self.get_params(),
+            converged=outcome.converged,
+            iterations=outcome.iterations,
+            log_likelihood=outcome.log_likelihood,
+            warnings=notes,
+            seconds={"fit": time.perf_counter() - began},
+            seed=self.seed,
+            engine=place.name,
+            versions=_versions(),
+            judgments=table.summary(),
+            details=outcome.details,
+        )
+        return self
+
+    @abstractmethod
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        """Fit to votes; the one decision of a subclass."""
+
+    def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
+        """The votes with the gold pairs, and a note on every anchor that is of no use."""
+        notes = []
+        for kind, given in (("pairs", anchors.pairs), ("workers", anchors.workers)):
+            if given is not None and kind not in self.anchors:
+                words = "gold pairs" if kind == "pairs" else "known workers"
+                notes.append(Note("anchors", f"{self.name} does not use {words}; they are left out."))
+        index = votes.pairs.index
+        if anchors.pairs is not None and "pairs" in self.anchors:
+            gold, unused = anchors.gold(votes.nodes, index)
+            if unused:
+                total = anchors.pairs.rows
+                message = f"{unused} of {total} gold pairs are ties or name items that nobody judged."
+                notes.append(Note("anchors", message))
+            votes = votes.with_gold(gold, number("anchor_weight", self.get_params()["anchor_weight"], low=0))
+        if anchors.workers is not None and "workers" in self.anchors:
+            unused = len(anchors.workers) - len(anchors.known(index)[0])
+            if unused:
+                message = f"{unused} of {len(anchors.workers)} known workers judged nothing here."
+                notes.append(Note("anchors", message))
+        return votes, notes
+
+    def _check(self, table: Judgments) -> None:
+        if self.needs_workers and table.index.workers is None:
+            raise InputError(
+                f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
+                hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",
+            )
 
 
 def _ranking(votes: Votes, spread: Spread) -> Ranking:

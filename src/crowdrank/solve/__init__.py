@@ -1,6 +1,6 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
-from crowdrank.solve.arrow import Arrow, Covariance, Independent, Rescaled
+from crowdrank.solve.arrow import Arrow, Covariance, Independent, Inverse, Joint, Rescaled
 from crowdrank.solve.intervals import Density, Spread, highest_density, resampled, spread
 from crowdrank.solve.iterate import iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
@@ -23,6 +23,8 @@ __all__ = [
     "Covariance",
     "Density",
     "Independent",
+    "Inverse",
+    "Joint",
     "Maximum",
     "NotPositiveError",
     "Penalty",

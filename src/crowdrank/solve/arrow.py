@@ -123,7 +123,7 @@ class Arrow:
 
         return FACTORS[self.method](self)
 
-    def covariance(self) -> Covariance:
+    def covariance(self) -> Inverse:
         """The inverse, where it is exact: what the uncertainty follows from."""
         factor = self.factor()
         if self.border is None:
@@ -151,21 +151,29 @@ class Covariance(ABC):
         """Variance of each worker parameter (K, b), all else being estimated too; none where there are none."""
         return np.zeros((0, 1))
 
-    def score_variance(self) -> Floats:
-        """Variance of each score (not centred); of very many the workers' part is left out."""
-        raise NotImplementedError
-
-    def deviation_variance(self) -> Floats:
-        """Variance of each worker's deviation from what is common (K, b)."""
-        return self.worker_variance()
-
     def common_covariance(self) -> Floats:
         """Covariance of the common parameters (G, G); none where there are none."""
         return np.zeros((0, 0))
 
+
+class Joint(Covariance):
+    """That of scores and worker parameters together."""
+
+    @abstractmethod
     def with_combination(self, weights: Floats) -> tuple[Floats, float]:
         """Covariance of the scores with a combination of worker parameters (K, b), and its variance."""
-        raise NotImplementedError
+
+
+class Inverse(Joint):
+    """An inverse information that was computed, not drawn."""
+
+    @abstractmethod
+    def score_variance(self) -> Floats:
+        """Variance of each score (not centred); of very many the workers' part is left out."""
+
+    def deviation_variance(self) -> Floats:
+        """Variance of each worker's deviation from what is common (K, b)."""
+        return self.worker_variance()
 
 
 class Rescaled(Covariance):

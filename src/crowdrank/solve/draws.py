@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Arrow, Covariance
+from crowdrank.solve.arrow import Arrow, Joint
 from crowdrank.solve.factor import Iterative
 
 DRAWS = 128
@@ -36,7 +36,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-class Draws(Covariance):
+class Draws(Joint):
     """Covariances estimated from draws: ``scores`` (N, S) and ``workers`` (K, b, S)."""
 
     def __init__(self, scores: Floats, workers: Floats, solved: bool = True) -> None:

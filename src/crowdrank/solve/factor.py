@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Arrow, Border, Covariance
+from crowdrank.solve.arrow import Arrow, Border, Inverse
 from crowdrank.solve.matrices import (
     Matrix,
     NotPositiveError,
@@ -31,7 +31,7 @@ MOST_WORK = 2e10
 """Multiplications beyond which the variances of scores leave out the workers' part."""
 
 
-class Factor(Covariance):
+class Factor(Inverse):
     """A factorised arrow matrix."""
 
     count: int
@@ -233,6 +233,10 @@ class Iterative(Factor):
         unit[nodes, np.arange(len(nodes))] = 1.0
         return self.gradients(unit)[0][nodes]
 
+    def score_variance(self) -> Floats:
+        """Variance of each score, a column of the inverse at a time: for few only."""
+        return self.block(np.arange(self.count)).diagonal()
+
     def times(self, x: Floats) -> Floats:
         """The matrix times each column of a matrix."""
         n = len(self.arrow.part)
@@ -275,7 +279,7 @@ class Iterative(Factor):
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
 
 
-class Bordered(Covariance):
+class Bordered(Inverse):
     """A factorised arrow matrix A with a border B of common parameters: S = own - B' A^-1 B, G by G."""
 
     def __init__(self, factor: Factor, border: Border) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.data import summed
-from crowdrank.models.base import Model, Outcome, Run
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.shares import share_intervals
 from crowdrank.models.votes import Votes
 
 
-class Borda(Model):
+class Borda(VotesModel):
     """score_i = mean over opponents j of (wins of i over j + ties / 2) / comparisons of i and j.
 
     On complete rankings this is Borda's count divided by the number of opponents (Borda 1781): how

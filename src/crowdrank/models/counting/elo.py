@@ -35,7 +35,7 @@ import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.base import Model, Outcome, Run, number, whole
+from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
 from crowdrank.models.paired.estimator import placed
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.sequence import Play, Rated, order_notes, rated
@@ -43,7 +43,7 @@ from crowdrank.models.votes import Votes
 from crowdrank.solve import Independent
 
 
-class Elo(Model):
+class Elo(VotesModel):
     """Elo: r_i moves by k (S - E) with each vote, E = 1 / (1 + base^((r_j - r_i) / scale)) (Elo 1978).
 
     ``k``: how far a vote moves a rating at most; 32 is the usual one where nothing else is said.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdrank.models.base import Model, Outcome, Run
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.shares import share_intervals
 from crowdrank.models.votes import Votes
 
 
-class WinRate(Model):
+class WinRate(VotesModel):
     """score_i = (wins_i + ties_i / 2) / comparisons_i, with Wilson's interval (level 0.9).
 
     Ignores who the opponents were: fair only where everything was compared with everything. The score

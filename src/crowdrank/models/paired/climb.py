@@ -23,6 +23,7 @@ from crowdrank.solve import (
     NO_WORKERS,
     Bounds,
     Covariance,
+    Joint,
     Maximum,
     NotPositiveError,
     Point,
@@ -199,7 +200,7 @@ class Climb:
     # ------------------------------------------------------------------------------- uncertainty
 
     def of_the_average_judge(
-        self, top: Maximum, covariance: Covariance | None
+        self, top: Maximum, covariance: Joint | None
     ) -> tuple[Maximum, Covariance | None, float]:
         """The same in units of the average judge: scores times the mean slope, slopes divided by it.
 
@@ -228,7 +229,7 @@ class Climb:
 
     def uncertainty(
         self, top: Maximum, worker_variance: Floats | None = None
-    ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
+    ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
         """The inverse information at the maximum, exact or by draws; None where there is no maximum.
 
         A worker parameter at its bound is no known constant: where ``worker_variance`` (K, b) is given,
@@ -249,7 +250,7 @@ class Climb:
 
     def _drawn(
         self, top: Maximum, worker_variance: Floats | None
-    ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
+    ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
         """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
         point, terms, seed = top.point, self.priors(top.point), self.run.seed
         params = {"scores": point.scores, "workers": self.bounds.values(point), "order": "expected", "seed": seed}

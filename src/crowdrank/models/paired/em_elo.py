@@ -47,7 +47,7 @@ from crowdrank.data import Comparisons, Floats, graph, summed
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.base import Model, Outcome, Run, number
+from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.elo import elo_unit
 from crowdrank.models.paired.climb import Climb, convergence
 from crowdrank.models.paired.design import PLAIN
@@ -66,7 +66,7 @@ START = 0.75
 EDGE = 1e-9  # how near to 0 or 1 an accuracy may come
 
 
-class EMElo(Model):
+class EMElo(VotesModel):
     """EM-Elo: accuracies of workers and directions of pairs by EM, then Elo ratings of the directions.
 
     ``prior``: the Beta(a, b) prior on each accuracy, a and b at least 1; (4, 2) is as if each worker had

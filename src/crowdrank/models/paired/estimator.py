@@ -11,7 +11,7 @@ from crowdrank.data import Graph
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
-from crowdrank.models.base import Model, Outcome, Run, number
+from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
 from crowdrank.models.paired.climb import Climb, convergence, require_near, unsettled
 from crowdrank.models.paired.design import Design, unsided
@@ -24,7 +24,7 @@ from crowdrank.results import LEVEL, Workers
 from crowdrank.solve import Covariance, Maximum, Spread, spread
 
 
-class PairedModel(Model):
+class PairedModel(VotesModel):
     """Scores by penalised maximum likelihood.
 
     A subclass names the link and the columns of worker parameters, if any. ``intervals``: by the
@@ -59,9 +59,8 @@ class PairedModel(Model):
         strength = self._strength(votes)
         climb = Climb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
-        covariance, notes, details = climb.uncertainty(top)
-        fitted = top
-        top, covariance, scale = climb.of_the_average_judge(top, covariance)
+        found, notes, details = climb.uncertainty(top)
+        fitted, (top, covariance, scale) = top, climb.of_the_average_judge(top, found)
         scores, more, details = self._placed(climb, fitted, covariance, details, scale)
         judges = Judges(climb, top, covariance, scores.score)
         details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]

@@ -8,7 +8,7 @@ import numpy as np
 
 from crowdrank.data import graph
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.base import Model, Outcome, Run, number
+from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.climb import Climb, convergence
 from crowdrank.models.paired.design import PLAIN
 from crowdrank.models.paired.estimator import placed, require_finite
@@ -16,7 +16,7 @@ from crowdrank.models.paired.predict import Judged
 from crowdrank.models.votes import Votes
 
 
-class MajorityBT(Model):
+class MajorityBT(VotesModel):
     """Bradley-Terry on one vote for each pair, that of the majority; where the votes are even, half to either.
 
         w_ij = [n_ij > n_ji] + [n_ij = n_ji] / 2

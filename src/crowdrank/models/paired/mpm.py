@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import Note
-from crowdrank.models.base import Model, Outcome, Run, number
+from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.estimator import placed
-from crowdrank.models.paired.multinomial import TOLERANCE, Here, Inverse, NetWins, Strengths, ballots, climb
+from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetWins, Strengths, ballots, climb
 from crowdrank.models.paired.priors import Normal
 from crowdrank.models.paired.quality import TELLABLE, quality_notes
 from crowdrank.models.predictors import at, with_ties
@@ -49,7 +49,7 @@ REVERSED = 0.3
 CURVE = 129
 
 
-class MPM(Model):
+class MPM(VotesModel):
     """The Multinomial Preference Model: votes as draws among all ordered pairs, an adherence for each worker.
 
     ``regularization``: lambda, the precision of the normal prior on the scores; ``adherence_sd``: sigma, how
@@ -145,7 +145,7 @@ class _Search:
     def _estimate(self, here: Here) -> float:
         """The widths that these scores and adherences speak for; the largest change of a logarithm."""
         try:
-            inverse = Inverse.of(here)
+            inverse = HeldInverse.of(here)
         except NotPositiveError:  # not yet near a maximum
             return np.inf
         before = np.log([self.scores.sd, self.workers.sd])
@@ -157,10 +157,10 @@ class _Search:
             self.workers = self.workers.updated(here.theta, inverse.worker_variance()[:, 0])
         return float(np.abs(np.log([self.scores.sd, self.workers.sd]) - before).max())
 
-    def uncertainty(self, here: Here) -> tuple[Inverse | None, list[Note]]:
+    def uncertainty(self, here: Here) -> tuple[HeldInverse | None, list[Note]]:
         """The inverse information at the maximum; None where there is no maximum."""
         try:
-            return Inverse.of(here), []
+            return HeldInverse.of(here), []
         except NotPositiveError:
             message = "The fit did not end at a proper maximum, so there are no intervals."
             return None, [Note("no-intervals", message)]
@@ -208,7 +208,7 @@ class Agreement:
         return np.asarray(0.5 + np.sign(theta) * above)
 
 
-def _workers(votes: Votes, theta: Floats, covariance: Inverse | None, curve: Agreement) -> Workers:
+def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve: Agreement) -> Workers:
     """Qualities and adherences with intervals; one worker alone says nothing of the own adherence."""
     deviation = np.full(len(theta), np.inf)
     if covariance is not None and len(theta) > 1:

@@ -217,21 +217,25 @@ class Here:
         return float(max(np.abs(self.by_score).max(), np.abs(free).max()))
 
 
-class Inverse(Covariance):
+class HeldInverse(Covariance):
     """The inverse information, the sum of the adherences being held."""
 
     @abstractmethod
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """The Newton step for this gradient (N,), (K,)."""
 
+    @abstractmethod
+    def score_variance(self) -> Floats:
+        """Variance of each score."""
+
     @staticmethod
-    def of(here: Here, damping: float = 0.0) -> Inverse:
+    def of(here: Here, damping: float = 0.0) -> HeldInverse:
         """By the smaller of two eliminations; NotPositiveError where this is not near a maximum."""
         few = len(here.theta) >= len(here.scores) and len(here.scores) <= FEW_SCORES
         return WorkersOut(here, damping) if few else ScoresOut(here, damping)
 
 
-class WorkersOut(Inverse):
+class WorkersOut(HeldInverse):
     """S = items - coupling P coupling', P being the inverse of the workers' diagonal with the sum held."""
 
     def __init__(self, here: Here, damping: float) -> None:
@@ -276,7 +280,7 @@ class WorkersOut(Inverse):
         return (own + np.einsum("nk,nk->k", self.weighted, self._scores @ self.weighted))[:, None]
 
 
-class ScoresOut(Inverse):
+class ScoresOut(HeldInverse):
     """T = workers - coupling' items^-1 coupling, query by query; rho e e' is added, which no step sees."""
 
     def __init__(self, here: Here, damping: float) -> None:
@@ -352,7 +356,7 @@ def climb(here: Here, total: float, *, steps: int | None = None, limit: int = 20
     damping, done, climbed, last = 0.0, 0, 0, False
     while done < limit and climbed != steps and not last and damping <= MOST_DAMPING:
         try:
-            step = Inverse.of(here, damping).solve(here.by_score, here.by_worker)
+            step = HeldInverse.of(here, damping).solve(here.by_score, here.by_worker)
         except NotPositiveError:
             damping = max(4 * damping, 1e-2)
             continue

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
-from crowdrank.models.base import Model, Outcome, Run, number, whole
+from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
 from crowdrank.models.paired.estimator import placed
 from crowdrank.models.predictors import at
 from crowdrank.models.sequence import Play, order_notes, rated
@@ -45,7 +45,7 @@ FAR = 30.0
 """A surprise of more deviations than this counts as one of so many: beyond, the moments underflow."""
 
 
-class TrueSkill(Model):
+class TrueSkill(VotesModel):
     """TrueSkill: skills N(mu, sigma^2) filtered vote by vote (Herbrich et al. 2007).
 
     ``beta``: the deviation of a performance, the unit of the scores. ``sigma``: that of a skill before
