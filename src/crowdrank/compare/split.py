@@ -84,12 +84,8 @@ def _of_others(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, 
 def _deal_rows(judgments: Rankings | Ratings, folds: int, seed: int) -> Folds:
     """The fold of each row."""
     units, first, worker = _units(judgments, seed)
-    order = np.lexsort((first, worker))
-    own = worker[order]
-    begins = np.r_[True, own[1:] != own[:-1]]
-    place = np.arange(len(order)) - np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
-    fold = np.empty(len(order), np.int64)
-    fold[order] = (place + (own % np.uint64(folds)).astype(np.int64)) % folds
+    fold = np.empty(len(first), np.int64)
+    fold[np.lexsort((first, worker))] = np.arange(len(first)) % folds  # worker by worker, in turn
     return np.asarray(fold[units])
 
 
