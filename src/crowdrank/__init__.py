@@ -13,13 +13,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from crowdrank.compare.auto import Auto
     from crowdrank.compare.comparison import Comparison, compare_models
-    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_pairs
+    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_lists, to_pairs
     from crowdrank.engine import LocalEngine
     from crowdrank.engine.dask import DaskEngine
     from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
     from crowdrank.models.counting.borda import Borda
     from crowdrank.models.counting.elo import Elo
+    from crowdrank.models.counting.fusion import ReciprocalRank, RootRank
+    from crowdrank.models.counting.median_rank import MedianRank
     from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.listwise.crowd_lists import CrowdLists
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.thurstone import Thurstone
     from crowdrank.models.paired.trueskill import TrueSkill
     from crowdrank.models.paired.variance_bt import VarianceBT
-    from crowdrank.results import Evidence, Fit, Ranking, Workers
+    from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
 
 _HOME = {
     "Anchors": "data",
@@ -39,6 +42,7 @@ _HOME = {
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
     "CrowdBT": "models.paired.crowd_bt",
+    "CrowdLists": "models.listwise.crowd_lists",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
     "DaskEngine": "engine.dask",
@@ -49,14 +53,18 @@ _HOME = {
     "FitError": "errors",
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
+    "LabelPosterior": "results",
     "LocalEngine": "engine",
     "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
+    "MedianRank": "models.counting.median_rank",
     "Note": "errors",
     "Pairs": "data",
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
+    "ReciprocalRank": "models.counting.fusion",
+    "RootRank": "models.counting.fusion",
     "SpooledPairs": "data",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
@@ -66,6 +74,7 @@ _HOME = {
     "Workers": "results",
     "compare_models": "compare",
     "read": "data",
+    "to_lists": "data",
     "to_pairs": "data",
 }
 
@@ -77,6 +86,7 @@ __all__ = [
     "BradleyTerry",
     "Comparison",
     "CrowdBT",
+    "CrowdLists",
     "CrowdThurstone",
     "CrowdrankError",
     "DaskEngine",
@@ -87,13 +97,17 @@ __all__ = [
     "FitError",
     "InputError",
     "JudgeBT",
+    "LabelPosterior",
     "LocalEngine",
     "MajorityBT",
+    "MedianRank",
     "Note",
     "Pairs",
     "Ranking",
     "Rankings",
     "Ratings",
+    "ReciprocalRank",
+    "RootRank",
     "SpooledPairs",
     "Thurstone",
     "TrueSkill",
@@ -103,6 +117,7 @@ __all__ = [
     "Workers",
     "compare_models",
     "read",
+    "to_lists",
     "to_pairs",
 ]
 

@@ -64,6 +64,26 @@ KINDS: dict[str, tuple[str, str]] = {
         "The items are close to each other",
         "Verdicts on workers are weak here; pairs of known order (--anchors) would tell more about them.",
     ),
+    "missing": (
+        "Lists that do not rank everything",
+        "If such an item was not seen rather than put last, say so: --set missing=unknown.",
+    ),
+    "empty-lists": (
+        "Lists that order nothing",
+        "A list needs two items, and an order between them.",
+    ),
+    "look-alikes": (
+        "Workers who make the same errors",
+        "They may be one person or one system under several names; together they count as about one.",
+    ),
+    "no-agreement": (
+        "No two workers agree",
+        "Check that ranks count from the best and that the ids are those of the same items.",
+    ),
+    "one-label": (
+        "There is only one label",
+        "Nothing is told apart; ask for grades, or for comparisons.",
+    ),
     "one-worker": (
         "All judgments are one worker's",
         "The ranking is that worker's opinion; more workers are needed to call it the crowd's.",
