@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from crowdrank.engine.dask import DaskEngine
     from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
     from crowdrank.models.counting.borda import Borda
+    from crowdrank.models.counting.condorcet import Condorcet
     from crowdrank.models.counting.elo import Elo
+    from crowdrank.models.counting.greedy_order import GreedyOrder
     from crowdrank.models.counting.win_rate import WinRate
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
@@ -38,6 +40,7 @@ _HOME = {
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
+    "Condorcet": "models.counting.condorcet",
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
@@ -47,6 +50,7 @@ _HOME = {
     "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
+    "GreedyOrder": "models.counting.greedy_order",
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
     "LocalEngine": "engine",
@@ -76,6 +80,7 @@ __all__ = [
     "Borda",
     "BradleyTerry",
     "Comparison",
+    "Condorcet",
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",
@@ -85,6 +90,7 @@ __all__ = [
     "Evidence",
     "Fit",
     "FitError",
+    "GreedyOrder",
     "InputError",
     "JudgeBT",
     "LocalEngine",

@@ -66,6 +66,18 @@ _PAIRED = "crowdrank.models.paired"
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
     Entry("borda", f"{_COUNTING}.borda:Borda", "mean share won against each opponent", "Borda 1781"),
+    Entry(
+        "condorcet",
+        f"{_COUNTING}.condorcet:Condorcet",
+        "pairs won minus pairs lost by majority",
+        "Montague & Aslam 2002",
+    ),
+    Entry(
+        "greedy-order",
+        f"{_COUNTING}.greedy_order:GreedyOrder",
+        "the largest net share of votes among those left, again and again",
+        "Cohen et al. 1999",
+    ),
     Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
     Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
     Entry("thurstone", f"{_PAIRED}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),
