@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.condorcet import Condorcet
     from crowdrank.models.counting.elo import Elo
     from crowdrank.models.counting.greedy_order import GreedyOrder
+    from crowdrank.models.counting.svp import SVP
     from crowdrank.models.counting.win_rate import WinRate
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
@@ -61,6 +62,7 @@ _HOME = {
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
+    "SVP": "models.counting.svp",
     "SpooledPairs": "data",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
@@ -75,6 +77,7 @@ _HOME = {
 
 __all__ = [
     "MPM",
+    "SVP",
     "Anchors",
     "Auto",
     "Borda",

@@ -78,6 +78,12 @@ _ENTRIES = (
         "the largest net share of votes among those left, again and again",
         "Cohen et al. 1999",
     ),
+    Entry(
+        "svp",
+        f"{_COUNTING}.svp:SVP",
+        "score differences as a rank-2 matrix, completed from the pairs judged",
+        "Gleich & Lim 2011",
+    ),
     Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
     Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
     Entry("thurstone", f"{_PAIRED}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),

@@ -30,10 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats
 from crowdrank.errors import Note
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import Contests, components, gained, majority
+from crowdrank.models.counting.contests import Contests, components, gained, majority, sign_variance
 from crowdrank.models.paired.estimator import placed
 from crowdrank.models.votes import Votes
 
@@ -58,7 +57,7 @@ class Condorcet(VotesModel):
         most = np.zeros(votes.graph.parts)
         np.maximum.at(most, part, games)
         score = net + gained(rows, rows.wins - rows.losses) / np.maximum(2 * most[part], 1e-300)
-        result = placed(votes, score, Contests(rows, part, _sign_variance(rows)))
+        result = placed(votes, score, Contests(rows, part, sign_variance(rows)))
         smith = np.flatnonzero(components(net, votes.nodes.query) == 0)
         return Outcome(
             result,
@@ -66,14 +65,6 @@ class Condorcet(VotesModel):
             notes=(*votes.notes(regularised=False), *_no_winner(votes, smith)),
             details=_details(votes, smith),
         )
-
-
-def _sign_variance(rows: Comparisons) -> Floats:
-    """4 q (1 - q), q being the probability that the majority of a pair is the true one."""
-    from scipy.special import betainc
-
-    right: Floats = betainc(rows.losses + 0.5, rows.wins + 0.5, 0.5)
-    return 4 * right * (1 - right)
 
 
 def _no_winner(votes: Votes, smith: NDArray[np.int64]) -> list[Note]:

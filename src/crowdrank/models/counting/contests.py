@@ -37,6 +37,14 @@ def share_variance(rows: Comparisons) -> Floats:
     return (rows.wins + 0.5) * (rows.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
 
 
+def sign_variance(rows: Comparisons) -> Floats:
+    """4 q (1 - q), the variance of the sign, q being the probability that the majority is the true one."""
+    from scipy.special import betainc
+
+    right = np.asarray(betainc(rows.losses + 0.5, rows.wins + 0.5, 0.5), np.float64)
+    return 4 * right * (1 - right)
+
+
 def components(net: NDArray[np.int64], query: NDArray[np.int32]) -> NDArray[np.int64]:
     """The strongly connected component of each node in the majority graph of its query, 0 being the top one.
 
