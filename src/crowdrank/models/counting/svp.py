@@ -76,7 +76,7 @@ class SVP(VotesModel):
     name = "svp"
 
     def __init__(
-        self, *, differences: str = "mean", tol: float = 1e-3, iterations: int = 1000, seed: int = 0
+        self, *, differences: str = "mean", tol: float = 1e-3, iterations: int = 500, seed: int = 0
     ) -> None:
         self.differences = differences
         self.tol = tol
