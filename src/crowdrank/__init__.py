@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.borda import Borda
     from crowdrank.models.counting.elo import Elo
     from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -38,6 +39,8 @@ _HOME = {
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
+    "CrowdAggNDCG": "models.listwise.crowd_agg",
+    "CrowdAggRBP": "models.listwise.crowd_agg",
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
@@ -76,6 +79,8 @@ __all__ = [
     "Borda",
     "BradleyTerry",
     "Comparison",
+    "CrowdAggNDCG",
+    "CrowdAggRBP",
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",
