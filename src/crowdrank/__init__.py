@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.greedy_order import GreedyOrder
     from crowdrank.models.counting.svp import SVP
     from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -42,6 +43,8 @@ _HOME = {
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
     "Condorcet": "models.counting.condorcet",
+    "CrowdAggNDCG": "models.listwise.crowd_agg",
+    "CrowdAggRBP": "models.listwise.crowd_agg",
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
@@ -84,6 +87,8 @@ __all__ = [
     "BradleyTerry",
     "Comparison",
     "Condorcet",
+    "CrowdAggNDCG",
+    "CrowdAggRBP",
     "CrowdBT",
     "CrowdThurstone",
     "CrowdrankError",

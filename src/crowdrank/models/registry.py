@@ -62,6 +62,7 @@ class Entry:
 
 _COUNTING = "crowdrank.models.counting"
 _PAIRED = "crowdrank.models.paired"
+_LISTWISE = "crowdrank.models.listwise"
 
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
@@ -133,6 +134,20 @@ _ENTRIES = (
         f"{_PAIRED}.em_elo:EMElo",
         "Elo ratings of pairs whose direction is found by EM",
         "Bashir et al. 2013",
+        workers="needed",
+    ),
+    Entry(
+        "crowdagg-ndcg",
+        f"{_LISTWISE}.crowd_agg:CrowdAggNDCG",
+        "the ranking against which the workers' lists have the largest nDCG",
+        "Niu et al. 2015",
+        workers="needed",
+    ),
+    Entry(
+        "crowdagg-rbp",
+        f"{_LISTWISE}.crowd_agg:CrowdAggRBP",
+        "the ranking against which the workers' lists have the largest RBP",
+        "Niu et al. 2015",
         workers="needed",
     ),
     Entry(
