@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.svp import SVP
     from crowdrank.models.counting.win_rate import WinRate
     from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
+    from crowdrank.models.listwise.st_agg import StAgg
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -67,6 +68,7 @@ _HOME = {
     "Ratings": "data",
     "SVP": "models.counting.svp",
     "SpooledPairs": "data",
+    "StAgg": "models.listwise.st_agg",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
@@ -109,6 +111,7 @@ __all__ = [
     "Rankings",
     "Ratings",
     "SpooledPairs",
+    "StAgg",
     "Thurstone",
     "TrueSkill",
     "UsageError",

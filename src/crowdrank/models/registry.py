@@ -137,6 +137,12 @@ _ENTRIES = (
         workers="needed",
     ),
     Entry(
+        "st-agg",
+        f"{_LISTWISE}.st_agg:StAgg",
+        "ranks as random variables, sorted by their expected discount",
+        "Niu et al. 2013",
+    ),
+    Entry(
         "crowdagg-ndcg",
         f"{_LISTWISE}.crowd_agg:CrowdAggNDCG",
         "the ranking against which the workers' lists have the largest nDCG",

@@ -68,8 +68,8 @@ class Contests:
 
     @classmethod
     def of(cls, votes: Votes, pair: str) -> Contests:
-        """The contests of these votes, by the option ``pair``."""
-        rows = joined(list(votes.counted("worker", ties=True)))
+        """The contests of these votes, by the option ``pair``; where workers are unknown all are one judge's."""
+        rows = joined(list(votes.counted("worker" if votes.n_workers else "crowd", ties=True)))
         assert rows.worker is not None
         queries = int(votes.nodes.query.max()) + 1
         names, judge = np.unique(

@@ -80,7 +80,7 @@ class CrowdAgg(VotesModel):
         equal = self.quality == "equal"
         a, b = (0.0, 0.0) if equal else _beta(self.prior)
         contests = Contests.of(votes, self.pair)
-        lists = Lists(contests, self._measure(_most(contests, votes)), votes)
+        lists = Lists(contests, self._measure(most_contests(contests, votes)), votes)
         found = search(lists, (a, b), pool=self.pool, limit=1 if equal else ROUNDS, run=run)
         own = lists.values(found.eta)
         return Outcome(
@@ -166,7 +166,7 @@ def _beta(prior: Any) -> tuple[float, float]:
     return number("prior", a, low=0), number("prior", b, low=0)
 
 
-def _most(contests: Contests, votes: Votes) -> dict[int, int]:
+def most_contests(contests: Contests, votes: Votes) -> dict[int, int]:
     """For each number of items the most contests of a cell that are not fair coins, at least 1."""
     most = {int(n): 1 for n in np.unique(np.bincount(votes.nodes.query))}
     for cells in contests.groups if contests.fair else ():
