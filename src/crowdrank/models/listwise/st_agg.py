@@ -13,12 +13,13 @@ with a falling h, so it sorts the items by sum_i E D(r_ij), largest first (the r
 
 r from 0. The last is the mean rank, Borda's count where the lists are complete. It is CrowdAgg (see
 ``crowd_agg``) with every worker equally good, and the same code: contests in ``contests``, expectations in
-``expected``. The probability of a contest is ``centred`` there unless told otherwise, 1/2 plus half the
-difference in contests won over n: in a complete list, the relative difference of the two ranks.
+``expected``.
 
 What is certain from print: ranks as random variables, the expectation of measures, and that a pair's
 probability depends on the relative difference of the two ranks (CrowdAgg's section 4.1.1 says so; its equation 6
-has it backwards). The exact form of that probability, and other measures that St.Agg uses, are not.
+has it backwards). The exact form of that probability, and which other measures St.Agg uses, are not. ``centred`` is
+the plain reading, 1/2 plus half the difference in contests won over n: in a complete list, the relative difference
+of the two ranks. ``direct``, 1 or 0 for a judged pair, does better on pairs and is what is taken unless told.
 
 Where nobody says who judged, all votes of a query are one input, whose pairs are won with the share of the votes
 (by ``direct``). Scores are the means over the inputs of E D(r_ij), minus that of an item that the input does not
@@ -50,13 +51,13 @@ class StAgg(VotesModel):
     """The ranking against which the inputs have the largest expected measure (Niu et al. 2013).
 
     ``measure``: ``"ndcg"``, ``"rbp"`` (with the persistence ``p``) or ``"rank"``, the mean rank. ``pair``: how a
-    judgment becomes the probability of a contest, ``centred`` (by the difference in contests won), ``direct`` (the
-    votes on the pair), ``logistic`` or ``printed``, as of ``crowdagg-ndcg``. Works without workers, too.
+    judgment becomes the probability of a contest, ``direct`` (the votes on the pair), ``centred`` (by the
+    difference in contests won), ``logistic`` or ``printed``, as of ``crowdagg-ndcg``. Works without workers, too.
     """
 
     name = "st-agg"
 
-    def __init__(self, *, measure: str = "ndcg", pair: str = "centred", p: float = 0.95, seed: int = 0) -> None:
+    def __init__(self, *, measure: str = "ndcg", pair: str = "direct", p: float = 0.95, seed: int = 0) -> None:
         self.measure = measure
         self.pair = pair
         self.p = p
