@@ -108,9 +108,9 @@ def test_without_workers_an_item_varies_by_its_slope():
     variance = np.zeros(5)
     for s in range(5):
         for t in range(5):
-            w, l = (len(frame.filter(winner=ITEMS[a], loser=ITEMS[b])) for a, b in ((s, t), (t, s)))
-            if w + l:
-                variance[s] += (w + 0.5) * (l + 0.5) / ((w + l + 1) ** 2 * (w + l + 2))
+            won, lost = (len(frame.filter(winner=ITEMS[a], loser=ITEMS[b])) for a, b in ((s, t), (t, s)))
+            if won + lost:
+                variance[s] += (won + 0.5) * (lost + 0.5) / ((won + lost + 1) ** 2 * (won + lost + 2))
     own = slope**2 * variance
     centre = own * (1 - 2 / 5) + own.sum() / 25
     assert fitted(frame)[1]["stderr"].to_numpy() == pytest.approx(np.sqrt(centre))

@@ -17,9 +17,10 @@ r from 0. The last is the mean rank, Borda's count where the lists are complete.
 
 What is certain from print: ranks as random variables, the expectation of measures, and that a pair's
 probability depends on the relative difference of the two ranks (CrowdAgg's section 4.1.1 says so; its equation 6
-has it backwards). The exact form of that probability, and which other measures St.Agg uses, are not. ``centred`` is
-the plain reading, 1/2 plus half the difference in contests won over n: in a complete list, the relative difference
-of the two ranks. ``direct``, 1 or 0 for a judged pair, does better on pairs and is what is taken unless told.
+has it backwards). The exact form of that probability, and which other measures St.Agg uses, are not.
+``centred`` is the plain reading, 1/2 plus half the difference in contests won over n: in a complete list, the
+relative difference of the two ranks. ``direct``, 1 or 0 for a judged pair, does better on the pairs tried, and
+is what is taken unless told.
 
 Where nobody says who judged, all votes of a query are one input, whose pairs are won with the share of the votes
 (by ``direct``). Scores are the means over the inputs of E D(r_ij), minus that of an item that the input does not
