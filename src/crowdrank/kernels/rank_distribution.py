@@ -50,9 +50,9 @@ def rank_distribution_halves(wins: Floats) -> Floats:
     middle = len(wins) // 2
     left, right = rank_distribution_halves(wins[:middle]), rank_distribution_halves(wins[middle:])
     if len(wins) <= DIRECT:
-        return np.convolve(left, right)
+        return np.convolve(left, right).astype(np.float64)
     size = len(wins) + 1
-    return np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size)
+    return np.asarray(np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size), np.float64)
 
 
 def losses(chances: Floats) -> Floats:

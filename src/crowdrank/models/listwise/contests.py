@@ -151,7 +151,7 @@ def _logistic(rows: _Rows) -> list[Cells]:
     count = np.bincount(rows.cell_judge)
     start = np.cumsum(count) - count
     groups = []
-    for items in np.unique(count):
+    for items in np.unique(count[count > 0]):
         judges = np.flatnonzero(count == items)
         cells = start[judges, None] + np.arange(items)
         own, node = net[cells], rows.cell_node[cells]
@@ -171,7 +171,7 @@ def _logistic(rows: _Rows) -> list[Cells]:
 def _distinct(chance: Floats, rest: Floats, judge: Integers, size: Integers, node: Integers) -> Cells:
     """Cells of which equal ones (same judge, same chances) are stored once."""
     codes = np.unique(np.column_stack([chance, rest]), return_inverse=True)[1]
-    table = np.column_stack([judge, codes.reshape(len(rest), -1)])
+    table = np.column_stack([judge, codes.reshape(len(rest), chance.shape[1] + 1)])
     _, first, row = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return Cells(chance[first], rest[first], judge[first], size[first], node, row.ravel())
 
