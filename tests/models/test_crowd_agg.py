@@ -308,7 +308,7 @@ def test_the_persistence_lies_between_0_and_1(p, votes):
 
 def test_direct_is_the_best_pair_probability_on_mirex(real):
     """Pairwise accuracy with equal qualities, "same" as no vote, mean over the 11 queries."""
-    from crowdrank.reproduce.crowd_agg import mirex
+    from crowdrank.reproduce.crowd_data import mirex
 
     found = {}
     for pair in PAIRS:
