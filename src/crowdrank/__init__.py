@@ -18,11 +18,17 @@ if TYPE_CHECKING:
     from crowdrank.engine.dask import DaskEngine
     from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
     from crowdrank.models.counting.borda import Borda
+    from crowdrank.models.counting.condorcet import Condorcet
     from crowdrank.models.counting.elo import Elo
     from crowdrank.models.counting.fusion import ReciprocalRank, RootRank
     from crowdrank.models.counting.median_rank import MedianRank
     from crowdrank.models.counting.win_rate import WinRate
     from crowdrank.models.listwise.crowd_lists import CrowdLists
+    from crowdrank.models.counting.greedy_order import GreedyOrder
+    from crowdrank.models.counting.svp import SVP
+    from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
+    from crowdrank.models.listwise.st_agg import StAgg
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -41,6 +47,9 @@ _HOME = {
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
+    "Condorcet": "models.counting.condorcet",
+    "CrowdAggNDCG": "models.listwise.crowd_agg",
+    "CrowdAggRBP": "models.listwise.crowd_agg",
     "CrowdBT": "models.paired.crowd_bt",
     "CrowdLists": "models.listwise.crowd_lists",
     "CrowdThurstone": "models.paired.crowd_thurstone",
@@ -51,6 +60,7 @@ _HOME = {
     "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
+    "GreedyOrder": "models.counting.greedy_order",
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
     "LabelPosterior": "results",
@@ -65,7 +75,9 @@ _HOME = {
     "Ratings": "data",
     "ReciprocalRank": "models.counting.fusion",
     "RootRank": "models.counting.fusion",
+    "SVP": "models.counting.svp",
     "SpooledPairs": "data",
+    "StAgg": "models.listwise.st_agg",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
@@ -80,11 +92,15 @@ _HOME = {
 
 __all__ = [
     "MPM",
+    "SVP",
     "Anchors",
     "Auto",
     "Borda",
     "BradleyTerry",
     "Comparison",
+    "Condorcet",
+    "CrowdAggNDCG",
+    "CrowdAggRBP",
     "CrowdBT",
     "CrowdLists",
     "CrowdThurstone",
@@ -95,6 +111,7 @@ __all__ = [
     "Evidence",
     "Fit",
     "FitError",
+    "GreedyOrder",
     "InputError",
     "JudgeBT",
     "LabelPosterior",
@@ -109,6 +126,7 @@ __all__ = [
     "ReciprocalRank",
     "RootRank",
     "SpooledPairs",
+    "StAgg",
     "Thurstone",
     "TrueSkill",
     "UsageError",

@@ -44,6 +44,14 @@ KINDS: dict[str, tuple[str, str]] = {
         "Items that never lost",
         "Such an item belongs high, but how high is not known: compare it with strong items, which may beat it.",
     ),
+    "undetermined": (
+        "Too few pairs for one answer",
+        "The order may change with a few more votes, or with another model: compare it with bt.",
+    ),
+    "no-winner": (
+        "No item beats every other",
+        "The majorities run in circles, or pairs at the top were not judged: ask about those.",
+    ),
     "few-judgments": (
         "Items with few judgments",
         "One more vote can move such an item far; ask about it first.",
