@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.condorcet import Condorcet
     from crowdrank.models.counting.elo import Elo
     from crowdrank.models.counting.fusion import ReciprocalRank, RootRank
-    from crowdrank.models.counting.median_rank import MedianRank
-    from crowdrank.models.counting.win_rate import WinRate
-    from crowdrank.models.listwise.crowd_lists import CrowdLists
     from crowdrank.models.counting.greedy_order import GreedyOrder
+    from crowdrank.models.counting.median_rank import MedianRank
     from crowdrank.models.counting.svp import SVP
     from crowdrank.models.counting.win_rate import WinRate
     from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
+    from crowdrank.models.listwise.crowd_lists import CrowdLists
     from crowdrank.models.listwise.st_agg import StAgg
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT

@@ -277,3 +277,12 @@ class TestOddData:
             model = fit(entry, frame)
             assert "conversion" in self.codes(model)
             assert model.ranking_.polars()["item"].to_list() == ["a", "b"]
+
+    def test_an_item_that_was_compared_with_nothing_stays_and_is_said(self, entry):
+        ratings = pl.DataFrame(
+            {"worker": list("xxyyx"), "query": list("ppppq"), "item": list("ababc"), "label": [3, 1, 2, 1, 5]}
+        )
+        model = fit(entry, ratings)
+        assert model.ranking_.polars()["item"].to_list() == ["a", "b", "c"]
+        assert np.isfinite(model.ranking_.score).all()
+        assert "unjudged" in self.codes(model)
