@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.borda import Borda
     from crowdrank.models.counting.elo import Elo
     from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.labels.average import Average
+    from crowdrank.models.labels.dawid_skene import DawidSkene
+    from crowdrank.models.labels.glad import GLAD
+    from crowdrank.models.labels.majority import MajorityVote
+    from crowdrank.models.labels.ordinal import OrdinalLabels
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Anchors": "data",
     "Auto": "compare.auto",
+    "Average": "models.labels.average",
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
@@ -42,17 +48,21 @@ _HOME = {
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
     "DaskEngine": "engine.dask",
+    "DawidSkene": "models.labels.dawid_skene",
     "EMElo": "models.paired.em_elo",
     "Elo": "models.counting.elo",
     "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
+    "GLAD": "models.labels.glad",
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
     "LocalEngine": "engine",
     "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
+    "MajorityVote": "models.labels.majority",
     "Note": "errors",
+    "OrdinalLabels": "models.labels.ordinal",
     "Pairs": "data",
     "Ranking": "results",
     "Rankings": "data",
@@ -70,9 +80,11 @@ _HOME = {
 }
 
 __all__ = [
+    "GLAD",
     "MPM",
     "Anchors",
     "Auto",
+    "Average",
     "Borda",
     "BradleyTerry",
     "Comparison",
@@ -80,6 +92,7 @@ __all__ = [
     "CrowdThurstone",
     "CrowdrankError",
     "DaskEngine",
+    "DawidSkene",
     "EMElo",
     "Elo",
     "Evidence",
@@ -89,7 +102,9 @@ __all__ = [
     "JudgeBT",
     "LocalEngine",
     "MajorityBT",
+    "MajorityVote",
     "Note",
+    "OrdinalLabels",
     "Pairs",
     "Ranking",
     "Rankings",

@@ -47,7 +47,7 @@ def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True
         labels.nodes.query,
         labels.members(),
         level=LEVEL,
-        tie_break=labels.counts @ labels.values / labels.judgments,
+        tie_break=labels.counts @ labels.values / np.maximum(labels.judgments, LEAST),
     )
     stderr = np.sqrt(variance)
     low, high = score - Z * stderr, score + Z * stderr
@@ -165,7 +165,6 @@ def against_the_others(labels: Labels) -> tuple[Floats, Floats]:
         summed(worker, weight, labels.people), LEAST
     )
     return np.where(scale > 0, (xy - x1 * y1 / n) / np.maximum(scale, LEAST), 0.0), bias
-
 
 
 # ------------------------------------------------------------------------------------------ predictions

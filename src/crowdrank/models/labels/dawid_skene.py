@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
-from crowdrank.models.base import LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import Confused, moments, of_confusion, placed, told
 from crowdrank.models.labels.rows import (
@@ -70,7 +70,7 @@ class DawidSkene(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         require_classes(self.name, labels)
-        known = known_labels(labels, run.anchors)
+        known, unused = known_labels(labels, run.anchors)
         em = _EM(labels, known, number("smoothing", self.smoothing, low=0), run)
         found, mirror, notes = em.run()
         score, variance = moments(found.posterior, labels.values)
@@ -82,12 +82,12 @@ class DawidSkene(LabelsModel):
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
-            notes=(*labels.notes(), *notes, *more),
+            notes=(*labels.notes(), *unused, *notes, *more),
             details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
             predictor=Confused(
                 found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.centre)
             ),
-            posterior=found.posterior,
+            labels=LabelProbabilities(labels.values, found.posterior),
         )
 
 

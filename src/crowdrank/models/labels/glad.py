@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note, UsageError
-from crowdrank.models.base import LabelsModel, Outcome, Run
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
 from crowdrank.models.labelled import Labels
-from crowdrank.models.labels.consensus import LEAST, Z, Confused, agreement, moments, placed, told, workers
+from crowdrank.models.labels.consensus import LEAST, Confused, Z, agreement, moments, placed, told, workers
 from crowdrank.models.labels.rows import (
     LOST,
     ROUNDS,
@@ -72,7 +72,7 @@ class GLAD(LabelsModel):
         require_classes(self.name, labels)
         if self.shares not in ("uniform", "fitted"):
             raise UsageError(f"The parameter 'shares' must be 'uniform' or 'fitted'. Got {self.shares!r}.")
-        known = known_labels(labels, run.anchors)
+        known, unused = known_labels(labels, run.anchors)
         em = _EM(labels, known, self.shares == "fitted", run)
         found, turned = em.run()
         posterior = found.posterior
@@ -87,10 +87,10 @@ class GLAD(LabelsModel):
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
-            notes=(*labels.notes(), *_mirror_notes(turned), *notes),
+            notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes),
             details={"mirror": {"by": "objective", "turned": turned}, "known": int((known >= 0).sum())},
             predictor=Confused(posterior, found.shares, chances, typical),
-            posterior=posterior,
+            labels=LabelProbabilities(labels.values, posterior),
         )
 
 

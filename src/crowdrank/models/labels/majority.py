@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crowdrank.data import summed
-from crowdrank.models.base import LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import (
     Counted,
@@ -44,5 +44,5 @@ class MajorityVote(LabelsModel):
             workers=people,
             notes=tuple(labels.notes()),
             predictor=Counted(posterior, shares),
-            posterior=posterior,
+            labels=LabelProbabilities(labels.values, posterior),
         )

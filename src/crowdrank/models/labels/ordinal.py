@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
-from crowdrank.models.base import LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
 from crowdrank.models.labels.rows import ROUNDS, STOP, LabelRows, normalised, plan_labels, settled
@@ -78,7 +78,7 @@ class OrdinalLabels(LabelsModel):
             notes=(*labels.notes(), *_mirror_notes(slope), *notes),
             details={"reliability": em.reliability**2, "mean_slope": slope},
             predictor=Said.of(found, em.values, weights),
-            posterior=posterior,
+            labels=LabelProbabilities(labels.values, posterior),
         )
 
 
@@ -202,7 +202,7 @@ class _EM:
 def _reliability(labels: Labels, values: Floats) -> float:
     """The share of the labels' variance that lies between items, within (.05, .95): one-way analysis of variance."""
     counts, judgments = labels.counts, labels.judgments
-    means = counts @ values / judgments
+    means = counts @ values / np.maximum(judgments, LEAST)
     within = float((counts * (values - means[:, None]) ** 2).sum())
     free = float(judgments.sum()) - len(judgments)
     if free < 1.0:
@@ -242,7 +242,9 @@ def _workers(labels: Labels, em: _EM, found: _Found, slope: float) -> Any:
 def _mirror_notes(slope: float) -> list[Note]:
     if slope > 0:
         return []
-    return [Note("mirror", "The workers' labels fall as the scores rise: the whole ranking may stand on its head.")]
+    return [
+        Note("mirror", "The workers' labels fall as the scores rise: the whole ranking may stand on its head.")
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,11 +139,20 @@ def normalised(table: Floats) -> Floats:
     return np.asarray(np.where(total > 0, table / np.maximum(total, LOST), 1.0 / table.shape[-1]))
 
 
-def known_labels(labels: Labels, anchors: Anchors) -> NDArray[np.int64]:
-    """The true label of each node by its place in the values; -1 where it is not known."""
+def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], list[Note]]:
+    """The true label of each node by its place in the values, -1 where it is not known; and a note on those of
+    no use."""
     known = np.full(len(labels.nodes), -1)
+    if anchors.labels is None:
+        return known, []
     nodes, values = anchors.truths(labels.nodes, labels.index)
     place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
     found = labels.values[place] == values
     known[nodes[found]] = place[found]
-    return known
+    used, total = int((known >= 0).sum()), len(anchors.labels.frame)
+    if used >= total:
+        return known, []
+    message = (
+        f"{total - used} of {total} known labels are of items that nobody judged, or labels that nobody gave."
+    )
+    return known, [Note("anchors", message)]

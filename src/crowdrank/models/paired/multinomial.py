@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
 from crowdrank.engine import Stateless, Stats
-
 from crowdrank.solve import Covariance, NotPositiveError, accumulate
 from crowdrank.solve.matrices import cholesky_of, inverse_from
 
