@@ -145,9 +145,9 @@ class Anchors:
         found = next((role for role in ("eta", "quality") if role in columns), None)
         if found and "worker" in columns:
             return cls(workers=_known_workers(frame, name, columns, found))
-        found = next((role for role in GRADES[:-1] if role in columns), None)
-        if found and "item" in columns and "worker" not in columns:
-            return cls(labels=Scored(_scored(frame, name, columns, found)))
+        label = next((role for role in GRADES[:-1] if role in columns), None)
+        if label and "item" in columns and "worker" not in columns:
+            return cls(labels=Scored(_scored(frame, name, columns, label)))
         again = isinstance(given, str | Path) and str(given) != "-"  # errors then name the file
         pairs = read(given if again else frame, memory=sys.maxsize)
         if not isinstance(pairs, Pairs):

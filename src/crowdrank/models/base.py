@@ -113,8 +113,8 @@ class Model(ABC):
     ) -> Self:
         """Fit to judgments: a table of ``crowdrank.read``, or anything that it reads.
 
-        ``anchors``: gold pairs, known workers or known labels (``Anchors``, or what it reads). ``engine``: where to
-        compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
+        ``anchors``: gold pairs, known workers or known labels (``Anchors``, or what it reads). ``engine``: where
+        to compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
         ``progress(iteration, objective, slope)`` is called after each step.
         """
 

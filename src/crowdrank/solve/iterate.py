@@ -33,31 +33,39 @@ def iterate(
 
 
 def accelerate(
-    step: Step, start: Floats, *, inside: Callable[[Floats], Floats], tol: float, limit: int
+    step: Step,
+    start: Floats,
+    *,
+    inside: Callable[[Floats], Floats],
+    tol: float,
+    enough: float,
+    patience: int,
+    limit: int,
 ) -> tuple[Floats, float, float, int]:
     """The fixed point of ``step`` by squared extrapolation (SQUAREM, Varadhan and Roland 2008).
 
     Two steps are taken, the path is extrapolated and brought back ``inside``, and the step from there is
-    kept where the objective there is not below that of the last point: it never falls. The end is where
-    the slope is at most ``tol``. Returns the point, its objective and slope, and the number of steps.
+    kept where the objective there is not below that of the last point. The end is where the slope is at
+    most ``tol``; after ``patience`` steps ``enough`` will do, and after ``limit`` steps anything. Returns the
+    point, its objective and slope, and the number of steps.
     """
     point, done = start, 0
+
+    def over(slope: float) -> bool:
+        return slope <= tol or (done >= patience and slope <= enough) or done >= limit
+
     while True:
-        first, _, slope = step(point)
+        first, value, slope = step(point)
         done += 1
-        if slope <= tol or done >= limit:
-            break
+        if over(slope):
+            return point, value, slope, done
         second, value, slope = step(first)
         done += 1
-        if slope <= tol or done >= limit:
-            point = first
-            break
-        tried = inside(extrapolated(point, first, second))
-        following, there, _ = step(tried)
+        if over(slope):
+            return first, value, slope, done
+        following, there, _ = step(inside(extrapolated(point, first, second)))
         done += 1
         point = following if there >= value - FLAT * abs(value) else second
-    _, value, slope = step(point)
-    return point, value, slope, done + 1
 
 
 def extrapolated(first: Floats, second: Floats, third: Floats, reach: float = np.inf) -> Floats:

@@ -25,7 +25,7 @@ class Average(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         votes = normalised(labels.counts)
-        mean = votes @ labels.values
+        mean = labels.counts @ labels.values / labels.judgments
         people = None
         if labels.index.workers is not None:
             r, bias = against_the_others(labels)

@@ -29,6 +29,8 @@ from crowdrank.solve import Independent, Spread, spread
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 PRIOR = 4.0
 """How many labels of an average worker each worker has besides the own ones."""
+DIGITS = 12
+"""Scores that differ after this many decimals are equal but for rounding."""
 LEAST = 1e-12
 """No vote is less probable than this."""
 
@@ -40,15 +42,16 @@ def moments(posterior: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
-    """Scores that are labels, with intervals within the range of the labels where they are ``bounded`` by it."""
-    made = spread(
-        score,
-        Independent(variance),
-        labels.nodes.query,
-        labels.members(),
-        level=LEVEL,
-        tie_break=labels.counts @ labels.values / np.maximum(labels.judgments, LEAST),
-    )
+    """Scores that are labels, with intervals within the range of the labels where they are ``bounded`` by it.
+
+    Of equal scores the one with the larger mean label is first, and then the surer one.
+    """
+    score = np.round(score, DIGITS)
+    mean = labels.counts @ labels.values / np.maximum(labels.judgments, LEAST)
+    keys = np.round(np.stack([mean, -variance], axis=1), DIGITS)
+    second = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(float)
+    queries = labels.members()
+    made = spread(score, Independent(variance), labels.nodes.query, queries, level=LEVEL, tie_break=second)
     stderr = np.sqrt(variance)
     low, high = score - Z * stderr, score + Z * stderr
     if bounded:

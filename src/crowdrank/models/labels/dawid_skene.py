@@ -37,8 +37,8 @@ from crowdrank.models.labels.consensus import Confused, moments, of_confusion, p
 from crowdrank.models.labels.rows import (
     LOST,
     ROUNDS,
-    STOP,
     LabelRows,
+    ending,
     known_labels,
     normalised,
     plan_labels,
@@ -99,7 +99,7 @@ def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ConfusionSums(Stateless):
-    """At ``params["confusion"]`` (W, true, said) and ``params["shares"]``: the log likelihood and what (M) counts."""
+    """At ``confusion`` (W, true, said) and ``shares``: the log likelihood and what (M) counts."""
 
     def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""
@@ -144,23 +144,23 @@ class _EM:
         self.votes = votes
         pooled = votes.T @ labels.counts
         self.centre = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
-        self.counts = sum(said_by_class(shard, votes[shard.nodes]) for shard in shards)
+        self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
 
     def run(self) -> tuple[_Found, dict[str, Any], list[Note]]:
         """From the votes to the end; then from the classes in other places, as long as that is better."""
-        point, value, slope = self._climb(self._point(self.counts, self.votes.mean(axis=0)), ROUNDS)
+        point, value, slope = self._climb(self._point(self.counts, self.votes.mean(axis=0)))
         turned = False
         for order in self._orders(point):
             other, there, _ = self._climb(self._permuted(point, order), TRIAL)
             if self._better(there, other, value, point):
-                point, value, slope = self._climb(other, ROUNDS)
+                point, value, slope = self._climb(other)
                 turned = True
         found = self._found(point, value, slope)
         return found, {"by": "objective", "turned": turned}, self._notes(found, turned)
 
-    def _climb(self, point: Floats, limit: int) -> tuple[Floats, float, float]:
-        goal = STOP * max(self.total, 1.0)
-        point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, tol=goal, limit=limit)
+    def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
+        ends = ending(self.total, limit)
+        point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, **ends)
         self.rounds += rounds
         return point, value, slope
 
@@ -170,7 +170,7 @@ class _EM:
         sums = self.session.evaluate({"confusion": confusion, "shares": shares}).shared
         value = float(sums["value"]) + self._penalty(confusion)
         following = self._point(sums["counts"], sums["shares"])
-        new, parts = self._parts(following)
+        new, _ = self._parts(following)
         rows = sums["counts"].sum(axis=2, keepdims=True) + self.smoothing
         steep = np.abs(rows * (new - confusion)).max(initial=0.0)
         slope = max(float(steep), float(np.abs(sums["shares"] - sums["shares"].sum() * shares).max()))

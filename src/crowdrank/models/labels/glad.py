@@ -12,9 +12,8 @@ are those of the expected complete one (Fisher's identity),
 
     d/d alpha_w = sum n (p - sigma(x)) beta_i + 1 - alpha_w,   d/d b_i = sum n (p - sigma(x)) x + 1 - b_i.
 
-A step divides them by bounds of the curvature, sum n beta^2 tanh(x / 2) / (2 x) + 1 (Jaakkola & Jordan 2000)
-and sum n sigma(x) (1 - sigma(x)) x^2 + 1. Then alpha and beta are rescaled against each other, which only the
-prior sees, and EM is accelerated until the slopes are nought.
+A round takes one Newton step of b, each item's own, and then one of alpha at the new b (M). Then alpha and
+beta are rescaled against each other, which only the prior sees. EM is accelerated until the slopes are nought.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from crowdrank.models.labels.consensus import LEAST, Confused, Z, agreement, mom
 from crowdrank.models.labels.rows import (
     LOST,
     ROUNDS,
-    STOP,
     LabelRows,
+    ending,
     known_labels,
     normalised,
     plan_labels,
@@ -49,7 +48,7 @@ TRIAL = 60
 MEAN = 1.0
 """Mean of the priors of alpha and b; their variance is 1."""
 FARTHEST = 1.0
-"""How far b may go in one step."""
+"""How far alpha and b may go in one step."""
 LEVELS = 33
 
 
@@ -64,7 +63,7 @@ class GLAD(LabelsModel):
     needs_workers = True
     anchors = frozenset({"labels"})
 
-    def __init__(self, *, shares: str = "fitted", seed: int = 0) -> None:
+    def __init__(self, *, shares: str = "uniform", seed: int = 0) -> None:
         self.shares = shares
         self.seed = seed
 
@@ -100,52 +99,59 @@ class AbilitySums(Stateless):
     its curvature."""
 
     def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        alpha, beta, x = self._products(shard, params)
-        posterior, value = self._posterior(shard, params, x)
-        sigma = 1.0 / (1.0 + np.exp(-np.abs(x)))  # of |x|
-        bound = np.where(np.abs(x) > 1e-6, (sigma - 0.5) / np.maximum(np.abs(x), 1e-6), 0.25)
-        chance = np.where(x >= 0, sigma, 1.0 - sigma)
-        slope = shard.weight * (posterior[shard.node, shard.label] - chance)
-        curved = shard.weight * sigma * (1.0 - sigma) * x * x
-        count = len(shard.known)
+        """The sums over one shard: b goes first, then alpha sees it."""
+        b = params["easiness"][shard.nodes]
+        ability, beta = params["alpha"][shard.worker], np.exp(b)
+        x = ability * beta[shard.node]
+        chance, curved, larger = _logistic(x)
+        posterior, value = self._posterior(shard, params, x, larger)
+        right = posterior[shard.node, shard.label]
+        count, weight = len(b), shard.weight
+        lack = weight * (chance - right) * x
+        slope = MEAN - b - summed(shard.node, lack, count)
+        bend = weight * curved * x * x
+        own = 1.0 + summed(shard.node, bend + lack, count)
+        most = 1.0 + summed(shard.node, bend + np.maximum(lack, 0.0), count)
+        b = b + np.clip(slope / np.maximum(own, 0.5 * most), -FARTHEST, FARTHEST)
+        beta = np.exp(b)[shard.node]
+        chance, curved, _ = _logistic(ability * beta)
         return Stats(
             shared={
                 "value": value.sum(),
-                "alpha": summed(shard.worker, slope * beta, shard.workers),
-                "alpha_curvature": summed(shard.worker, shard.weight * bound * beta * beta, shard.workers),
+                "alpha": summed(shard.worker, weight * (right - chance) * beta, shard.workers),
+                "alpha_curvature": summed(shard.worker, weight * curved * beta * beta, shard.workers),
                 "shares": posterior.sum(axis=0),
             },
-            local={
-                "easiness": summed(shard.node, slope * x, count),
-                "easiness_curvature": summed(shard.node, curved, count),
-            },
+            local={"easiness": b, "slope": slope},
         ), None
 
     def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
         """The posterior of each node, and the information of each worker's ability."""
-        _, beta, x = self._products(shard, params)
-        chance = 1.0 / (1.0 + np.exp(-np.abs(x)))
-        known = shard.weight * chance * (1.0 - chance) * beta * beta
+        beta = np.exp(params["easiness"][shard.nodes])[shard.node]
+        x = params["alpha"][shard.worker] * beta
+        _, curved, larger = _logistic(x)
         return {
-            "posterior": self._posterior(shard, params, x)[0],
-            "information": summed(shard.worker, known, shard.workers),
+            "posterior": self._posterior(shard, params, x, larger)[0],
+            "information": summed(shard.worker, shard.weight * curved * beta * beta, shard.workers),
         }
 
-    def _products(self, shard: LabelRows, params: Mapping[str, Any]) -> tuple[Floats, Floats, Floats]:
-        """alpha, beta and x of each row."""
-        alpha = params["alpha"][shard.worker]
-        beta = np.exp(params["easiness"][shard.nodes])[shard.node]
-        return alpha, beta, alpha * beta
-
-    def _posterior(self, shard: LabelRows, params: Mapping[str, Any], x: Floats) -> tuple[Floats, Floats]:
-        """(E): a right label counts ln sigma(x), a wrong one ln sigma(-x) - ln(K - 1); they differ by x + ln(K - 1)."""
+    def _posterior(
+        self, shard: LabelRows, params: Mapping[str, Any], x: Floats, larger: Floats
+    ) -> tuple[Floats, Floats]:
+        """(E): a right label counts ln sigma(x), a wrong one ln sigma(-x) - ln(K - 1): x + ln(K - 1) less."""
         count, others = len(shard.known), np.log(max(shard.classes - 1, 1))
-        wrong = -(np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))) - others
-        cells = shard.node * shard.classes + shard.label
-        right = summed(cells, shard.weight * (x + others), count * shard.classes).reshape(count, -1)
-        base = summed(shard.node, shard.weight * wrong, count)
-        return shard.posterior(right + base[:, None] + np.log(np.maximum(params["shares"], LOST)))
+        right = summed(shard.cells, shard.weight * (x + others), count * shard.classes).reshape(count, -1)
+        logs = np.log(larger) - np.maximum(x, 0.0) - others  # of sigma(-x) / (K - 1)
+        wrong = summed(shard.node, shard.weight * logs, count)
+        return shard.posterior(right + wrong[:, None] + np.log(np.maximum(params["shares"], LOST)))
+
+
+def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """sigma(x), its derivative, and sigma(|x|)."""
+    small = np.exp(-np.abs(x))
+    large = 1.0 / (1.0 + small)
+    curved = small * large
+    return np.where(x >= 0, large, curved), curved * large, large
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +178,14 @@ class _EM:
     def run(self) -> tuple[_Found, bool]:
         """From equal abilities to the end; of two classes, from the mirror image too."""
         start = np.concatenate([np.ones(self.people + self.count), np.full(self.size, 1.0 / self.size)])
-        point, value, slope = self._climb(start, ROUNDS)
+        point, value, slope = self._climb(start)
         turned = False
         if self.size == 2:
             mirror = point * np.where(np.arange(len(point)) < self.people, -1.0, 1.0)
             other, there, _ = self._climb(mirror, TRIAL)
             turned = there > value + 1e-9 * abs(value)
             if turned:
-                point, value, slope = self._climb(other, ROUNDS)
+                point, value, slope = self._climb(other)
         params = self._params(point)
         parts = self.session.collect(params)
         found = _Found(
@@ -191,9 +197,9 @@ class _EM:
         )
         return found, turned
 
-    def _climb(self, point: Floats, limit: int) -> tuple[Floats, float, float]:
-        goal = STOP * max(self.total, 1.0)
-        point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, tol=goal, limit=limit)
+    def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
+        ends = ending(self.total, limit)
+        point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, **ends)
         self.rounds += rounds
         return point, value, slope
 
@@ -204,22 +210,19 @@ class _EM:
     def _step(self, point: Floats) -> tuple[Floats, float, float]:
         """One round, with the objective and its slope."""
         params = self._params(point)
-        alpha, easiness, shares = params.values()
+        alpha, _, shares = params.values()
         sums = self.session.evaluate(params)
         shared, local = sums.shared, sums.local
         value = float(shared["value"]) + self._penalty(point)
         up = shared["alpha"] + MEAN - alpha
-        easier = local["easiness"] + MEAN - easiness
-        slope = max(float(np.abs(up).max()), float(np.abs(easier).max()))
-        alpha = alpha + up / (shared["alpha_curvature"] + 1.0)
-        step = easier / (local["easiness_curvature"] + 1.0)
-        easiness = easiness + np.clip(step, -FARTHEST, FARTHEST)
+        slope = max(float(np.abs(up).max()), float(np.abs(local["slope"]).max()))
+        alpha = alpha + np.clip(up / (shared["alpha_curvature"] + 1.0), -FARTHEST, FARTHEST)
         if self.fitted:
             slope = max(slope, float(np.abs(shared["shares"] - self.count * shares).max()))
             shares = shared["shares"] / self.count
         if self.progress is not None:
             self.progress(self.rounds, value, slope / max(self.total, 1.0))
-        return np.concatenate([*_rescaled(alpha, easiness), shares]), value, slope
+        return np.concatenate([*_rescaled(alpha, local["easiness"]), shares]), value, slope
 
     def _penalty(self, point: Floats) -> float:
         """The log prior of alpha and b, but for a constant."""

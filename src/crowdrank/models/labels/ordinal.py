@@ -41,7 +41,7 @@ from crowdrank.errors import Note
 from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
-from crowdrank.models.labels.rows import ROUNDS, STOP, LabelRows, normalised, plan_labels, settled
+from crowdrank.models.labels.rows import LabelRows, ending, normalised, plan_labels, settled
 from crowdrank.models.predictors import at
 from crowdrank.solve import accelerate
 
@@ -154,10 +154,8 @@ class _EM:
         """From average workers to the end."""
         ones = np.ones(self.people)
         start = np.concatenate([self.reliability * ones, 0.0 * ones, -np.log(1.0 - self.reliability**2) * ones])
-        goal = STOP * max(self.total, 1.0)
-        point, value, steepness, self.rounds = accelerate(
-            self._step, start, inside=lambda point: point, tol=goal, limit=ROUNDS
-        )
+        ends = ending(self.total)
+        point, value, steepness, self.rounds = accelerate(self._step, start, inside=lambda point: point, **ends)
         params = self._params(point)
         parts = self.session.collect(params)
         mean, variance = (np.concatenate([part[name] for part in parts]) for name in ("mean", "variance"))
@@ -200,7 +198,7 @@ class _EM:
 
 
 def _reliability(labels: Labels, values: Floats) -> float:
-    """The share of the labels' variance that lies between items, within (.05, .95): one-way analysis of variance."""
+    """The share of the labels' variance that lies between items, from .05 to .95."""
     counts, judgments = labels.counts, labels.judgments
     means = counts @ values / np.maximum(judgments, LEAST)
     within = float((counts * (values - means[:, None]) ** 2).sum())
@@ -242,9 +240,7 @@ def _workers(labels: Labels, em: _EM, found: _Found, slope: float) -> Any:
 def _mirror_notes(slope: float) -> list[Note]:
     if slope > 0:
         return []
-    return [
-        Note("mirror", "The workers' labels fall as the scores rise: the whole ranking may stand on its head.")
-    ]
+    return [Note("mirror", "Labels fall as the scores rise: the whole ranking may stand on its head.")]
 
 
 @dataclass(frozen=True, eq=False)

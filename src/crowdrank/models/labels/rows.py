@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,14 @@ from crowdrank.errors import InputError, Note
 from crowdrank.models.labelled import Labels
 from crowdrank.solve.matrices import Matrix
 
-SHARD_ROWS = 1 << 16
+SHARD_ROWS = 1 << 14
 MOST_CLASSES = 20
 """With more distinct labels than this they are no classes, and have no confusion matrix."""
 TOLERANCE = 1e-8
 """Converged: no slope is steeper than this times the total weight of the labels."""
 STOP = 1e-12
-"""Steps end earlier only where no slope is steeper than this times the total weight."""
-ROUNDS = 3000
+"""Within the first ``PATIENCE`` rounds, EM ends only where no slope is steeper than this times that."""
+PATIENCE, ROUNDS = 300, 3000
 LOST = 1e-300
 
 
@@ -58,6 +58,11 @@ class LabelRows:
         return slice(self.first, self.first + len(self.known))
 
     @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        """For each row the place of its (node, label)."""
+        return self.node * self.classes + self.label
+
+    @cached_property
     def matrix(self) -> Matrix:
         """A, by rows."""
         from scipy.sparse import csr_array
@@ -72,7 +77,8 @@ class LabelRows:
         return self.matrix.T.tocsr()
 
     def posterior(self, logs: Floats) -> tuple[Floats, Floats]:
-        """The posterior of each node's class from log joint probabilities (nodes, classes), and the log of their sum.
+        """The posterior of each node's class from log joint probabilities (nodes, classes), and the log of their
+        sum.
 
         A node whose label is known has no other.
         """
@@ -122,6 +128,12 @@ def require_classes(name: str, labels: Labels) -> None:
         )
 
 
+def ending(total: float, limit: int = ROUNDS) -> dict[str, Any]:
+    """When ``accelerate`` ends, for labels of this total weight."""
+    total = max(total, 1.0)
+    return {"tol": STOP * total, "enough": TOLERANCE * total, "patience": PATIENCE, "limit": limit}
+
+
 def settled(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
     """Whether the fit has converged, and a note where it has not."""
     if slope <= TOLERANCE * max(total, 1.0):
@@ -152,7 +164,5 @@ def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], l
     used, total = int((known >= 0).sum()), len(anchors.labels.frame)
     if used >= total:
         return known, []
-    message = (
-        f"{total - used} of {total} known labels are of items that nobody judged, or labels that nobody gave."
-    )
+    message = f"{total - used} of {total} known labels are of items that nobody judged, or that nobody gave."
     return known, [Note("anchors", message)]

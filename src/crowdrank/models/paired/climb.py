@@ -156,7 +156,8 @@ class Climb:
                 self.unsettled = False
                 break
             if len(path) == 3:
-                path = [extrapolated(*path, reach=2.0)]
+                first, second, third = path
+                path = [extrapolated(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
         return self.maximise(point)
 
