@@ -27,7 +27,7 @@ from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Independent, Spread, spread
 
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-PRIOR = 4.0
+PRIOR = 10.0
 """How many labels of an average worker each worker has besides the own ones."""
 DIGITS = 12
 """Scores that differ after this many decimals are equal but for rounding."""

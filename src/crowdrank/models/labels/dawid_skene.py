@@ -15,8 +15,9 @@ has s labels of an average worker besides the own ones. Neither step lowers
 By the softmax of T its slope is (n_wc + s) (new T - T), and EM is accelerated until that is nought.
 
 Where classes change places, the likelihood stays: only m, or items whose label is known, tell them apart.
-EM may have settled at such a mirror image; the reversed classes, and those that agree with most of the
-votes, are tried too, and the larger objective is kept.
+EM may have settled at such a mirror image; the reversed classes, and those in which most labels are right, are
+tried too, and the larger objective is kept. With s = 0 and nothing known all have the same objective: there, most
+labels shall be right.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from crowdrank.models.labels.consensus import Confused, moments, of_confusion, p
 from crowdrank.models.labels.rows import (
     LOST,
     ROUNDS,
+    TRIAL,
     LabelRows,
     ending,
     known_labels,
@@ -47,9 +49,9 @@ from crowdrank.models.labels.rows import (
 )
 from crowdrank.solve import accelerate
 
-TRIAL = 60
-"""Steps from another start, after which the better objective is followed."""
 EDGE = 1e-12
+BETTER = 1e-6
+"""By what share another start must be better to be taken."""
 
 
 class DawidSkene(LabelsModel):
@@ -140,6 +142,7 @@ class _EM:
         self.rounds = 0
         votes = normalised(labels.counts)
         told = np.flatnonzero(known >= 0)
+        self.symmetric = smoothing == 0 and not len(told)
         votes[told] = np.eye(self.size)[known[told]]
         self.votes = votes
         pooled = votes.T @ labels.counts
@@ -147,16 +150,21 @@ class _EM:
         self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
 
     def run(self) -> tuple[_Found, dict[str, Any], list[Note]]:
-        """From the votes to the end; then from the classes in other places, as long as that is better."""
+        """From the votes to the end; then from the classes in other places, where that is better."""
         point, value, slope = self._climb(self._point(self.counts, self.votes.mean(axis=0)))
-        turned = False
-        for order in self._orders(point):
-            other, there, _ = self._climb(self._permuted(point, order), TRIAL)
-            if self._better(there, other, value, point):
-                point, value, slope = self._climb(other)
-                turned = True
+        best, turned = self._most_right(point), False
+        same = np.arange(self.size)
+        if self.symmetric:  # any places have the same objective
+            turned = bool((best != same).any())
+            point = self._permuted(point, best)
+        else:
+            for order in [order for order in np.unique([same[::-1], best], axis=0) if (order != same).any()]:
+                other, there, _ = self._climb(self._permuted(point, order), TRIAL)
+                if there > value + BETTER * abs(value):
+                    (point, value, slope), turned = self._climb(other), True
         found = self._found(point, value, slope)
-        return found, {"by": "objective", "turned": turned}, self._notes(found, turned)
+        by = "labels that are right" if self.symmetric else "objective"
+        return found, {"by": by, "turned": turned}, self._notes(found, turned)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = ending(self.total, limit)
@@ -199,26 +207,15 @@ class _EM:
         confusion, shares = self._parts(point)
         return np.concatenate([confusion[:, order].ravel(), shares[order]])
 
-    def _orders(self, point: Floats) -> list[NDArray[np.int64]]:
-        """Other places for the classes: reversed, and those in which most labels are right."""
+    def _most_right(self, point: Floats) -> NDArray[np.int64]:
+        """The places for the classes in which most labels are right; as they are where it is much the same."""
         from scipy.optimize import linear_sum_assignment
 
-        same = np.arange(self.size)
-        best = linear_sum_assignment(self._pooled(point).T, maximize=True)[1]
-        orders = [order for order in (same[::-1], best) if (order != same).any()]
-        return orders[:1] if len(orders) == 2 and (orders[0] == orders[1]).all() else orders
-
-    def _pooled(self, point: Floats) -> Floats:
         confusion, shares = self._parts(point)
-        counts: Floats = self.session.evaluate({"confusion": confusion, "shares": shares}).shared["counts"]
-        return counts.sum(axis=0)
-
-    def _better(self, there: float, other: Floats, here: float, point: Floats) -> bool:
-        """By the objective; where that is the same, by the number of labels that are right."""
-        if abs(there - here) > 1e-9 * abs(here):
-            return there > here
-        right = [float(np.trace(self._pooled(own))) for own in (other, point)]
-        return right[0] > right[1] + 1e-6 * self.total
+        counts = self.session.evaluate({"confusion": confusion, "shares": shares}).shared["counts"].sum(axis=0)
+        same, order = np.arange(self.size), linear_sum_assignment(counts.T, maximize=True)[1]
+        gain = counts[order, same].sum() - np.trace(counts)
+        return np.asarray(order if gain > BETTER * self.total else same)
 
     def _found(self, point: Floats, value: float, slope: float) -> _Found:
         confusion, shares = self._parts(point)
@@ -229,8 +226,8 @@ class _EM:
 
     def _notes(self, found: _Found, turned: bool) -> list[Note]:
         if turned:
-            message = "EM from the votes had settled at a mirror image, in which the labels have changed places."
-            return [Note("mirror", f"{message} A better solution was found from another start.")]
+            message = "EM from the votes had settled at a mirror image, in which labels had changed places; "
+            return [Note("mirror", f"{message}it was turned round.")]
         right = float(np.einsum("wcc->", found.counts)) / max(self.total, EDGE)
         if self.size == 1 or right >= 0.5:
             return []

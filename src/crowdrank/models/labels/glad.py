@@ -34,6 +34,7 @@ from crowdrank.models.labels.consensus import LEAST, Confused, Z, agreement, mom
 from crowdrank.models.labels.rows import (
     LOST,
     ROUNDS,
+    TRIAL,
     LabelRows,
     ending,
     known_labels,
@@ -44,12 +45,13 @@ from crowdrank.models.labels.rows import (
 )
 from crowdrank.solve import accelerate
 
-TRIAL = 60
 MEAN = 1.0
 """Mean of the priors of alpha and b; their variance is 1."""
 FARTHEST = 1.0
 """How far alpha and b may go in one step."""
 LEVELS = 33
+BETTER = 1e-6
+"""By what share the mirror image must be better to be taken."""
 
 
 class GLAD(LabelsModel):
@@ -87,7 +89,11 @@ class GLAD(LabelsModel):
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
             notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes),
-            details={"mirror": {"by": "objective", "turned": turned}, "known": int((known >= 0).sum())},
+            details={
+                "mirror": {"by": "objective", "turned": turned},
+                "known": int((known >= 0).sum()),
+                "log_posterior": found.objective,
+            },
             predictor=Confused(posterior, found.shares, chances, typical),
             labels=LabelProbabilities(labels.values, posterior),
         )
@@ -162,6 +168,7 @@ class _Found:
     posterior: Floats
     information: Floats
     log_likelihood: float
+    objective: float
     slope: float
 
 
@@ -183,7 +190,7 @@ class _EM:
         if self.size == 2:
             mirror = point * np.where(np.arange(len(point)) < self.people, -1.0, 1.0)
             other, there, _ = self._climb(mirror, TRIAL)
-            turned = there > value + 1e-9 * abs(value)
+            turned = there > value + BETTER * abs(value)
             if turned:
                 point, value, slope = self._climb(other)
         params = self._params(point)
@@ -193,6 +200,7 @@ class _EM:
             posterior=np.concatenate([part["posterior"] for part in parts]),
             information=np.sum([part["information"] for part in parts], axis=0),
             log_likelihood=value - self._penalty(point),
+            objective=value,
             slope=slope,
         )
         return found, turned
@@ -268,5 +276,5 @@ def _workers(labels: Labels, found: _Found, heard: Floats) -> Any:
 def _mirror_notes(turned: bool) -> list[Note]:
     if not turned:
         return []
-    message = "EM from equal abilities had settled at a mirror image, in which the labels have changed places."
-    return [Note("mirror", f"{message} A better solution was found from another start.")]
+    message = "EM from equal abilities had settled at a mirror image, in which labels had changed places; "
+    return [Note("mirror", f"{message}it was turned round.")]

@@ -17,10 +17,11 @@ from crowdrank.models.labels.rows import normalised
 
 
 class MajorityVote(LabelsModel):
-    """P_i(l) = (votes of i for l + s share of l) / (votes of i + s), and the score is the expected label.
+    """P_i(l) = (votes of i for l + s / K) / (votes of i + s), and the score is the expected label.
 
-    The share of l is that among all items. ``smoothing``: s, as if each item had that many labels of
-    an average one; with 0 the posterior is the votes alone. Every worker counts the same.
+    ``smoothing``: s, as if each item had that many labels more, spread evenly over the K labels; with 0 the
+    posterior is the votes alone. Every worker counts the same. Of labels with as many votes the smaller one is
+    taken.
     """
 
     name = "majority-vote"
@@ -31,8 +32,7 @@ class MajorityVote(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         smoothing = number("smoothing", self.smoothing, low=0)
-        shares = normalised(labels.counts).mean(axis=0)
-        posterior = normalised(labels.counts + smoothing * shares)
+        posterior = normalised(labels.counts + smoothing / len(labels.values))
         people = None
         if labels.index.workers is not None:
             chance = labels.weight * posterior[labels.node, labels.label]
@@ -43,6 +43,6 @@ class MajorityVote(LabelsModel):
             spread=placed(labels, *moments(posterior, labels.values)),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=Counted(posterior, shares),
+            predictor=Counted(posterior, posterior.mean(axis=0)),
             labels=LabelProbabilities(labels.values, posterior),
         )
