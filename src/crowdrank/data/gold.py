@@ -195,6 +195,7 @@ class Anchors:
         """The nodes whose label is known, and their labels. A label without a query holds in every query."""
         if self.labels is None:
             return np.empty(0, np.int64), np.empty(0)
+        self.labels.require_common(index)
         frame = self.labels.frame
         item, value = _translate(frame["item"], index.items), frame["value"].to_numpy().astype(float)
         query: NDArray[Any] | None = None

@@ -96,7 +96,7 @@ class DawidSkene(LabelsModel):
 def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
     """sum_i n_iwl P_i(c) for each worker, class c and label l (W, true, said)."""
     counts = (shard.transposed @ posterior).reshape(shard.workers, shard.classes, -1)
-    return np.asarray(counts.transpose(0, 2, 1))
+    return np.ascontiguousarray(counts.transpose(0, 2, 1))
 
 
 @dataclass(frozen=True, eq=False)
