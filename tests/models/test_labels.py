@@ -131,12 +131,13 @@ class TestDawidSkene:
             for node, own, label, weight in rows_of(small):
                 said[label] += weight * posterior[node, true] * (own == worker)
             np.testing.assert_allclose(new[worker, true], said / said.sum())
-        np.testing.assert_allclose(new_shares, posterior.mean(axis=0))
+        items = posterior.sum(axis=0) + smoothing * rows.normalised(small.counts).mean(axis=0)
+        np.testing.assert_allclose(new_shares, items / items.sum())
 
     @pytest.mark.parametrize("smoothing", [0.0, 2.0])
     def test_no_step_lowers_the_objective(self, small, smoothing):
         em = self.em(small, smoothing)
-        _, values = steps_up(em._step, em._point(em.counts, em.votes.mean(axis=0)))
+        _, values = steps_up(em._step, em._point(em.counts, em.votes.sum(axis=0)))
         assert (np.diff(values) > -1e-10).all()
         assert values[-1] > values[0]
 
@@ -438,6 +439,18 @@ class TestCounting:
         np.testing.assert_allclose(model.ranking_.stderr, np.sqrt(within / np.array([3, 3, 1])))
         single = cr.Average().fit(pl.DataFrame({"item": list("ab"), "worker": list("xy"), "label": [1, 2]}))
         np.testing.assert_allclose(single.ranking_.stderr, [0.5, 0.5])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_an_item_without_labels_is_said_and_is_anything(model):
+    frame = random_labels(seed=7, items=10, labels=150)
+    empty = pl.DataFrame({"worker": ["w0"], "item": ["none"], "label": [1], "weight": [0.0]})
+    given = pl.concat([frame.with_columns(weight=1.0), empty])
+    fitted = model().fit(given)
+    assert any(note.code == "unjudged" and "none" in note.message for note in fitted.fit_.warnings)
+    table = fitted.ranking_.polars()
+    assert table.filter(item="none")["stderr"][0] == table["stderr"].max()
+    assert table.select(pl.col("score", "stderr").is_finite().all()).row(0) == (True, True)
 
 
 class TestPredictions:

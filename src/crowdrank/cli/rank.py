@@ -32,7 +32,9 @@ def command(
     columns: Annotated[
         str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")
     ] = "",
-    anchors: Annotated[str | None, typer.Option(help="Gold pairs, or workers of known quality.")] = None,
+    anchors: Annotated[
+        str | None, typer.Option(help="Gold pairs, workers of known quality, or items of known label.")
+    ] = None,
     gold: Annotated[str | None, typer.Option(help="Gold grades to score the ranking by.")] = None,
     gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
     engine: Annotated[str, typer.Option(help="Where to compute: local, dask, tcp://host:port.")] = "local",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdrank.data import Floats
 from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
@@ -25,13 +26,13 @@ class Average(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         votes = normalised(labels.counts)
-        mean = labels.counts @ labels.values / labels.judgments
+        mean, variance = _means(labels)
         people = None
         if labels.index.workers is not None:
             r, bias = against_the_others(labels)
             people = of_correlation(labels, r, told(labels) * labels.given, {"bias": bias})
         return Outcome(
-            spread=placed(labels, mean, _variance(labels, mean) / labels.judgments, bounded=False),
+            spread=placed(labels, mean, variance, bounded=False),
             workers=people,
             notes=tuple(labels.notes()),
             predictor=Counted(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
@@ -39,9 +40,14 @@ class Average(LabelsModel):
         )
 
 
-def _variance(labels: Labels, mean: np.ndarray) -> float:
-    """The variance of labels within items; of all labels where no item has two."""
-    free = float(labels.weight.sum()) - len(mean)
-    if free > 0:
-        return float((labels.counts * (labels.values - mean[:, None]) ** 2).sum()) / free
-    return float(np.cov(labels.values[labels.label], aweights=labels.weight, ddof=0))
+def _means(labels: Labels) -> tuple[Floats, Floats]:
+    """The mean label of each node and its variance; an item without labels is anything that was seen."""
+    counts, number = labels.counts, labels.judgments
+    total = float(number.sum())
+    overall = float(counts.sum(axis=0) @ labels.values) / total
+    spread = float(counts.sum(axis=0) @ (labels.values - overall) ** 2) / total
+    judged = number > 0
+    mean = np.where(judged, counts @ labels.values / np.where(judged, number, 1.0), overall)
+    free = total - int(judged.sum())
+    within = float((counts * (labels.values - mean[:, None]) ** 2).sum()) / free if free > 0 else spread
+    return mean, np.where(judged, within / np.where(judged, number, 1.0), spread)

@@ -4,13 +4,14 @@ Worker w calls an item whose true label is c by the label l with probability T_w
 items has the true label c. With n_iwl the labels l that w gave item i,
 
     P_i(c) proportional to pi_c prod_{w, l} T_w[c, l]^{n_iwl}                                       (E)
-    T_w[c, l] proportional to sum_i n_iwl P_i(c) + s m[c, l],        pi_c = mean over i of P_i(c)    (M)
+    T_w[c, l] proportional to sum_i n_iwl P_i(c) + s m[c, l],    pi_c proportional to sum_i P_i(c) + s v_c  (M)
 
 which are eq. 2.3 to 2.5 of the paper for s = 0. The confusion m is the crowd's: that of all labels against
-the shares of the votes, with one right label more for each class and one spread over all. Each worker thus
-has s labels of an average worker besides the own ones. Neither step lowers
+the shares of the votes, with one right label more for each class and one spread over all; v is the mean share
+of the votes. Each worker thus has s labels of an average worker besides the own ones, and there are s average
+items more. Neither step lowers
 
-    sum_i ln sum_c pi_c prod T_w[c, l]^{n_iwl} + s sum_w sum_{c, l} m[c, l] ln T_w[c, l].
+    sum_i ln sum_c pi_c prod T_w[c, l]^{n_iwl} + s sum_w sum_{c, l} m[c, l] ln T_w[c, l] + s sum_c v_c ln pi_c.
 
 By the softmax of T its slope is (n_wc + s) (new T - T), and EM is accelerated until that is nought.
 
@@ -58,8 +59,8 @@ class DawidSkene(LabelsModel):
     """Dawid-Skene: a confusion matrix for each worker, and the posterior of each item's label.
 
     ``smoothing``: s, how many labels of an average worker each worker has besides the own ones, for each true
-    label; 0 is the classic model. Items whose label is known (``anchors``) keep it. Equations (E) and (M) of the
-    module (Dawid & Skene 1979).
+    label, and how many average items there are besides the given ones; 0 is the classic model. Items whose
+    label is known (``anchors``) keep it. Equations (E) and (M) of the module (Dawid & Skene 1979).
     """
 
     name = "dawid-skene"
@@ -144,14 +145,14 @@ class _EM:
         told = np.flatnonzero(known >= 0)
         self.symmetric = smoothing == 0 and not len(told)
         votes[told] = np.eye(self.size)[known[told]]
-        self.votes = votes
+        self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
         self.centre = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
         self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
 
     def run(self) -> tuple[_Found, dict[str, Any], list[Note]]:
         """From the votes to the end; then from the classes in other places, where that is better."""
-        point, value, slope = self._climb(self._point(self.counts, self.votes.mean(axis=0)))
+        point, value, slope = self._climb(self._point(self.counts, self.votes.sum(axis=0)))
         best, turned = self._most_right(point), False
         same = np.arange(self.size)
         if self.symmetric:  # any places have the same objective
@@ -176,25 +177,27 @@ class _EM:
         """One round of (E) and (M), with the objective and its slope."""
         confusion, shares = self._parts(point)
         sums = self.session.evaluate({"confusion": confusion, "shares": shares}).shared
-        value = float(sums["value"]) + self._penalty(confusion)
+        value = float(sums["value"]) + self._penalty(confusion, shares)
+        items = sums["shares"] + self.smoothing * self.typical
         following = self._point(sums["counts"], sums["shares"])
         new, _ = self._parts(following)
         rows = sums["counts"].sum(axis=2, keepdims=True) + self.smoothing
         steep = np.abs(rows * (new - confusion)).max(initial=0.0)
-        slope = max(float(steep), float(np.abs(sums["shares"] - sums["shares"].sum() * shares).max()))
+        slope = max(float(steep), float(np.abs(items - items.sum() * shares).max()))
         if self.progress is not None:
             self.progress(self.rounds, value, slope / max(self.total, 1.0))
         return following, value, slope
 
-    def _penalty(self, confusion: Floats) -> float:
+    def _penalty(self, confusion: Floats, shares: Floats) -> float:
         if not self.smoothing:
             return 0.0
-        return float(self.smoothing * (self.centre * np.log(np.maximum(confusion, LOST)).sum(axis=0)).sum())
+        logs, own = np.log(np.maximum(confusion, LOST)), np.log(np.maximum(shares, LOST))
+        return self.smoothing * float((self.centre * logs.sum(axis=0)).sum() + self.typical @ own)
 
-    def _point(self, counts: Floats, shares: Floats) -> Floats:
+    def _point(self, counts: Floats, items: Floats) -> Floats:
         """(M), as one vector."""
         confusion = normalised(counts + self.smoothing * self.centre)
-        return np.concatenate([confusion.ravel(), shares / shares.sum()])
+        return np.concatenate([confusion.ravel(), normalised(items + self.smoothing * self.typical)])
 
     def _parts(self, point: Floats) -> tuple[Floats, Floats]:
         return point[: -self.size].reshape(self.people, self.size, self.size), point[-self.size :]
@@ -222,7 +225,7 @@ class _EM:
         params = {"confusion": confusion, "shares": shares}
         counts = self.session.evaluate(params).shared["counts"]
         posterior = np.concatenate([own["posterior"] for own in self.session.collect(params)])
-        return _Found(confusion, shares, counts, posterior, value, value - self._penalty(confusion), slope)
+        return _Found(confusion, shares, counts, posterior, value, value - self._penalty(confusion, shares), slope)
 
     def _notes(self, found: _Found, turned: bool) -> list[Note]:
         if turned:

@@ -49,7 +49,10 @@ MEAN = 1.0
 """Mean of the priors of alpha and b; their variance is 1."""
 FARTHEST = 1.0
 """How far alpha and b may go in one step."""
+FAR = 30.0
+"""No path is followed farther than this."""
 LEVELS = 33
+"""How many quantiles of the easiness an average item stands for."""
 BETTER = 1e-6
 """By what share the mirror image must be better to be taken."""
 
@@ -237,7 +240,7 @@ class _EM:
         return -0.5 * float(((point[: self.people + self.count] - MEAN) ** 2).sum())
 
     def _inside(self, point: Floats) -> Floats:
-        point = point.copy()
+        point = np.clip(point, -FAR, FAR)
         point[-self.size :] = normalised(np.maximum(point[-self.size :], LEAST))
         return point
 
@@ -252,8 +255,10 @@ def _rescaled(alpha: Floats, easiness: Floats) -> tuple[Floats, Floats]:
 
 def _right(alpha: Floats, easiness: Floats) -> Floats:
     """How often each worker is right on an average item: over quantiles of beta."""
+    from scipy.special import expit
+
     beta = np.exp(np.quantile(easiness, (np.arange(LEVELS) + 0.5) / LEVELS))
-    return np.asarray((1.0 / (1.0 + np.exp(-np.outer(alpha, beta)))).mean(axis=1))
+    return np.asarray(expit(np.outer(alpha, beta)).mean(axis=1))
 
 
 def _confusion(right: Floats, size: int) -> Floats:

@@ -45,6 +45,8 @@ from crowdrank.models.labels.rows import LabelRows, ending, normalised, plan_lab
 from crowdrank.models.predictors import at
 from crowdrank.solve import accelerate
 
+FAR = 50.0
+
 
 class OrdinalLabels(LabelsModel):
     """A score for each item, and a bias, a slope and a precision for each worker, for labels that are ordered.
@@ -61,7 +63,7 @@ class OrdinalLabels(LabelsModel):
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
-        em = _EM(labels, number("shrinkage", self.shrinkage, low=0.1), run)
+        em = _EM(labels, number("shrinkage", self.shrinkage, low=1), run)
         found = em.run()
         weights = labels.given / labels.given.sum()
         slope, bias = float(weights @ found.slope), float(weights @ found.bias)
@@ -155,7 +157,7 @@ class _EM:
         ones = np.ones(self.people)
         start = np.concatenate([self.reliability * ones, 0.0 * ones, -np.log(1.0 - self.reliability**2) * ones])
         ends = ending(self.total)
-        point, value, steepness, self.rounds = accelerate(self._step, start, inside=lambda point: point, **ends)
+        point, value, steepness, self.rounds = accelerate(self._step, start, inside=_near, **ends)
         params = self._params(point)
         parts = self.session.collect(params)
         mean, variance = (np.concatenate([part[name] for part in parts]) for name in ("mean", "variance"))
@@ -197,12 +199,17 @@ class _EM:
         return 0.5 * self.shrinkage * float((np.log(tau) - tau * lack).sum())
 
 
+def _near(point: Floats) -> Floats:
+    """No path is followed farther than this."""
+    return np.clip(point, -FAR, FAR)
+
+
 def _reliability(labels: Labels, values: Floats) -> float:
     """The share of the labels' variance that lies between items, from .05 to .95."""
     counts, judgments = labels.counts, labels.judgments
     means = counts @ values / np.maximum(judgments, LEAST)
     within = float((counts * (values - means[:, None]) ** 2).sum())
-    free = float(judgments.sum()) - len(judgments)
+    free = float(judgments.sum()) - int((judgments > 0).sum())
     if free < 1.0:
         return 0.5
     return float(np.clip(1.0 - within / free, 0.05, 0.95))
