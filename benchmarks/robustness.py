@@ -35,7 +35,8 @@ Results = dict[tuple[str, str], dict[str, np.ndarray]]
 
 def models() -> list[str]:
     """The baselines, and every model that learns how good the workers are."""
-    return [*BASELINES, *(name for name, entry in entries().items() if entry.workers == "needed")]
+    learners = (own.name for own in entries().values() if own.workers == "needed" and "pairs" in own.kinds)
+    return [*BASELINES, *learners]
 
 
 @cache

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from crowdrank.models.counting.median_rank import MedianRank
     from crowdrank.models.counting.svp import SVP
     from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.labels.average import Average
+    from crowdrank.models.labels.dawid_skene import DawidSkene
+    from crowdrank.models.labels.glad import GLAD
+    from crowdrank.models.labels.majority import MajorityVote
+    from crowdrank.models.labels.ordinal import OrdinalLabels
     from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
     from crowdrank.models.listwise.crowd_lists import CrowdLists
     from crowdrank.models.listwise.st_agg import StAgg
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Anchors": "data",
     "Auto": "compare.auto",
+    "Average": "models.labels.average",
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
@@ -54,12 +60,14 @@ _HOME = {
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
     "DaskEngine": "engine.dask",
+    "DawidSkene": "models.labels.dawid_skene",
     "EMElo": "models.paired.em_elo",
     "Elo": "models.counting.elo",
     "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
     "GreedyOrder": "models.counting.greedy_order",
+    "GLAD": "models.labels.glad",
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
     "LabelPosterior": "results",
@@ -67,7 +75,9 @@ _HOME = {
     "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
     "MedianRank": "models.counting.median_rank",
+    "MajorityVote": "models.labels.majority",
     "Note": "errors",
+    "OrdinalLabels": "models.labels.ordinal",
     "Pairs": "data",
     "Ranking": "results",
     "Rankings": "data",
@@ -90,10 +100,12 @@ _HOME = {
 }
 
 __all__ = [
+    "GLAD",
     "MPM",
     "SVP",
     "Anchors",
     "Auto",
+    "Average",
     "Borda",
     "BradleyTerry",
     "Comparison",
@@ -105,6 +117,7 @@ __all__ = [
     "CrowdThurstone",
     "CrowdrankError",
     "DaskEngine",
+    "DawidSkene",
     "EMElo",
     "Elo",
     "Evidence",
@@ -116,8 +129,10 @@ __all__ = [
     "LabelPosterior",
     "LocalEngine",
     "MajorityBT",
+    "MajorityVote",
     "MedianRank",
     "Note",
+    "OrdinalLabels",
     "Pairs",
     "Ranking",
     "Rankings",

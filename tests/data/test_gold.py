@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.data import Anchors, nodes_of, read_gold, read_ranking
+from crowdrank.data import Anchors, named_nodes, nodes_of, read_gold, read_ranking
 
 
 def values(scored):
@@ -99,7 +99,19 @@ class TestAnchors:
 
     def test_other_tables_are_refused(self):
         with pytest.raises(cr.InputError, match="holds ratings"):
-            Anchors.read(pl.DataFrame({"item": ["a"], "label": [1.0]}))
+            Anchors.read(pl.DataFrame({"item": ["a"], "worker": ["w"], "label": [1.0]}))
+
+    @pytest.mark.parametrize("column", ["label", "gold", "grade"])
+    def test_known_labels(self, column):
+        """By query where they have one, else in every query; what nobody judged is left out."""
+        labels = cr.read(pl.DataFrame({"query": list("ppq"), "item": list("aba"), "label": [1, 2, 3]}))
+        nodes = named_nodes(len(labels.index.items), labels.query, labels.item)
+        with_query = pl.DataFrame({"query": ["q", "p", "r"], "item": ["a", "b", "a"], column: [3, 1, 2]})
+        found = Anchors.read(with_query).truths(nodes, labels.index)
+        assert dict(zip(*map(np.ndarray.tolist, found), strict=True)) == {2: 3.0, 1: 1.0}
+        everywhere = pl.DataFrame({"item": ["a", "nobody"], column: [3, 1]})
+        found = Anchors.read(everywhere).truths(nodes, labels.index)
+        assert dict(zip(*map(np.ndarray.tolist, found), strict=True)) == {0: 3.0, 2: 3.0}
 
     def test_none_at_all(self):
         votes = self.votes()

@@ -44,7 +44,7 @@ def command(
     ] = None,
     columns: Columns = "",
     anchors: Annotated[
-        str | None, typer.Option(help="Gold pairs, gold labels, or workers of known quality.")
+        str | None, typer.Option(help="Gold pairs, workers of known quality, or items of known label.")
     ] = None,
     gold: Gold = None,
     gold_columns: GoldColumns = "",

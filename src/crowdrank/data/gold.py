@@ -142,17 +142,18 @@ def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: s
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """What is known for certain before the fit: gold pairs, and workers of known quality."""
+    """What is known for certain before the fit: gold pairs, workers of known quality, and labels of items."""
 
     pairs: Pairs | None = None
     workers: Mapping[str, float] | None = None
+    labels: Scored | None = None
 
     @classmethod
     def read(cls, given: Any) -> Anchors:
-        """Gold pairs (any layout of pairs; the label is the truth), or workers of known quality.
+        """Gold pairs (any layout of pairs; the label is the truth), workers of known quality, or labels of items.
 
         Workers have ``worker`` and ``eta``, the probability of repeating the truth (eq. 4), which may
-        also be called ``quality``.
+        also be called ``quality``. Labels have ``item`` and ``label``, ``gold`` or ``grade``, and no worker.
         """
         if isinstance(given, Anchors):
             return given
@@ -160,11 +161,15 @@ class Anchors:
         found = next((role for role in ("eta", "quality") if role in columns), None)
         if found and "worker" in columns:
             return cls(workers=_known_workers(frame, name, columns, found))
+        label = next((role for role in GRADES[:-1] if role in columns), None)
+        if label and "item" in columns and "worker" not in columns:
+            return cls(labels=Scored(_scored(frame, name, columns, label)))
         again = isinstance(given, str | Path) and str(given) != "-"  # errors then name the file
         pairs = read(given if again else frame, memory=sys.maxsize)
         if not isinstance(pairs, Pairs):
             raise InputError(
-                f"holds {pairs.kind}; anchors are gold pairs, or workers with a known quality.", source=name
+                f"holds {pairs.kind}; anchors are gold pairs, workers with a known quality, or labels of items.",
+                source=name,
             )
         return cls(pairs=pairs)
 
@@ -201,6 +206,24 @@ class Anchors:
         codes = _translate(pl.Series(list(self.workers)), index.workers).astype(np.int64)
         quality = np.array(list(self.workers.values()), float)
         return codes[codes >= 0], quality[codes >= 0]
+
+    def truths(self, nodes: Nodes, index: Index) -> tuple[NDArray[np.int64], Floats]:
+        """The nodes whose label is known, and their labels. A label without a query holds in every query."""
+        if self.labels is None:
+            return np.empty(0, np.int64), np.empty(0)
+        self.labels.require_common(index)
+        frame = self.labels.frame
+        item, value = _translate(frame["item"], index.items), frame["value"].to_numpy().astype(float)
+        query: NDArray[Any] | None = None
+        if index.queries is not None:
+            if frame["query"].null_count():
+                item, value = (np.tile(own, len(index.queries)) for own in (item, value))
+                query = np.repeat(np.arange(len(index.queries), dtype=np.int32), len(frame))
+            else:
+                query = _translate(frame["query"], index.queries)
+        seen = (item >= 0) if query is None else (item >= 0) & (query >= 0)
+        found = node_codes(nodes, index, None if query is None else query[seen], item[seen])
+        return found[found >= 0].astype(np.int64), value[seen][found >= 0]
 
 
 def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from crowdrank.engine.base import (
     Engine,
     Session,
+    Stateless,
     Stats,
     Sums,
     add_in_order,
@@ -15,6 +16,7 @@ __all__ = [
     "Engine",
     "LocalEngine",
     "Session",
+    "Stateless",
     "Stats",
     "Sums",
     "add_in_order",

@@ -96,6 +96,20 @@ class Sums(Protocol):
         ...
 
 
+class Stateless:
+    """Sums without a state, and without results that belong to a shard."""
+
+    stateful = False
+
+    def start(self, shard: Any, seed: int) -> None:
+        """No state."""
+        return None
+
+    def collect(self, shard: Any, params: Params, state: None) -> Mapping[str, Any]:
+        """Nothing that belongs to a shard."""
+        return {}
+
+
 class Session(Protocol):
     """Sums opened over shards. Sums are taken in the order of the shards, whoever computed them."""
 

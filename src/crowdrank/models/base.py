@@ -113,8 +113,8 @@ class Model(ABC):
     ) -> Self:
         """Fit to judgments: a table of ``crowdrank.read``, or anything that it reads.
 
-        ``anchors``: gold pairs or known workers (``Anchors``, or what it reads). ``engine``: where to
-        compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
+        ``anchors``: gold pairs, known workers or known labels (``Anchors``, or what it reads). ``engine``: where
+        to compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
         ``progress(iteration, objective, slope)`` is called after each step.
         """
 
@@ -242,7 +242,7 @@ class PreparedModel(Model, Generic[S]):
 
     def _unused(self, anchors: Anchors) -> list[Note]:
         """A note on every kind of anchors that the model cannot use."""
-        words = {"pairs": "gold pairs", "workers": "known workers"}
+        words = {"pairs": "gold pairs", "workers": "known workers", "labels": "known labels"}
         return [
             Note("anchors", f"{self.name} does not use {what}; they are left out.")
             for kind, what in words.items()

@@ -72,6 +72,10 @@ class Labels(Subjects):
     def notes(self) -> list[Note]:
         """What the user should know about these labels before believing a ranking of them."""
         notes = list(self.few(self.judgments))
+        unjudged = np.flatnonzero(self.judgments == 0)
+        if len(unjudged):
+            verb = "item has" if len(unjudged) == 1 else "items have"
+            notes.append(Note("unjudged", f"{len(unjudged)} {verb} no label: {self.item_names(unjudged)}."))
         if len(self.values) == 1:
             notes.append(Note("one-label", f"Every label is {self.values[0]:g}: nothing is told apart."))
         if self.n_workers == 1:

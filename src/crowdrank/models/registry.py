@@ -65,6 +65,7 @@ LISTS = ("rankings", "ratings")
 
 _COUNTING = "crowdrank.models.counting"
 _PAIRED = "crowdrank.models.paired"
+_LABELS = "crowdrank.models.labels"
 _LISTWISE = "crowdrank.models.listwise"
 
 _ENTRIES = (
@@ -189,6 +190,38 @@ _ENTRIES = (
         "Herbrich et al. 2007",
         varies=SEQUENTIAL,
         package="trueskillthroughtime",
+    ),
+    Entry(
+        "majority-vote",
+        f"{_LABELS}.majority:MajorityVote",
+        "the shares of the votes for each label",
+        "-",
+        kinds=("ratings",),
+    ),
+    Entry("average", f"{_LABELS}.average:Average", "the mean label", "-", kinds=("ratings",)),
+    Entry(
+        "dawid-skene",
+        f"{_LABELS}.dawid_skene:DawidSkene",
+        "labels with a confusion matrix for each worker",
+        "Dawid & Skene 1979",
+        kinds=("ratings",),
+        workers="needed",
+    ),
+    Entry(
+        "glad",
+        f"{_LABELS}.glad:GLAD",
+        "labels with abilities of workers and difficulties of items",
+        "Whitehill et al. 2009",
+        kinds=("ratings",),
+        workers="needed",
+    ),
+    Entry(
+        "ordinal",
+        f"{_LABELS}.ordinal:OrdinalLabels",
+        "ordered labels with a bias, a slope and a precision for each worker",
+        "Rubin & Thayer 1982",
+        kinds=("ratings",),
+        workers="needed",
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from crowdrank.solve.arrow import Arrow, Covariance, Independent, Inverse, Joint, Rescaled
 from crowdrank.solve.intervals import Density, Spread, highest_density, resampled, spread
-from crowdrank.solve.iterate import iterate
+from crowdrank.solve.iterate import accelerate, extrapolated, iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.maximise import (
     NO_WORKERS,
@@ -32,7 +32,9 @@ __all__ = [
     "Rescaled",
     "Spread",
     "Terms",
+    "accelerate",
     "accumulate",
+    "extrapolated",
     "frozen_workers",
     "highest_density",
     "information",

@@ -1,13 +1,21 @@
-"""The loop of EM and of every other fixed-point method."""
+"""The loop of EM and of every other fixed-point method, plain and accelerated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from crowdrank.data.arrays import Floats
 from crowdrank.engine import Session, Stats
 
 Update = Callable[[dict[str, Any], Stats], tuple[dict[str, Any], float]]
+Step = Callable[[Floats], tuple[Floats, float, float]]
+"""From a point to the next one, with the objective and its steepest slope at the point."""
+
+FLAT = 1e-13
+"""Objectives that differ by less than this share are equal but for rounding."""
 
 
 def iterate(
@@ -22,3 +30,51 @@ def iterate(
         if change <= tol:
             return params, done, True
     return params, limit, False
+
+
+def accelerate(
+    step: Step,
+    start: Floats,
+    *,
+    inside: Callable[[Floats], Floats],
+    tol: float,
+    enough: float,
+    patience: int,
+    limit: int,
+) -> tuple[Floats, float, float, int]:
+    """The fixed point of ``step`` by squared extrapolation (SQUAREM, Varadhan and Roland 2008).
+
+    Two steps are taken, the path is extrapolated and brought back ``inside``, and the step from there is
+    kept where the objective there is not below that of the last point. The end is where the slope is at
+    most ``tol``; after ``patience`` steps ``enough`` will do, and after ``limit`` steps anything. Returns the
+    point, its objective and slope, and the number of steps.
+    """
+    point, done = start, 0
+
+    def over(slope: float) -> bool:
+        return slope <= tol or (done >= patience and slope <= enough) or done >= limit
+
+    while True:
+        first, value, slope = step(point)
+        done += 1
+        if over(slope):
+            return point, value, slope, done
+        second, value, slope = step(first)
+        done += 1
+        if over(slope):
+            return first, value, slope, done
+        following, there, _ = step(inside(extrapolated(point, first, second)))
+        done += 1
+        point = following if there >= value - FLAT * abs(value) else second
+
+
+def extrapolated(first: Floats, second: Floats, third: Floats, reach: float = np.inf) -> Floats:
+    """Where a path of three points leads: along its last two changes r and r + v by the length |r| / |v|.
+
+    No entry ends farther than ``reach`` from the third point.
+    """
+    change = second - first
+    bend = (third - second) - change
+    length = np.clip(np.linalg.norm(change) / max(float(np.linalg.norm(bend)), 1e-300), 1.0, 20.0)
+    found = first + 2 * length * change + length**2 * bend
+    return np.asarray(np.clip(found, third - reach, third + reach))

@@ -28,6 +28,7 @@ from crowdrank.solve import (
     NotPositiveError,
     Point,
     Rescaled,
+    extrapolated,
     frozen_workers,
     information,
     maximise,
@@ -155,7 +156,8 @@ class Climb:
                 self.unsettled = False
                 break
             if len(path) == 3:
-                path = [_extrapolated(*path)]
+                first, second, third = path
+                path = [extrapolated(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
         return self.maximise(point)
 
@@ -270,15 +272,6 @@ class Climb:
             return _NO_MAXIMUM
         details = {"intervals": "posterior draws by conjugate gradients"}
         return draws, [] if draws.solved else [_ROUGH], details
-
-
-def _extrapolated(first: Floats, second: Floats, third: Floats) -> Floats:
-    """Where the path of three strengths leads, at most a factor of e^2 away from its end."""
-    change = second - first
-    bend = (third - second) - change
-    length = np.clip(np.linalg.norm(change) / max(float(np.linalg.norm(bend)), 1e-300), 1.0, 20.0)
-    found = first + 2 * length * change + length**2 * bend
-    return np.asarray(np.clip(found, third - 2.0, third + 2.0))
 
 
 _ROUGH = Note("rough-intervals", "The posterior draws were cut short; intervals may be too narrow.")

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, graph, summed
-from crowdrank.engine import Stats
+from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run, VotesModel, number
@@ -52,7 +52,6 @@ from crowdrank.models.counting.elo import elo_unit
 from crowdrank.models.paired.climb import Climb, convergence
 from crowdrank.models.paired.design import PLAIN
 from crowdrank.models.paired.estimator import placed, require_finite
-from crowdrank.models.paired.likelihood import Stateless
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.paired.priors import BetaPrior
 from crowdrank.models.paired.quality import TELLABLE, quality_notes

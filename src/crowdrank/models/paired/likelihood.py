@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, summed
-from crowdrank.engine import Stats
+from crowdrank.engine import Stateless, Stats
 from crowdrank.kernels import Chance, Link, chances, flipped
 from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
@@ -125,20 +125,6 @@ def curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str
         if key in chance.second:
             total -= count * (chance.second[key] / p)
     return total
-
-
-class Stateless:
-    """Sums without a state."""
-
-    stateful = False
-
-    def start(self, shard: Comparisons, seed: int) -> None:
-        """No state."""
-        return None
-
-    def collect(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
-        """Nothing that belongs to a shard."""
-        return {}
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
-from crowdrank.engine import Stats
-from crowdrank.models.paired.likelihood import Stateless
+from crowdrank.engine import Stateless, Stats
 from crowdrank.solve import Covariance, NotPositiveError, accumulate
 from crowdrank.solve.matrices import cholesky_of, inverse_from
 

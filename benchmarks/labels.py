@@ -1,0 +1,104 @@
+"""Labels against crowd-kit: seconds, likelihood by one function for both, and accuracy, ratios within one run.
+
+The crowd is drawn from GLAD's own model: abilities and log easiness N(1, 1), four labels, ten for each item.
+A peer's data is brought into its own form before the clock starts; ours is read from string columns within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import crowdrank as cr
+from benchmarks.timing import best
+from crowdrank.models.labelled import Labels
+from crowdrank.models.labels.dawid_skene import ConfusionSums
+from crowdrank.models.labels.glad import AbilitySums
+from crowdrank.models.labels.rows import plan_labels
+
+LABELS, ITEMS, WORKERS, CLASSES = 100_000, 10_000, 500, 4
+
+
+def crowd(seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The labels, and the true ones."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, CLASSES, ITEMS)
+    ability, beta = rng.normal(1, 1, WORKERS), np.exp(rng.normal(1, 1, ITEMS))
+    item, worker = np.arange(LABELS) % ITEMS, rng.integers(0, WORKERS, LABELS)
+    right = rng.random(LABELS) < 1 / (1 + np.exp(-ability[worker] * beta[item]))
+    other = (truth[item] + rng.integers(1, CLASSES, LABELS)) % CLASSES
+    labels = pl.DataFrame({"worker": worker, "item": item, "label": np.where(right, truth[item], other) + 1})
+    names = [pl.format("w{}", "worker").alias("worker"), pl.format("i{}", "item").alias("item")]
+    gold = pl.DataFrame({"item": [f"i{code}" for code in range(ITEMS)], "gold": truth + 1})
+    return labels.with_columns(names), gold
+
+
+def likelihood(labels: Labels, sums: Any, params: dict[str, Any]) -> float:
+    """The log likelihood of the labels at these parameters."""
+    return float(cr.LocalEngine(1).open(sums, plan_labels(labels)).evaluate(params).shared["value"])
+
+
+def of_dawid_skene(labels: Labels, model: Any) -> float:
+    """crowd-kit's errors are indexed by (worker, said), one column for each true label."""
+    workers, values = labels.index.workers.to_list(), labels.values.astype(int)
+    table = model.errors_.reindex(columns=values)
+    said = np.stack([table.xs(value, level=1).reindex(workers).to_numpy() for value in values], axis=2)
+    params = {"confusion": np.nan_to_num(said), "shares": model.priors_.reindex(values).to_numpy()}
+    return likelihood(labels, ConfusionSums(), params)
+
+
+def of_glad(labels: Labels, model: Any) -> tuple[float, float]:
+    """The log likelihood, and with the log priors of abilities and easiness, but for a constant."""
+    alpha = model.alphas_.reindex(labels.index.workers.to_list()).to_numpy()
+    easiness = model.betas_.reindex(labels.items().to_list()).to_numpy()
+    shares = np.full(len(labels.values), 1 / len(labels.values))
+    found = likelihood(labels, AbilitySums(), {"alpha": alpha, "easiness": easiness, "shares": shares})
+    return found, found - 0.5 * ((alpha - 1) ** 2).sum() - 0.5 * ((easiness - 1) ** 2).sum()
+
+
+def ours(model: Callable[[], Any], frame: pl.DataFrame, gold: pl.DataFrame) -> tuple[float, Any, float]:
+    """Seconds, the fitted model, accuracy."""
+    seconds, fitted = best(lambda: model().fit(frame))
+    table = fitted.labels_.polars().join(gold, on="item")
+    return seconds, fitted, float((table["label"] == table["gold"]).mean())
+
+
+def row(name: str, *figures: float | str) -> None:
+    """One row of the table."""
+    cells = (f"{own:,.3f}" if isinstance(own, float) else own for own in figures)
+    print(f"| {' | '.join([name, *cells])} |", flush=True)
+
+
+def main() -> None:
+    """One table."""
+    from crowdkit.aggregation import GLAD, DawidSkene
+
+    frame, gold = crowd()
+    labels = Labels(cr.read(frame))
+    theirs = frame.rename({"item": "task"}).to_pandas()
+    truth = gold.to_pandas().set_index("item")["gold"]
+    package = f"crowd-kit {version('crowd-kit')}"
+    print("| model | seconds | ratio | log likelihood | log posterior | accuracy |")
+    print("|---|---|---|---|---|---|")
+    for name, model, peer, repeats in (
+        ("dawid-skene, smoothing 0", lambda: cr.DawidSkene(smoothing=0), lambda: DawidSkene(n_iter=100), 3),
+        ("glad", cr.GLAD, lambda: GLAD(silent=True), 1),
+    ):
+        seconds, fitted, right = ours(model, frame, gold)
+        took, other = best(lambda peer=peer: peer().fit(theirs), repeats)
+        correct = float((other.labels_.reindex(truth.index) == truth).mean())
+        posterior = fitted.fit_.details.get("log_posterior", "-")
+        row(name, seconds, took / seconds, fitted.fit_.log_likelihood, posterior, right)
+        value = (of_dawid_skene(labels, other), "-") if repeats > 1 else of_glad(labels, other)
+        row(f"{package} {type(other).__name__}", took, 1.0, *value, correct)
+    for name, model in (("dawid-skene", cr.DawidSkene), ("ordinal", cr.OrdinalLabels)):
+        seconds, fitted, right = ours(model, frame, gold)
+        row(name, seconds, "-", fitted.fit_.log_likelihood, "-", right)
+
+
+if __name__ == "__main__":
+    main()

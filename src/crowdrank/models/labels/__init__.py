@@ -1,0 +1,1 @@
+"""Consensus of labels: what each item's label is, and how good the workers are."""

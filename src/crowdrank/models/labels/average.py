@@ -1,0 +1,53 @@
+"""Average: the mean label of each item."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.data import Floats
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
+from crowdrank.models.labelled import Labels
+from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
+from crowdrank.models.labels.rows import normalised
+
+
+class Average(LabelsModel):
+    """score_i = mean label of i, with the standard error sqrt(v / n_i).
+
+    v is the variance of labels around the mean of their item, over all items together, for a single item's
+    own labels are too few to tell; where every item has one label it is the variance of all labels. The
+    posterior of an item's label is the shares of its votes.
+    """
+
+    name = "average"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def _fit(self, labels: Labels, run: Run) -> Outcome:
+        votes = normalised(labels.counts)
+        mean, variance = _means(labels)
+        people = None
+        if labels.index.workers is not None:
+            r, bias = against_the_others(labels)
+            people = of_correlation(labels, r, told(labels) * labels.given, {"bias": bias})
+        return Outcome(
+            spread=placed(labels, mean, variance, bounded=False),
+            workers=people,
+            notes=tuple(labels.notes()),
+            predictor=Counted(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
+            labels=LabelProbabilities(labels.values, votes),
+        )
+
+
+def _means(labels: Labels) -> tuple[Floats, Floats]:
+    """The mean label of each node and its variance; an item without labels is anything that was seen."""
+    counts, number = labels.counts, labels.judgments
+    total = float(number.sum())
+    overall = float(counts.sum(axis=0) @ labels.values) / total
+    spread = float(counts.sum(axis=0) @ (labels.values - overall) ** 2) / total
+    judged = number > 0
+    mean = np.where(judged, counts @ labels.values / np.where(judged, number, 1.0), overall)
+    free = total - int(judged.sum())
+    within = float((counts * (labels.values - mean[:, None]) ** 2).sum()) / free if free > 0 else spread
+    return mean, np.where(judged, within / np.where(judged, number, 1.0), spread)

@@ -1,0 +1,220 @@
+"""What every consensus of labels hands on: the ranking, the workers, and what they would say of a pair.
+
+The score of an item is a label: the posterior mean of its label's value, with the posterior standard
+deviation. The quality of a worker is the probability of agreeing with the order of the true labels on a pair
+of items whose true labels differ; two equal labels are half an agreement:
+
+    q_w = sum_{c > d} pi_c pi_d [P_w(label of c > label of d) + P_w(equal) / 2] / sum_{c > d} pi_c pi_d
+
+It is 1/2 for whoever does not look, however often the most frequent label is right. A worker whose labels
+have the correlation r with the truth, both normal, has q = 1/2 + arcsin(r) / pi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.models.labelled import Labels
+from crowdrank.models.predictors import at
+from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.solve import Independent, Spread, spread
+
+Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+PRIOR = 10.0
+"""How many labels of an average worker each worker has besides the own ones."""
+DIGITS = 12
+"""Scores that differ after this many decimals are equal but for rounding."""
+LEAST = 1e-12
+"""No vote is less probable than this."""
+
+
+def moments(posterior: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Mean and variance of the label of each node."""
+    mean = posterior @ values
+    return mean, np.einsum("nk,nk->n", posterior, (values - mean[:, None]) ** 2)
+
+
+def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
+    """Scores that are labels, with intervals within the range of the labels where they are ``bounded`` by it.
+
+    Of equal scores the one with the larger mean label is first, and then the surer one.
+    """
+    score = np.round(score, DIGITS)
+    mean = labels.counts @ labels.values / np.maximum(labels.judgments, LEAST)
+    keys = np.round(np.stack([mean, -variance], axis=1), DIGITS)
+    second = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(float)
+    queries = labels.members()
+    made = spread(score, Independent(variance), labels.nodes.query, queries, level=LEVEL, tie_break=second)
+    stderr = np.sqrt(variance)
+    low, high = score - Z * stderr, score + Z * stderr
+    if bounded:
+        low = np.minimum(np.maximum(low, labels.values[0]), score)
+        high = np.maximum(np.minimum(high, labels.values[-1]), score)
+    return replace(made, score=score, stderr=stderr, low=low, high=high)
+
+
+# ------------------------------------------------------------------------------------------- workers
+
+
+def told(labels: Labels, known: NDArray[np.int64] | None = None) -> Floats:
+    """For each worker the share of the labels that tell of the worker, from 0 to 1.
+
+    A label has its own share in what its item is taken for, and so much of it tells nothing: all of it on
+    an item that nobody else labelled, nothing of it where the true label is ``known``.
+    """
+    own = labels.weight / labels.judgments[labels.node]
+    if known is not None:
+        own = np.where(known[labels.node] >= 0, 0.0, own)
+    heard = summed(labels.worker, labels.weight * (1.0 - own), labels.people)
+    return heard / np.maximum(labels.given, LEAST)
+
+
+def agreement(confusion: Floats, shares: Floats) -> tuple[Floats, Floats]:
+    """The quality q_w of each confusion matrix (W, true, said), and its derivatives by the confusion."""
+    size = len(shares)
+    pairs = np.outer(shares, shares)
+    above, below = np.tril(pairs, -1), np.triu(pairs, 1)
+    total = max(float(above.sum()), LEAST)
+    ahead = np.tril(np.ones((size, size)), -1) + 0.5 * np.eye(size)
+    wins = confusion @ ahead.T  # (W, true, l): the chance that l is ahead of what is said of an item of that class
+    slope = (np.einsum("cd,wdl->wcl", above, wins) + np.einsum("cd,wdl->wcl", below, 1.0 - wins)) / total
+    return 0.5 * np.einsum("wcl,wcl->w", slope, confusion), slope
+
+
+def of_confusion(
+    labels: Labels, confusion: Floats, counts: Floats, shares: Floats, heard: Floats, further: Mapping[str, Floats]
+) -> Workers:
+    """Workers by their confusion matrices.
+
+    ``counts`` (W, true, said) are the expected labels behind them. The interval of the quality is that of
+    Dirichlet posteriors, 1/K for each label and of the labels the share ``heard``; that of the accuracy is Beta.
+    """
+    from scipy.special import betaincinv
+
+    size = confusion.shape[1]
+    alpha = heard[:, None, None] * counts + 1.0 / size
+    total = alpha.sum(axis=2)
+    likely = alpha / total[:, :, None]
+    centre, slope = agreement(likely, shares)
+    first = np.einsum("wcl,wcl->wc", slope, likely)
+    second = np.einsum("wcl,wcl->wc", slope**2, likely)
+    half = Z * np.sqrt(np.maximum((second - first**2) / (total + 1.0), 0.0).sum(axis=1))
+    quality = agreement(confusion, shares)[0]
+    right = heard * np.einsum("wcc->w", counts)
+    wrong = np.maximum(heard * counts.sum(axis=(1, 2)) - right, 0.0)
+    accuracy = np.einsum("c,wcc->w", shares, confusion)
+    low, high = (betaincinv(right + 0.5, wrong + 0.5, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    own = {
+        "accuracy": accuracy,
+        "accuracy_low": np.minimum(low, accuracy),
+        "accuracy_high": np.maximum(high, accuracy),
+    }
+    return workers(labels, quality, centre - half, centre + half, {**own, **further})
+
+
+def of_correlation(labels: Labels, r: Floats, effective: Floats, further: Mapping[str, Floats]) -> Workers:
+    """Workers by the correlation of their labels with the truth; Fisher's interval, ``effective`` labels."""
+    r = np.clip(r, -1.0 + LEAST, 1.0 - LEAST)
+    half = Z / np.sqrt(effective + 1.0)
+    quality, low, high = (
+        0.5 + np.arcsin(np.tanh(np.arctanh(r) + shift)) / np.pi for shift in (np.zeros_like(half), -half, half)
+    )
+    return workers(labels, quality, low, high, further)
+
+
+def workers(labels: Labels, quality: Floats, low: Floats, high: Floats, further: Mapping[str, Floats]) -> Workers:
+    """The table of workers, intervals within 0 and 1 and around the quality."""
+    assert labels.index.workers is not None
+    low, high = np.clip(np.minimum(low, quality), 0.0, 1.0), np.clip(np.maximum(high, quality), 0.0, 1.0)
+    return Workers(
+        worker=labels.index.workers,
+        judgments=labels.given,
+        quality=np.clip(quality, 0.0, 1.0),
+        low=low,
+        high=high,
+        verdict=verdicts(low, high),
+        further=further,
+        backend=labels.backend,
+    )
+
+
+def against_the_others(labels: Labels) -> tuple[Floats, Floats]:
+    """For each worker the correlation of the labels with the mean label that others gave, and the mean difference.
+
+    As in ``ordinal``, each worker has ``PRIOR`` labels more of the crowd's own correlation.
+    """
+    value = labels.values[labels.label]
+    total = summed(labels.node, labels.weight * value, len(labels.nodes))[labels.node]
+    rest = labels.judgments[labels.node] - labels.weight
+    shared = rest > LEAST * labels.judgments[labels.node]
+    others = (total - labels.weight * value)[shared] / rest[shared]
+    worker, weight, value = labels.worker[shared], labels.weight[shared], value[shared]
+    if not len(value) or np.ptp(value) == 0:
+        return np.zeros(labels.people), np.zeros(labels.people)
+    x, y = others - np.average(others, weights=weight), value - np.average(value, weights=weight)
+    products = (np.ones_like(x), x, y, x * x, y * y, x * y)
+    sums = np.stack([summed(worker, weight * product, labels.people) for product in products])
+    sums += PRIOR * sums.sum(axis=1, keepdims=True) / sums[0].sum()
+    n, x1, y1, xx, yy, xy = sums
+    scale = np.sqrt(np.maximum(xx - x1 * x1 / n, 0.0) * np.maximum(yy - y1 * y1 / n, 0.0))
+    bias = summed(worker, weight * (value - others), labels.people) / np.maximum(
+        summed(worker, weight, labels.people), LEAST
+    )
+    return np.where(scale > 0, (xy - x1 * y1 / n) / np.maximum(scale, LEAST), 0.0), bias
+
+
+# ------------------------------------------------------------------------------------------ predictions
+
+
+def compared(left: Floats, right: Floats) -> Floats:
+    """Probabilities of left, tie and right from the distributions (rows, K) of two independent labels."""
+    below = np.cumsum(right, axis=1) - right
+    ahead = np.einsum("rk,rk->r", left, below)
+    tie = np.einsum("rk,rk->r", left, right)
+    found = np.maximum(np.stack([ahead, tie, 1.0 - ahead - tie], axis=1), LEAST)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Confused:
+    """Two labels as a worker would give them: the posterior of each item's label, through the worker's confusion.
+
+    ``confusion`` (W, true, said); a worker who was not seen has the ``typical`` one, an item that was not seen
+    the label ``shares`` of all.
+    """
+
+    posterior: Floats
+    shares: Floats
+    confusion: Floats
+    typical: Floats
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        truths = (at(self.posterior, side, self.shares) for side in (left, right))
+        if worker is None:
+            return compared(*(truth @ self.typical for truth in truths))
+        confusion = at(self.confusion, worker, self.typical)
+        return compared(*(np.einsum("rc,rcl->rl", truth, confusion) for truth in truths))
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Two labels as anyone would give them: drawn from the shares of each item's votes."""
+
+    posterior: Floats
+    shares: Floats
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        return compared(*(at(self.posterior, side, self.shares) for side in (left, right)))

@@ -1,0 +1,238 @@
+"""Dawid-Skene: the true label of each item and a confusion matrix for each worker, by EM (Dawid & Skene 1979).
+
+Worker w calls an item whose true label is c by the label l with probability T_w[c, l]; a share pi_c of the
+items has the true label c. With n_iwl the labels l that w gave item i,
+
+    P_i(c) proportional to pi_c prod_{w, l} T_w[c, l]^{n_iwl}                                       (E)
+    T_w[c, l] proportional to sum_i n_iwl P_i(c) + s m[c, l],    pi_c proportional to sum_i P_i(c) + s v_c  (M)
+
+which are eq. 2.3 to 2.5 of the paper for s = 0. The confusion m is the crowd's: that of all labels against
+the shares of the votes, with one right label more for each class and one spread over all; v is the mean share
+of the votes. Each worker thus has s labels of an average worker besides the own ones, and there are s average
+items more. Neither step lowers
+
+    sum_i ln sum_c pi_c prod T_w[c, l]^{n_iwl} + s sum_w sum_{c, l} m[c, l] ln T_w[c, l] + s sum_c v_c ln pi_c.
+
+By the softmax of T its slope is (n_wc + s) (new T - T), and EM is accelerated until that is nought.
+
+Where classes change places, the likelihood stays: only m, or items whose label is known, tell them apart.
+EM may have settled at such a mirror image; the reversed classes, and those in which most labels are right, are
+tried too, and the larger objective is kept. With s = 0 and nothing known all have the same objective: there, most
+labels shall be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.engine import Stateless, Stats
+from crowdrank.errors import Note
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
+from crowdrank.models.labelled import Labels
+from crowdrank.models.labels.consensus import Confused, moments, of_confusion, placed, told
+from crowdrank.models.labels.rows import (
+    LOST,
+    ROUNDS,
+    TRIAL,
+    LabelRows,
+    ending,
+    known_labels,
+    normalised,
+    plan_labels,
+    require_classes,
+    settled,
+)
+from crowdrank.solve import accelerate
+
+EDGE = 1e-12
+BETTER = 1e-6
+"""By what share another start must be better to be taken."""
+
+
+class DawidSkene(LabelsModel):
+    """Dawid-Skene: a confusion matrix for each worker, and the posterior of each item's label.
+
+    ``smoothing``: s, how many labels of an average worker each worker has besides the own ones, for each true
+    label, and how many average items there are besides the given ones; 0 is the classic model. Items whose
+    label is known (``anchors``) keep it. Equations (E) and (M) of the module (Dawid & Skene 1979).
+    """
+
+    name = "dawid-skene"
+    needs_workers = True
+    anchors = frozenset({"labels"})
+
+    def __init__(self, *, smoothing: float = 2.0, seed: int = 0) -> None:
+        self.smoothing = smoothing
+        self.seed = seed
+
+    def _fit(self, labels: Labels, run: Run) -> Outcome:
+        require_classes(self.name, labels)
+        known, unused = known_labels(labels, run.anchors)
+        em = _EM(labels, known, number("smoothing", self.smoothing, low=0), run)
+        found, mirror, notes = em.run()
+        score, variance = moments(found.posterior, labels.values)
+        converged, more = settled(found.slope, em.total, em.rounds)
+        people = of_confusion(labels, found.confusion, found.counts, found.shares, told(labels, known), {})
+        return Outcome(
+            spread=placed(labels, score, variance),
+            workers=people,
+            converged=converged,
+            iterations=em.rounds,
+            log_likelihood=found.log_likelihood,
+            notes=(*labels.notes(), *unused, *notes, *more),
+            details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
+            predictor=Confused(
+                found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.centre)
+            ),
+            labels=LabelProbabilities(labels.values, found.posterior),
+        )
+
+
+def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
+    """sum_i n_iwl P_i(c) for each worker, class c and label l (W, true, said)."""
+    counts = (shard.transposed @ posterior).reshape(shard.workers, shard.classes, -1)
+    return np.ascontiguousarray(counts.transpose(0, 2, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionSums(Stateless):
+    """At ``confusion`` (W, true, said) and ``shares``: the log likelihood and what (M) counts."""
+
+    def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+        """The sums over one shard."""
+        posterior, value = self._posterior(shard, params)
+        counts = said_by_class(shard, posterior)
+        return Stats({"value": value.sum(), "counts": counts, "shares": posterior.sum(axis=0)}), None
+
+    def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
+        """The posterior of each node."""
+        return {"posterior": self._posterior(shard, params)[0]}
+
+    def _posterior(self, shard: LabelRows, params: Mapping[str, Any]) -> tuple[Floats, Floats]:
+        """(E), and the log likelihood of each node's labels."""
+        table = np.log(np.maximum(params["confusion"], LOST)).transpose(0, 2, 1).reshape(-1, shard.classes)
+        return shard.posterior(shard.matrix @ table + np.log(np.maximum(params["shares"], LOST)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    confusion: Floats
+    shares: Floats
+    counts: Floats
+    posterior: Floats
+    value: float
+    log_likelihood: float
+    slope: float
+
+
+class _EM:
+    """The loop of EM, and the mirror."""
+
+    def __init__(self, labels: Labels, known: NDArray[np.int64], smoothing: float, run: Run) -> None:
+        self.smoothing, self.progress = smoothing, run.progress
+        self.size, self.people = len(labels.values), labels.people
+        shards = plan_labels(labels, known)
+        self.session = run.engine.open(ConfusionSums(), shards)
+        self.total = float(labels.weight.sum())
+        self.rounds = 0
+        votes = normalised(labels.counts)
+        told = np.flatnonzero(known >= 0)
+        self.symmetric = smoothing == 0 and not len(told)
+        votes[told] = np.eye(self.size)[known[told]]
+        self.votes, self.typical = votes, votes.mean(axis=0)
+        pooled = votes.T @ labels.counts
+        self.centre = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
+        self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
+
+    def run(self) -> tuple[_Found, dict[str, Any], list[Note]]:
+        """From the votes to the end; then from the classes in other places, where that is better."""
+        point, value, slope = self._climb(self._point(self.counts, self.votes.sum(axis=0)))
+        best, turned = self._most_right(point), False
+        same = np.arange(self.size)
+        if self.symmetric:  # any places have the same objective
+            turned = bool((best != same).any())
+            point = self._permuted(point, best)
+        else:
+            for order in [order for order in np.unique([same[::-1], best], axis=0) if (order != same).any()]:
+                other, there, _ = self._climb(self._permuted(point, order), TRIAL)
+                if there > value + BETTER * abs(value):
+                    (point, value, slope), turned = self._climb(other), True
+        found = self._found(point, value, slope)
+        by = "labels that are right" if self.symmetric else "objective"
+        return found, {"by": by, "turned": turned}, self._notes(found, turned)
+
+    def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
+        ends = ending(self.total, limit)
+        point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, **ends)
+        self.rounds += rounds
+        return point, value, slope
+
+    def _step(self, point: Floats) -> tuple[Floats, float, float]:
+        """One round of (E) and (M), with the objective and its slope."""
+        confusion, shares = self._parts(point)
+        sums = self.session.evaluate({"confusion": confusion, "shares": shares}).shared
+        value = float(sums["value"]) + self._penalty(confusion, shares)
+        items = sums["shares"] + self.smoothing * self.typical
+        following = self._point(sums["counts"], sums["shares"])
+        new, _ = self._parts(following)
+        rows = sums["counts"].sum(axis=2, keepdims=True) + self.smoothing
+        steep = np.abs(rows * (new - confusion)).max(initial=0.0)
+        slope = max(float(steep), float(np.abs(items - items.sum() * shares).max()))
+        if self.progress is not None:
+            self.progress(self.rounds, value, slope / max(self.total, 1.0))
+        return following, value, slope
+
+    def _penalty(self, confusion: Floats, shares: Floats) -> float:
+        if not self.smoothing:
+            return 0.0
+        logs, own = np.log(np.maximum(confusion, LOST)), np.log(np.maximum(shares, LOST))
+        return self.smoothing * float((self.centre * logs.sum(axis=0)).sum() + self.typical @ own)
+
+    def _point(self, counts: Floats, items: Floats) -> Floats:
+        """(M), as one vector."""
+        confusion = normalised(counts + self.smoothing * self.centre)
+        return np.concatenate([confusion.ravel(), normalised(items + self.smoothing * self.typical)])
+
+    def _parts(self, point: Floats) -> tuple[Floats, Floats]:
+        return point[: -self.size].reshape(self.people, self.size, self.size), point[-self.size :]
+
+    def _inside(self, point: Floats) -> Floats:
+        confusion, shares = self._parts(np.maximum(point, EDGE))
+        return np.concatenate([normalised(confusion).ravel(), normalised(shares)])
+
+    def _permuted(self, point: Floats, order: NDArray[np.int64]) -> Floats:
+        confusion, shares = self._parts(point)
+        return np.concatenate([confusion[:, order].ravel(), shares[order]])
+
+    def _most_right(self, point: Floats) -> NDArray[np.int64]:
+        """The places for the classes in which most labels are right; as they are where it is much the same."""
+        from scipy.optimize import linear_sum_assignment
+
+        confusion, shares = self._parts(point)
+        counts = self.session.evaluate({"confusion": confusion, "shares": shares}).shared["counts"].sum(axis=0)
+        same, order = np.arange(self.size), linear_sum_assignment(counts.T, maximize=True)[1]
+        gain = counts[order, same].sum() - np.trace(counts)
+        return np.asarray(order if gain > BETTER * self.total else same)
+
+    def _found(self, point: Floats, value: float, slope: float) -> _Found:
+        confusion, shares = self._parts(point)
+        params = {"confusion": confusion, "shares": shares}
+        counts = self.session.evaluate(params).shared["counts"]
+        posterior = np.concatenate([own["posterior"] for own in self.session.collect(params)])
+        return _Found(confusion, shares, counts, posterior, value, value - self._penalty(confusion, shares), slope)
+
+    def _notes(self, found: _Found, turned: bool) -> list[Note]:
+        if turned:
+            message = "EM from the votes had settled at a mirror image, in which labels had changed places; "
+            return [Note("mirror", f"{message}it was turned round.")]
+        right = float(np.einsum("wcc->", found.counts)) / max(self.total, EDGE)
+        if self.size == 1 or right >= 0.5:
+            return []
+        message = f"Only {right:.0%} of the labels are right by this fit: labels may have changed places."
+        return [Note("mirror", message)]

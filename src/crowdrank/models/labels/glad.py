@@ -1,0 +1,285 @@
+"""GLAD: the ability of each worker and the difficulty of each item (Whitehill et al. 2009).
+
+The label that worker w gives item i, whose true label is one of K, is right with probability
+
+    sigma(x),   x = alpha_w beta_i,   sigma(x) = 1 / (1 + e^-x),        beta_i = e^{b_i} > 0        (eq. 1)
+
+and is else any other label, all being as likely: (1 - sigma(x)) / (K - 1) each. An ability of 0 is
+guessing between right and wrong, one below 0 is adversarial; a large beta is an easy item. As in the paper
+alpha and b have the prior N(1, 1). With P_i the posterior of the true label of i (E), p the value that it
+gives to a label, and n the label's weight, the slopes of the log likelihood of the labels plus the log prior
+are those of the expected complete one (Fisher's identity),
+
+    d/d alpha_w = sum n (p - sigma(x)) beta_i + 1 - alpha_w,   d/d b_i = sum n (p - sigma(x)) x + 1 - b_i.
+
+A round takes one Newton step of b, each item's own, and then one of alpha at the new b (M). Then alpha and
+beta are rescaled against each other, which only the prior sees. EM is accelerated until the slopes are nought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.engine import Stateless, Stats
+from crowdrank.errors import Note, UsageError
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
+from crowdrank.models.labelled import Labels
+from crowdrank.models.labels.consensus import LEAST, Confused, Z, agreement, moments, placed, told, workers
+from crowdrank.models.labels.rows import (
+    LOST,
+    ROUNDS,
+    TRIAL,
+    LabelRows,
+    ending,
+    known_labels,
+    normalised,
+    plan_labels,
+    require_classes,
+    settled,
+)
+from crowdrank.solve import accelerate
+
+MEAN = 1.0
+"""Mean of the priors of alpha and b; their variance is 1."""
+FARTHEST = 1.0
+"""How far alpha and b may go in one step."""
+FAR = 30.0
+"""No path is followed farther than this."""
+LEVELS = 33
+"""How many quantiles of the easiness an average item stands for."""
+BETTER = 1e-6
+"""By what share the mirror image must be better to be taken."""
+
+
+class GLAD(LabelsModel):
+    """GLAD: abilities of workers, difficulties of items, and the posterior of each item's label.
+
+    ``shares``: the shares of the true labels, ``"uniform"`` as in the paper or ``"fitted"``. Items whose
+    label is known (``anchors``) keep it. Equation (1) of Whitehill et al. 2009, with its priors.
+    """
+
+    name = "glad"
+    needs_workers = True
+    anchors = frozenset({"labels"})
+
+    def __init__(self, *, shares: str = "uniform", seed: int = 0) -> None:
+        self.shares = shares
+        self.seed = seed
+
+    def _fit(self, labels: Labels, run: Run) -> Outcome:
+        require_classes(self.name, labels)
+        if self.shares not in ("uniform", "fitted"):
+            raise UsageError(f"The parameter 'shares' must be 'uniform' or 'fitted'. Got {self.shares!r}.")
+        known, unused = known_labels(labels, run.anchors)
+        em = _EM(labels, known, self.shares == "fitted", run)
+        found, turned = em.run()
+        posterior = found.posterior
+        score, variance = moments(posterior, labels.values)
+        converged, notes = settled(found.slope, em.total, em.rounds)
+        right = _right(found.alpha, found.easiness)
+        chances = _confusion(right, len(labels.values))
+        typical = np.average(chances, axis=0, weights=labels.given)
+        return Outcome(
+            spread=placed(labels, score, variance),
+            workers=_workers(labels, found, told(labels, known)),
+            converged=converged,
+            iterations=em.rounds,
+            log_likelihood=found.log_likelihood,
+            notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes),
+            details={
+                "mirror": {"by": "objective", "turned": turned},
+                "known": int((known >= 0).sum()),
+                "log_posterior": found.objective,
+            },
+            predictor=Confused(posterior, found.shares, chances, typical),
+            labels=LabelProbabilities(labels.values, posterior),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AbilitySums(Stateless):
+    """At ``alpha`` (W,), ``easiness`` (b, one a node) and ``shares``: the log likelihood, its slopes and bounds of
+    its curvature."""
+
+    def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+        """The sums over one shard: b goes first, then alpha sees it."""
+        b = params["easiness"][shard.nodes]
+        ability, beta = params["alpha"][shard.worker], np.exp(b)
+        x = ability * beta[shard.node]
+        chance, curved, larger = _logistic(x)
+        posterior, value = self._posterior(shard, params, x, larger)
+        right = posterior[shard.node, shard.label]
+        count, weight = len(b), shard.weight
+        lack = weight * (chance - right) * x
+        slope = MEAN - b - summed(shard.node, lack, count)
+        bend = weight * curved * x * x
+        own = 1.0 + summed(shard.node, bend + lack, count)
+        most = 1.0 + summed(shard.node, bend + np.maximum(lack, 0.0), count)
+        b = b + np.clip(slope / np.maximum(own, 0.5 * most), -FARTHEST, FARTHEST)
+        beta = np.exp(b)[shard.node]
+        chance, curved, _ = _logistic(ability * beta)
+        return Stats(
+            shared={
+                "value": value.sum(),
+                "alpha": summed(shard.worker, weight * (right - chance) * beta, shard.workers),
+                "alpha_curvature": summed(shard.worker, weight * curved * beta * beta, shard.workers),
+                "shares": posterior.sum(axis=0),
+            },
+            local={"easiness": b, "slope": slope},
+        ), None
+
+    def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
+        """The posterior of each node, and the information of each worker's ability."""
+        beta = np.exp(params["easiness"][shard.nodes])[shard.node]
+        x = params["alpha"][shard.worker] * beta
+        _, curved, larger = _logistic(x)
+        return {
+            "posterior": self._posterior(shard, params, x, larger)[0],
+            "information": summed(shard.worker, shard.weight * curved * beta * beta, shard.workers),
+        }
+
+    def _posterior(
+        self, shard: LabelRows, params: Mapping[str, Any], x: Floats, larger: Floats
+    ) -> tuple[Floats, Floats]:
+        """(E): a right label counts ln sigma(x), a wrong one ln sigma(-x) - ln(K - 1): x + ln(K - 1) less."""
+        count, others = len(shard.known), np.log(max(shard.classes - 1, 1))
+        right = summed(shard.cells, shard.weight * (x + others), count * shard.classes).reshape(count, -1)
+        logs = np.log(larger) - np.maximum(x, 0.0) - others  # of sigma(-x) / (K - 1)
+        wrong = summed(shard.node, shard.weight * logs, count)
+        return shard.posterior(right + wrong[:, None] + np.log(np.maximum(params["shares"], LOST)))
+
+
+def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
+    """sigma(x), its derivative, and sigma(|x|)."""
+    small = np.exp(-np.abs(x))
+    large = 1.0 / (1.0 + small)
+    curved = small * large
+    return np.where(x >= 0, large, curved), curved * large, large
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    alpha: Floats
+    easiness: Floats
+    shares: Floats
+    posterior: Floats
+    information: Floats
+    log_likelihood: float
+    objective: float
+    slope: float
+
+
+class _EM:
+    """The loop of EM, and the mirror of two classes: alpha and its negative."""
+
+    def __init__(self, labels: Labels, known: NDArray[np.int64], fitted: bool, run: Run) -> None:
+        self.people, self.count, self.size = labels.people, len(labels.nodes), len(labels.values)
+        self.fitted, self.progress = fitted, run.progress
+        self.session = run.engine.open(AbilitySums(), plan_labels(labels, known))
+        self.total = float(labels.weight.sum())
+        self.rounds = 0
+
+    def run(self) -> tuple[_Found, bool]:
+        """From equal abilities to the end; of two classes, from the mirror image too."""
+        start = np.concatenate([np.ones(self.people + self.count), np.full(self.size, 1.0 / self.size)])
+        point, value, slope = self._climb(start)
+        turned = False
+        if self.size == 2:
+            mirror = point * np.where(np.arange(len(point)) < self.people, -1.0, 1.0)
+            other, there, _ = self._climb(mirror, TRIAL)
+            turned = there > value + BETTER * abs(value)
+            if turned:
+                point, value, slope = self._climb(other)
+        params = self._params(point)
+        parts = self.session.collect(params)
+        found = _Found(
+            **params,
+            posterior=np.concatenate([part["posterior"] for part in parts]),
+            information=np.sum([part["information"] for part in parts], axis=0),
+            log_likelihood=value - self._penalty(point),
+            objective=value,
+            slope=slope,
+        )
+        return found, turned
+
+    def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
+        ends = ending(self.total, limit)
+        point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, **ends)
+        self.rounds += rounds
+        return point, value, slope
+
+    def _params(self, point: Floats) -> dict[str, Floats]:
+        alpha, easiness, shares = np.split(point, [self.people, self.people + self.count])
+        return {"alpha": alpha, "easiness": easiness, "shares": shares}
+
+    def _step(self, point: Floats) -> tuple[Floats, float, float]:
+        """One round, with the objective and its slope."""
+        params = self._params(point)
+        alpha, _, shares = params.values()
+        sums = self.session.evaluate(params)
+        shared, local = sums.shared, sums.local
+        value = float(shared["value"]) + self._penalty(point)
+        up = shared["alpha"] + MEAN - alpha
+        slope = max(float(np.abs(up).max()), float(np.abs(local["slope"]).max()))
+        alpha = alpha + np.clip(up / (shared["alpha_curvature"] + 1.0), -FARTHEST, FARTHEST)
+        if self.fitted:
+            slope = max(slope, float(np.abs(shared["shares"] - self.count * shares).max()))
+            shares = shared["shares"] / self.count
+        if self.progress is not None:
+            self.progress(self.rounds, value, slope / max(self.total, 1.0))
+        return np.concatenate([*_rescaled(alpha, local["easiness"]), shares]), value, slope
+
+    def _penalty(self, point: Floats) -> float:
+        """The log prior of alpha and b, but for a constant."""
+        return -0.5 * float(((point[: self.people + self.count] - MEAN) ** 2).sum())
+
+    def _inside(self, point: Floats) -> Floats:
+        point = np.clip(point, -FAR, FAR)
+        point[-self.size :] = normalised(np.maximum(point[-self.size :], LEAST))
+        return point
+
+
+def _rescaled(alpha: Floats, easiness: Floats) -> tuple[Floats, Floats]:
+    """e^t alpha and b - t, t being where the prior is largest: x does not change. One Newton step from t = 0,
+    with a bound of the curvature, is enough."""
+    slope = float((easiness - MEAN).sum() - ((alpha - MEAN) * alpha).sum())
+    t = np.clip(slope / (len(easiness) + 2.0 * float((alpha**2).sum())), -0.2, 0.2)
+    return alpha * np.exp(t), easiness - t
+
+
+def _right(alpha: Floats, easiness: Floats) -> Floats:
+    """How often each worker is right on an average item: over quantiles of beta."""
+    from scipy.special import expit
+
+    beta = np.exp(np.quantile(easiness, (np.arange(LEVELS) + 0.5) / LEVELS))
+    return np.asarray(expit(np.outer(alpha, beta)).mean(axis=1))
+
+
+def _confusion(right: Floats, size: int) -> Floats:
+    """The confusion matrix (W, true, said) of one who is right that often, and else says anything."""
+    same = np.eye(size)
+    wrong = (1.0 - right) / max(size - 1, 1)
+    return np.asarray(right[:, None, None] * same + wrong[:, None, None] * (1.0 - same))
+
+
+def _workers(labels: Labels, found: _Found, heard: Floats) -> Any:
+    """Qualities by the ability on average items; the interval is that of the ability, by its information."""
+    half = Z / np.sqrt(heard * found.information + 1.0)
+    bounds = [_right(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]
+    quality, low, high = (agreement(_confusion(own, len(labels.values)), found.shares)[0] for own in bounds)
+    names = ("accuracy", "accuracy_low", "accuracy_high")
+    further = {"ability": found.alpha, **dict(zip(names, bounds, strict=True))}
+    return workers(labels, quality, low, high, further)
+
+
+def _mirror_notes(turned: bool) -> list[Note]:
+    if not turned:
+        return []
+    message = "EM from equal abilities had settled at a mirror image, in which labels had changed places; "
+    return [Note("mirror", f"{message}it was turned round.")]

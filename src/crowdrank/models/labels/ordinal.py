@@ -1,0 +1,289 @@
+"""Ordinal: a score for each item; a bias, a slope and a precision for each worker.
+
+Labels are taken as numbers, standardised: z = (label - mean) / sd. Item i has the score s_i ~ N(0, 1), and
+
+    z of w about i = b_w + a_w s_i + e,      e ~ N(0, 1 / tau_w),
+
+so that w is too kind (b), tells the items apart more or less (a; below 0: turned round) and is more or less
+steady (tau). It is a factor analysis with one factor and the workers as variables, most of them missing.
+Given the workers, an item's score is normal, with the precision and the mean
+
+    1 / v_i = 1 + sum n tau_w a_w^2,      mu_i = v_i sum n tau_w a_w (z - b_w)                         (E)
+
+and with the sums over a worker's labels N = sum n, S1 = sum n mu, S2 = sum n (mu^2 + v), Y1 = sum n z,
+YS = sum n z mu, Y2 = sum n z^2 the parameters are those of a regression (Rubin & Thayer 1982),
+
+    a = (N YS - S1 Y1) / (N S2 - S1^2),   b = (Y1 - a S1) / N,   1 / tau = (Y2 - a YS - b Y1) / N.       (M)
+
+Each worker has kappa labels more of an average worker, who has no bias and the slope rho: to the sums are added
+kappa, 0, kappa, 0, kappa rho and kappa. rho^2 is the reliability of one label, the share of the variance of
+the labels that lies between items. Neither step lowers
+
+    sum_i ln p(z of i) + sum_w kappa / 2 [ln tau - tau (1 - 2 a rho + a^2 + b^2)].
+
+The score that is reported is on the scale of the labels, what an average worker would say without noise:
+mean + sd (bbar + abar s_i), with the means over the labels. An item's label is told by cut-points of s, at
+which the labels have the shares that they have in the mean vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.engine import Stateless, Stats
+from crowdrank.errors import Note
+from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
+from crowdrank.models.labelled import Labels
+from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
+from crowdrank.models.labels.rows import LabelRows, ending, normalised, plan_labels, settled
+from crowdrank.models.predictors import at
+from crowdrank.solve import accelerate
+
+FAR = 50.0
+
+
+class OrdinalLabels(LabelsModel):
+    """A score for each item, and a bias, a slope and a precision for each worker, for labels that are ordered.
+
+    ``shrinkage``: kappa, how many labels of an average worker each worker has besides the own ones. Equations (E)
+    and (M) of the module.
+    """
+
+    name = "ordinal"
+    needs_workers = True
+
+    def __init__(self, *, shrinkage: float = PRIOR, seed: int = 0) -> None:
+        self.shrinkage = shrinkage
+        self.seed = seed
+
+    def _fit(self, labels: Labels, run: Run) -> Outcome:
+        em = _EM(labels, number("shrinkage", self.shrinkage, low=1), run)
+        found = em.run()
+        weights = labels.given / labels.given.sum()
+        slope, bias = float(weights @ found.slope), float(weights @ found.bias)
+        unit = em.deviation * slope
+        score = em.mean + em.deviation * bias + unit * found.mean
+        posterior = _label_posterior(found, normalised(labels.counts).mean(axis=0))
+        converged, notes = settled(found.steepness, em.total, em.rounds)
+        return Outcome(
+            spread=placed(labels, score, unit**2 * found.variance, bounded=False),
+            workers=_workers(labels, em, found, slope),
+            converged=converged,
+            iterations=em.rounds,
+            log_likelihood=found.log_likelihood - em.total * float(np.log(em.deviation)),
+            notes=(*labels.notes(), *_mirror_notes(slope), *notes),
+            details={"reliability": em.reliability**2, "mean_slope": slope},
+            predictor=Said.of(found, em.values, weights),
+            labels=LabelProbabilities(labels.values, posterior),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSums(Stateless):
+    """At ``slope``, ``bias`` and ``precision`` (W,): the log likelihood and what (M) sums; ``values`` are the
+    standardised labels."""
+
+    values: Floats
+
+    def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+        """The sums over one shard."""
+        mean, variance, value = self._scores(shard, params)
+        powers = np.stack([np.ones_like(mean), mean, mean**2 + variance], axis=1)
+        sums = (shard.transposed @ powers).reshape(shard.workers, shard.classes, 3)
+        n, s1, s2 = sums.sum(axis=1).T
+        y1, ys = (sums[:, :, place] @ self.values for place in (0, 1))
+        y2 = sums[:, :, 0] @ self.values**2
+        return Stats({"value": value.sum(), "sums": np.stack([n, s1, s2, y1, ys, y2])}), None
+
+    def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
+        """Mean and variance of each node's score."""
+        mean, variance, _ = self._scores(shard, params)
+        return {"mean": mean, "variance": variance}
+
+    def _scores(self, shard: LabelRows, params: Mapping[str, Any]) -> tuple[Floats, Floats, Floats]:
+        """(E), and the log likelihood of each node's labels."""
+        slope, bias, precision = (params[name][:, None] for name in ("slope", "bias", "precision"))
+        rest = self.values - bias
+        table = np.stack(
+            [
+                np.broadcast_to(precision * slope**2, rest.shape),
+                precision * slope * rest,
+                0.5 * np.log(precision / (2.0 * np.pi)) - 0.5 * precision * rest**2,
+            ],
+            axis=2,
+        )
+        known, towards, logs = (shard.matrix @ table.reshape(-1, 3)).T
+        variance = 1.0 / (1.0 + known)
+        mean = variance * towards
+        return mean, variance, logs + 0.5 * np.log(variance) + 0.5 * mean * towards
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    slope: Floats
+    bias: Floats
+    precision: Floats
+    mean: Floats
+    variance: Floats
+    log_likelihood: float
+    steepness: float
+
+
+class _EM:
+    """The loop of EM."""
+
+    def __init__(self, labels: Labels, shrinkage: float, run: Run) -> None:
+        self.people, self.progress = labels.people, run.progress
+        self.total = float(labels.weight.sum())
+        shares = labels.counts.sum(axis=0) / self.total
+        self.mean = float(shares @ labels.values)
+        self.deviation = float(np.sqrt(shares @ (labels.values - self.mean) ** 2)) or 1.0
+        self.values = (labels.values - self.mean) / self.deviation
+        self.reliability = np.sqrt(_reliability(labels, self.values))
+        rho = self.reliability
+        self.virtual = shrinkage * np.array([1.0, 0.0, 1.0, 0.0, rho, 1.0])[:, None]
+        self.shrinkage = shrinkage
+        self.session = run.engine.open(FactorSums(self.values), plan_labels(labels))
+        self.rounds = 0
+
+    def run(self) -> _Found:
+        """From average workers to the end."""
+        ones = np.ones(self.people)
+        start = np.concatenate([self.reliability * ones, 0.0 * ones, -np.log(1.0 - self.reliability**2) * ones])
+        ends = ending(self.total)
+        point, value, steepness, self.rounds = accelerate(self._step, start, inside=_near, **ends)
+        params = self._params(point)
+        parts = self.session.collect(params)
+        mean, variance = (np.concatenate([part[name] for part in parts]) for name in ("mean", "variance"))
+        return _Found(
+            **params,
+            mean=mean,
+            variance=variance,
+            log_likelihood=value - self._penalty(params),
+            steepness=steepness,
+        )
+
+    def _params(self, point: Floats) -> dict[str, Floats]:
+        slope, bias, logs = np.split(point, 3)
+        return {"slope": slope, "bias": bias, "precision": np.exp(logs)}
+
+    def _step(self, point: Floats) -> tuple[Floats, float, float]:
+        """One round of (E) and (M), with the objective and its slope."""
+        params = self._params(point)
+        shared = self.session.evaluate(params).shared
+        value = float(shared["value"]) + self._penalty(params)
+        n, s1, s2, y1, ys, y2 = shared["sums"] + self.virtual
+        a, b, tau = params.values()
+        steep = (
+            tau * (ys - a * s2 - b * s1),
+            tau * (y1 - a * s1 - b * n),
+            0.5 * (n - tau * (y2 - 2 * a * ys - 2 * b * y1 + a * a * s2 + 2 * a * b * s1 + b * b * n)),
+        )
+        slope = float(np.abs(steep).max())
+        a = (n * ys - s1 * y1) / (n * s2 - s1**2)
+        b = (y1 - a * s1) / n
+        spread = np.maximum((y2 - a * ys - b * y1) / n, LEAST)
+        if self.progress is not None:
+            self.progress(self.rounds, value, slope / max(self.total, 1.0))
+        return np.concatenate([a, b, -np.log(spread)]), value, slope
+
+    def _penalty(self, params: Mapping[str, Floats]) -> float:
+        a, b, tau = (params[name] for name in ("slope", "bias", "precision"))
+        lack = 1.0 - 2.0 * a * self.reliability + a**2 + b**2
+        return 0.5 * self.shrinkage * float((np.log(tau) - tau * lack).sum())
+
+
+def _near(point: Floats) -> Floats:
+    """No path is followed farther than this."""
+    return np.clip(point, -FAR, FAR)
+
+
+def _reliability(labels: Labels, values: Floats) -> float:
+    """The share of the labels' variance that lies between items, from .05 to .95."""
+    counts, judgments = labels.counts, labels.judgments
+    means = counts @ values / np.maximum(judgments, LEAST)
+    within = float((counts * (values - means[:, None]) ** 2).sum())
+    free = float(judgments.sum()) - int((judgments > 0).sum())
+    if free < 1.0:
+        return 0.5
+    return float(np.clip(1.0 - within / free, 0.05, 0.95))
+
+
+def _label_posterior(found: _Found, shares: Floats) -> Floats:
+    """The chance that each score lies between the cut-points of each label."""
+    from scipy.special import ndtr
+
+    cuts = _cuts(found, np.cumsum(shares)[:-1])
+    below = ndtr((cuts - found.mean[:, None]) / np.sqrt(found.variance)[:, None])
+    return np.diff(below, axis=1, prepend=0.0, append=1.0)
+
+
+def _cuts(found: _Found, shares: Floats) -> Floats:
+    """Quantiles of the scores, as they were drawn from their posteriors: normal, with both variances."""
+    from scipy.special import ndtri
+
+    mean = float(found.mean.mean())
+    deviation = float(np.sqrt(found.mean.var() + found.variance.mean()))
+    return np.asarray(mean + deviation * ndtri(np.clip(shares, LEAST, 1.0 - LEAST)))
+
+
+def _workers(labels: Labels, em: _EM, found: _Found, slope: float) -> Any:
+    """Qualities by the correlation a / sqrt(a^2 + 1 / tau) of a worker's labels with the scores."""
+    signal = found.slope * np.sqrt(found.precision)
+    further = {
+        "bias": em.deviation * found.bias,
+        "slope": found.slope / slope if slope > LEAST else found.slope,
+        "precision": found.precision / em.deviation**2,
+    }
+    return of_correlation(labels, signal / np.sqrt(1.0 + signal**2), told(labels) * labels.given, further)
+
+
+def _mirror_notes(slope: float) -> list[Note]:
+    if slope > 0:
+        return []
+    return [Note("mirror", "Labels fall as the scores rise: the whole ranking may stand on its head.")]
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """Two labels as a worker would give them: normal, and rounded to the nearest label.
+
+    ``workers`` (W, 3): slope, bias and precision; a worker who was not seen has the ``typical`` ones, an item that
+    was not seen is anything.
+    """
+
+    mean: Floats
+    variance: Floats
+    workers: Floats
+    typical: Floats
+    borders: Floats
+
+    @classmethod
+    def of(cls, found: _Found, values: Floats, weights: Floats) -> Said:
+        """From a fit; the average worker by the weights."""
+        people = np.stack([found.slope, found.bias, found.precision], axis=1)
+        typical = np.array([*(weights @ people[:, :2]), 1.0 / float(weights @ (1.0 / found.precision))])
+        return cls(found.mean, found.variance, people, typical, 0.5 * (values[1:] + values[:-1]))
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        who = np.full(len(left), -1) if worker is None else worker
+        return compared(self._labels(left, who), self._labels(right, who))
+
+    def _labels(self, node: NDArray[Any], worker: NDArray[Any]) -> Floats:
+        """The probability of each label (rows, K)."""
+        from scipy.special import ndtr
+
+        slope, bias, precision = at(self.workers, worker, self.typical).T
+        mean, variance = at(self.mean, node, 0.0), at(self.variance, node, 1.0)
+        deviation = np.sqrt(slope**2 * variance + 1.0 / precision)
+        below = ndtr((self.borders - (bias + slope * mean)[:, None]) / deviation[:, None])
+        return np.diff(below, axis=1, prepend=0.0, append=1.0)
