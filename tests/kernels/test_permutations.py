@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ class TestKendall:
         start = starts([1, 7, 0, 2, 30, 12])
         one, other = rng.integers(0, levels, (2, start[-1]))
         found = kendall.distances(one, other, start, penalty)
-        wanted = [by_pairs(one[a:b], other[a:b], penalty) for a, b in zip(start[:-1], start[1:], strict=True)]
+        wanted = [by_pairs(one[a:b], other[a:b], penalty) for a, b in pairwise(start)]
         np.testing.assert_allclose(found, wanted, atol=1e-12)
 
     def test_of_a_top_k_list(self):

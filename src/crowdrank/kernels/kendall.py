@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
-from crowdrank.kernels.segments import Rows, segment_of, totals
+from crowdrank.data.arrays import Floats, summed
+from crowdrank.kernels.segments import Rows, segment_of
 
 
 def distances(one: NDArray[Any], other: NDArray[Any], start: Rows, penalty: float = 0.5) -> Floats:
@@ -72,4 +72,4 @@ def _tied(of: Rows, levels: list[NDArray[Any]], lists: int) -> Floats:
         new |= np.diff(level[order].astype(float), prepend=np.nan) != 0
     begins = np.flatnonzero(new)
     size = np.diff(begins, append=len(of))
-    return np.bincount(of[order][begins], size * (size - 1) / 2, lists)
+    return summed(of[order][begins], size * (size - 1) / 2, lists)

@@ -2,7 +2,7 @@
 
 theta = 0 is chance, a large theta is certainty, a negative one a reversal. Of n items (Fligner & Verducci 1986)
 
-    ln Z_n = sum_{j <= n} ln [j],     [j] = (1 - e^(-j theta)) / (1 - e^(-theta)) = 1 + q + ... + q^(j-1), q = e^-theta
+    ln Z_n = sum_{j <= n} ln [j],      [j] = (1 - q^j) / (1 - q) = 1 + q + ... + q^(j-1),      q = e^-theta
 
 A list with ties, or a top-k list, leaves orders open; the sum over these is exact. With d the pairs that
 the list and the consensus order differently, and groups of m_1, m_2, ... items that are tied (the unranked
@@ -76,7 +76,8 @@ def log_normalisers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
 
 def above(gap: NDArray[np.int64], theta: Floats | float) -> Floats:
     """The probability that an item stands above one that is ``gap`` > 0 places below it in the consensus."""
-    far, near = (gap + 1.0) * theta, gap * np.asarray(theta, float)
+    near = gap.astype(np.float64) * theta
+    far = near + theta
     return 0.5 + (gap + 1.0) * _b(far) - gap * _b(near)
 
 

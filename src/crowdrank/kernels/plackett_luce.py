@@ -185,7 +185,7 @@ def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied 
 
 
 def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
-    """Weights of the points (groups, points), the points, ln t in units of 1 / W, and the log of the integral of each group.
+    """Weights of the points (groups, points); the points, ln t in units of 1 / W; the log of each integral.
 
     ``share``: w / W of each row. The top lies where e^u = 1 + sum z / (e^z - 1), z = w e^u, so between 0 and
     ln (1 + size); on its left the slope is at least 1 - e^u, on its right it falls as fast as -e^u.

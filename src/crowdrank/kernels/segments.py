@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
+from crowdrank.data.arrays import Floats, summed
 
 Rows = NDArray[np.int64]
 
@@ -26,7 +26,7 @@ def segment_of(start: Rows) -> Rows:
 
 def totals(values: NDArray[Any], start: Rows) -> Floats:
     """The sum of each segment, 0 where it is empty."""
-    return np.bincount(segment_of(start), values, len(start) - 1)
+    return summed(segment_of(start), values, len(start) - 1)
 
 
 def prefix_sums(values: Floats, start: Rows) -> Floats:
