@@ -13,7 +13,8 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import Note
-from crowdrank.models.paired.climb import Climb, unmoved
+from crowdrank.models.ascent import unmoved
+from crowdrank.models.paired.climb import Climb
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
