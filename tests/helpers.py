@@ -29,3 +29,51 @@ def random_votes(seed=0, items=12, workers=8, votes=400, queries=0, ties=0.1):
         }
     )
     return frame.with_columns(query=pl.Series([f"q{code}" for code in query])) if queries else frame
+
+
+def random_lists(seed=0, items=8, workers=7, queries=0, most=6, ties=0.15, below=False):
+    """A frame of ranked lists, two for each worker and query, of some of the items, with ties.
+
+    ``below``: the items that a list does not rank are named without a rank.
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
+    for query in range(max(queries, 1)):
+        scores = rng.normal(0, 1.5, items)
+        for worker in range(workers):
+            for number in range(2):
+                seen = np.sort(rng.permutation(items)[: rng.integers(3, most + 1)])
+                order = seen[np.argsort(-(scores[seen] + rng.gumbel(0, 0.5 + worker / workers, len(seen))))]
+                rank = np.cumsum(np.concatenate([[1], rng.random(len(order) - 1) > ties]))
+                rest = [(item, None) for item in set(range(items)) - set(seen.tolist())] if below else []
+                rows += [
+                    (f"q{query}", f"w{worker}", f"l{number}", f"i{item}", None if place is None else int(place))
+                    for item, place in [*zip(order, rank, strict=True), *rest]
+                ]
+    frame = pl.DataFrame(rows, schema=["query", "worker", "list", "item", "rank"], orient="row")
+    return frame if queries else frame.drop("query")
+
+
+def random_labels(seed=0, items=25, workers=8, labels=400, queries=0, classes=4):
+    """A frame of labels 1 to ``classes`` by workers of different quality."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, classes + 1, (max(queries, 1), items))
+    quality = rng.uniform(0.5, 0.95, workers)
+    query, item = rng.integers(0, max(queries, 1), labels), rng.integers(0, items, labels)
+    worker = rng.integers(0, workers, labels)
+    right = rng.random(labels) < quality[worker]
+    label = np.where(right, truth[query, item], rng.integers(1, classes + 1, labels))
+    frame = pl.DataFrame(
+        {
+            "worker": [f"w{code}" for code in worker],
+            "item": [f"i{code:02d}" for code in item],
+            "label": label,
+        }
+    )
+    return frame.with_columns(query=pl.Series([f"q{code}" for code in query])) if queries else frame
+
+
+def judgments_for(entry, seed=0, **options):
+    """Random judgments of the first kind that a model takes."""
+    make = {"pairs": random_votes, "rankings": random_lists, "ratings": random_labels}[entry.kinds[0]]
+    return make(seed=seed, **options)

@@ -97,6 +97,35 @@ class Workers:
 
 
 @dataclass(frozen=True, eq=False)
+class LabelPosterior:
+    """What label each item has: ``probability`` (N, K) of each of ``values`` (K), the distinct labels."""
+
+    query: pl.Series
+    item: pl.Series
+    values: Floats
+    probability: Floats
+    backend: str = "polars"
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def label(self) -> Floats:
+        """The most probable label of each item, the smaller one of equals."""
+        return np.asarray(self.values[self.probability.argmax(axis=1)])
+
+    def frame(self) -> Any:
+        """query, item, label, probability, and a column p_V for the probability of each label V."""
+        return _native(self.polars(), self.backend)
+
+    def polars(self) -> pl.DataFrame:
+        """The same as a Polars frame, sorted by query and item."""
+        each = {f"p_{value:g}": self.probability[:, place] for place, value in enumerate(self.values)}
+        columns = {"label": self.label, "probability": self.probability.max(axis=1), **each}
+        return pl.DataFrame({"query": self.query, "item": self.item, **columns}).sort("query", "item")
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """What the votes say of each row of a ranking, in the ranking's own order, and who met whom.
 

@@ -35,7 +35,8 @@ def file(tmp_path):
 
 
 def rows(table):
-    """(query, worker, item, rank, weight) of each row, by their ids."""
+    """(query, worker, item, rank, weight) of each ranked row, by their ids."""
+    table = table.take(table.ranked)
     index = table.index
 
     def names(ids, codes):

@@ -19,7 +19,7 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.models import entries
 from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.votes import Votes
-from helpers import random_votes
+from helpers import judgments_for, random_votes
 from sums import SHARDS, CountingSums, Shard, StatelessSums
 
 versions = pytest.importorskip("distributed.versions", reason="dask and distributed are not installed")
@@ -73,7 +73,7 @@ def test_sums_equal_the_local_ones_to_the_bit(engine, count):
 def test_every_model_gives_the_local_result_to_the_bit(engine, entry, memory, monkeypatch):
     monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
     monkeypatch.setattr(tally_spooled, "__defaults__", (50,))
-    frame = random_votes(seed=11, votes=700, queries=3)
+    frame = judgments_for(entry, seed=11, queries=3)
     here, there = entry.load()().fit(frame), entry.load()().fit(cr.read(frame, memory=memory), engine=engine)
     assert there.fit_.engine == "dask"
     assert here.ranking_.polars().equals(there.ranking_.polars())

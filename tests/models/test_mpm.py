@@ -9,7 +9,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.models.paired import multinomial
-from crowdrank.models.paired.multinomial import Ballot, Here, HeldInverse, ScoresOut, Strengths, WorkersOut
+from crowdrank.models.paired.multinomial import Ballot, HeldInverse, Here, ScoresOut, Strengths, WorkersOut
 from helpers import random_votes
 
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4, 0.6])

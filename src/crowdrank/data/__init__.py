@@ -5,7 +5,6 @@ from crowdrank.data.columns import parse_mapping
 from crowdrank.data.comparisons import (
     CodedVotes,
     Comparisons,
-    Nodes,
     ShardRef,
     Tally,
     coded_votes,
@@ -15,9 +14,10 @@ from crowdrank.data.comparisons import (
     plan,
     tally,
 )
-from crowdrank.data.convert import count_pairs, described, to_pairs
+from crowdrank.data.convert import count_pairs, described, to_lists, to_pairs
 from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
 from crowdrank.data.graph import Graph, graph
+from crowdrank.data.nodes import Nodes, named_nodes
 from crowdrank.data.read import AnyJudgments, read
 from crowdrank.data.spooled import SpooledPairs, tally_batches, tally_spooled
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings
@@ -49,6 +49,7 @@ __all__ = [
     "described",
     "graph",
     "joined",
+    "named_nodes",
     "node_codes",
     "nodes_of",
     "parse_mapping",
@@ -60,5 +61,6 @@ __all__ = [
     "tally",
     "tally_batches",
     "tally_spooled",
+    "to_lists",
     "to_pairs",
 ]

@@ -179,13 +179,12 @@ def _check_ratings(cells: Cells) -> _Kept:
 
 def _check_rankings(cells: Cells) -> _Kept:
     item, rank = cells.required("item"), cells.number("rank", gaps=True)
-    ranked = rank.is_not_null()
     negative = (rank < 0).fill_null(False)
     if negative.any():
         hint = "Leave the cell empty where the item was not ranked."
         raise cells.error("rank", first_row(negative), "a rank cannot be negative.", hint)
     keys = [key for key in ("query", "worker", "list") if key in cells.frame.columns]
-    rows = cells.frame.select(*keys, "item").with_row_index("row").filter(ranked)
+    rows = cells.frame.select(*keys, "item").with_row_index("row")
     twice = rows.filter(pl.struct(*keys, "item").is_duplicated())
     if not twice.is_empty():
         twice = twice.filter(~pl.struct(*keys, "item").is_first_distinct())
@@ -194,4 +193,5 @@ def _check_rankings(cells: Cells) -> _Kept:
             "A list is one (query, worker); if a worker gave several, name a column that tells them apart: "
             "--columns list=NAME",
         )  # fmt: skip
-    return _Kept({"item": item, "rank": rank}, ("item",), ranked.to_numpy())
+    columns = {"item": item, "rank": rank.fill_null(float("nan"))}
+    return _Kept(columns, ("item",), np.ones(cells.frame.height, bool))

@@ -17,20 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints, summed
+from crowdrank.data.nodes import Nodes, merged_nodes, named_nodes
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 
 SHARD_ROWS = 1 << 16
-
-
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """What is ranked: (query, item) codes, sorted by query; ``query`` is all 0 where there is one."""
-
-    query: Ints
-    item: Ints
-
-    def __len__(self) -> int:
-        return len(self.item)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,18 +130,11 @@ class CodedVotes(NamedTuple):
 
 def nodes_of(batches: Iterable[Pairs], index: Index) -> Nodes:
     """The nodes that these pairs name."""
-    if index.queries is None:
-        items = np.arange(len(index.items), dtype=np.int32)
-        return Nodes(np.zeros_like(items), items)
     width = len(index.items)
-
-    def named(batch: Pairs) -> NDArray[np.int64]:
-        assert batch.query is not None
-        base = batch.query.astype(np.int64) * width
-        return np.union1d(base + batch.left, base + batch.right)
-
-    seen = reduce(np.union1d, map(named, batches))
-    return Nodes((seen // width).astype(np.int32), (seen % width).astype(np.int32))
+    return reduce(
+        lambda known, more: merged_nodes(width, known, more),
+        (named_nodes(width, batch.query, batch.left, batch.right) for batch in batches),
+    )
 
 
 def coded_votes(nodes: Nodes, pairs: Pairs) -> CodedVotes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.data.arrays import summed
+from crowdrank.data.nodes import named_nodes
 from crowdrank.data.spooled import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note, UsageError
@@ -18,8 +21,9 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
     """Every pair of items that one worker judged within one query (or list), as a comparison.
 
     The better label, or the smaller rank, wins; equal ones are a tie, kept (``ties="keep"``) or left
-    out (``"drop"``). A pair carries the weight of its two rows' geometric mean. Pairs come back as
-    they are.
+    out (``"drop"``). Where missing items stand below, a list lets each item that it ranks win against each
+    that it does not, and says nothing of two that it does not rank. A pair carries the weight of its two
+    rows' geometric mean. Pairs come back as they are.
     """
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
@@ -33,8 +37,13 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
             f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
             hint="Use a model that takes ratings or rankings as they are, or split the queries.",
         )
-    first, second = _within(_groups(judgments))
-    value = judgments.label if isinstance(judgments, Ratings) else -judgments.rank
+    judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
+    if isinstance(judgments, Rankings):
+        judgments = judgments.complete()
+        value = np.where(judgments.ranked, -judgments.rank, -np.inf)
+    else:
+        value = judgments.label
+    first, second = _within(_groups(judgments), value > -np.inf)
     left, right = judgments.item[first], judgments.item[second]
     difference = np.sign(value[first] - value[second])
     keep = left != right
@@ -49,13 +58,16 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         )
     outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
     weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
-    message = f"{described(judgments)} were read as {len(first)} pairs (ties: {ties})."
+    below = isinstance(judgments, Rankings) and not judgments.ranked.all()
+    how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
+    message = f"{described(judgments)} were read as {len(first)} pairs ({how})."
     return Pairs(
         index=judgments.index,
         left=left,
         right=right,
         outcome=outcome,
         sided=False,
+        judged=judged,
         weight=weight,
         worker=_at(judgments.worker, first),
         query=_at(judgments.query, first),
@@ -63,6 +75,52 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         notes=(*judgments.notes, Note("conversion", message)),
         backend=judgments.backend,
     )
+
+
+def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
+    """Ranked lists: rankings as they are, ratings as one list for each worker within a query.
+
+    The larger label stands first, equal ones are tied. Ratings without workers are one list a query.
+    """
+    if isinstance(judgments, Rankings):
+        return judgments
+    if not isinstance(judgments, Ratings):
+        raise InputError(
+            f"{model} takes rankings or ratings, and these judgments are {judgments.kind}.",
+            hint="Choose a model that takes them: crowdrank models",
+        )
+    ratings = _once(judgments, model)
+    groups, lists = np.unique(_groups(ratings), return_inverse=True)
+    message = f"{described(judgments)} were read as {len(groups)} lists."
+    return Rankings(
+        index=ratings.index,
+        item=ratings.item,
+        rank=-ratings.label,
+        list=lists.astype(np.int32),
+        lists=len(groups),
+        worker=ratings.worker,
+        query=ratings.query,
+        weight=ratings.weight,
+        timestamp=ratings.timestamp,
+        notes=(*ratings.notes, Note("conversion", message)),
+        backend=ratings.backend,
+    )
+
+
+def _once(ratings: Ratings, model: str) -> Ratings:
+    """Ratings in which nobody rates an item twice: the mean label, with the weight of all."""
+    key = _groups(ratings) * len(ratings.index.items) + ratings.item
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) == ratings.rows:
+        return ratings
+    if ratings.worker is None:
+        raise InputError(
+            f"{model} needs to know who judged: these ratings name no worker, and some items several times.",
+            hint="Name the column with --columns worker=NAME",
+        )
+    weight = summed(place, ratings.weight, len(first))
+    label = summed(place, ratings.label if ratings.weight is None else ratings.weight * ratings.label, len(first))
+    return replace(ratings.take(first), label=label / weight, weight=weight)
 
 
 def described(judgments: Ratings | Rankings) -> str:
@@ -74,8 +132,12 @@ def described(judgments: Ratings | Rankings) -> str:
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs they convert to, ties and repeated items included."""
-    sizes = np.unique(_groups(judgments), return_counts=True)[1]
-    return int((sizes * (sizes - 1) // 2).sum())
+    if isinstance(judgments, Ratings):
+        sizes = np.unique(_groups(judgments), return_counts=True)[1]
+        return int((sizes * (sizes - 1) // 2).sum())
+    ranked = np.bincount(judgments.list[judgments.ranked], minlength=judgments.lists)
+    unranked = np.bincount(judgments.complete().list, minlength=judgments.lists) - ranked
+    return int((ranked * (ranked - 1) // 2 + ranked * unranked).sum())
 
 
 def _at(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
@@ -94,14 +156,15 @@ def _groups(judgments: Ratings | Rankings) -> NDArray[Any]:
     return group
 
 
-def _within(group: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers of every pair of rows of one group, groups in the order in which they begin."""
+def _within(group: NDArray[Any], leads: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers of every pair of rows of one group of which one leads, groups in the order in which they
+    begin; rows that lead come first within their group."""
     _, first_row, group = np.unique(group, return_index=True, return_inverse=True)
     group = np.argsort(np.argsort(first_row))[group]
-    order = np.argsort(group, kind="stable")
-    ends = np.cumsum(np.unique(group, return_counts=True)[1])
+    order = np.lexsort((~leads, group))
+    ends = np.cumsum(np.bincount(group))
     end_of = np.repeat(ends, np.diff(ends, prepend=0))
-    partners = end_of - np.arange(len(group)) - 1
+    partners = np.where(leads[order], end_of - np.arange(len(group)) - 1, 0)
     first = np.repeat(np.arange(len(group)), partners)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
     return order[first], order[second]

@@ -44,6 +44,7 @@ class Source:
     reason: str = ""
     form: str = "csv"
     copied: bool = False  # the file is a copy of what could be read only once
+    cut: bool = False  # what a list does not rank stands below
 
     def table(self) -> pl.LazyFrame:
         """The table; an error where the file has none."""
@@ -253,4 +254,4 @@ def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
         raise InputError("is not UTF-8 text.", source=name, hint="Save the file as UTF-8.") from error
     judgments = None if found.judgments is None else found.judgments.lazy()
     gold = None if found.gold is None else found.gold.lazy()
-    return Source(name, judgments, data, gold=gold, reason=found.reason, form="text")
+    return Source(name, judgments, data, gold=gold, reason=found.reason, form="text", cut=found.cut)

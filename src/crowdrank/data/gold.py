@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Ints
 from crowdrank.data.cells import Cells, first_row, from_native
 from crowdrank.data.columns import parse_mapping
-from crowdrank.data.comparisons import Comparisons, Nodes, Tally, node_codes
+from crowdrank.data.comparisons import Comparisons, Tally, node_codes
 from crowdrank.data.files import as_text, open_source
+from crowdrank.data.nodes import Nodes
 from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 from crowdrank.errors import InputError, UsageError

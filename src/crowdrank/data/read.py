@@ -20,12 +20,13 @@ from crowdrank.data.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool import Spool, write_parquet
 from crowdrank.data.spooled import SpooledPairs, coded_columns
 from crowdrank.data.tables import Index, Pairs, Rankings, Ratings
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, UsageError
 
 AnyJudgments = Pairs | SpooledPairs | Ratings | Rankings
 Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
 
 BATCH_ROWS = 1 << 22
+MISSING = ("below", "unknown")
 
 
 def read(
@@ -34,6 +35,7 @@ def read(
     columns: Mapping[str, str] | str | None = None,
     memory: str | int | None = None,
     spool: str | Path | None = None,
+    missing: str | None = None,
 ) -> AnyJudgments:
     """Judgments from files or frames; the kind is told by the columns.
 
@@ -46,10 +48,16 @@ def read(
     given) are kept as coded Parquet files in a folder within ``spool`` (the system's temporary folder),
     which goes when they are no longer used. Models take them just the same, and give the same results.
 
+    ``missing`` says of rankings what it means that a list does not rank an item of its query: ``"below"``,
+    it stands below all that are ranked; ``"unknown"``, nothing. Where it is not given: below in TREC runs and
+    wherever lists name items without a rank (LETOR's NULL, an empty cell), else unknown.
+
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
+    if missing not in (None, *MISSING):
+        raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
     if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
-        return given
+        return _settled(given, missing)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
     many = isinstance(given, Sequence) and not isinstance(given, str)
@@ -60,8 +68,17 @@ def read(
     _same(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
     if tables[0].found.kind == "pairs" and large:
-        return _spooled(tables, place)
-    return _in_memory(tables)
+        return _settled(_spooled(tables, place), missing)
+    return _settled(_in_memory(tables), missing)
+
+
+def _settled(table: AnyJudgments, missing: str | None) -> AnyJudgments:
+    """The table with what the caller says of missing items."""
+    if missing is None:
+        return table
+    if not isinstance(table, Rankings):
+        raise UsageError(f"'missing' is said of rankings. These judgments are {table.kind}.")
+    return replace(table, missing=missing)
 
 
 @dataclass(frozen=True)
@@ -192,7 +209,10 @@ def _in_memory(tables: list[_Table]) -> AnyJudgments:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
     if tables[0].found.kind == "pairs":
         return _pairs(frame, known)
-    return _ratings(frame, known) if tables[0].found.kind == "ratings" else _rankings(frame, known)
+    if tables[0].found.kind == "ratings":
+        return _ratings(frame, known)
+    names = ", ".join(table.source.name for table in tables)
+    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
 
 
 def _pairs(frame: pl.DataFrame, known: _Gathered) -> Pairs:
@@ -205,7 +225,7 @@ def _ratings(frame: pl.DataFrame, known: _Gathered) -> Ratings:
     return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
 
 
-def _rankings(frame: pl.DataFrame, known: _Gathered) -> Rankings:
+def _rankings(frame: pl.DataFrame, known: _Gathered, where: str, *, cut: bool) -> Rankings:
     keys = [key for key in ("query", "worker", "list") if key in frame.columns]
     lists = np.zeros(frame.height, np.int32)
     if keys:
@@ -213,7 +233,12 @@ def _rankings(frame: pl.DataFrame, known: _Gathered) -> Rankings:
         lists = frame.select(key.rank("dense").cast(pl.Int32) - 1).to_series().to_numpy()
     columns: dict[str, Any] = coded_columns(frame, known.codes, "item")
     rank = frame["rank"].to_numpy()
-    return Rankings(rank=rank, list=lists, lists=int(lists.max()) + 1, **columns, **known.shared())
+    if np.isnan(rank).all():
+        raise no_row_left(where, known.notes)
+    missing = "below" if cut or np.isnan(rank).any() else "unknown"
+    return Rankings(
+        rank=rank, list=lists, lists=int(lists.max()) + 1, missing=missing, **columns, **known.shared()
+    )
 
 
 def _spooled(tables: list[_Table], spool: Spool) -> SpooledPairs:

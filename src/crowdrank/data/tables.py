@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
+from crowdrank.data.nodes import Nodes, named_nodes
 from crowdrank.errors import InputError, Note
 
 LEFT, RIGHT, TIE = 0, 1, 2
@@ -86,7 +87,8 @@ class Judgments(ABC):
 class Pairs(Judgments):
     """Pairwise judgments: ``left``, ``right`` and an ``outcome`` (LEFT, RIGHT or TIE).
 
-    ``sided`` is False where the file says only who won, not who stood where.
+    ``sided`` is False where the file says only who won, not who stood where. ``judged``: every item that was
+    judged, where the pairs were made of other judgments and may not name them all.
     """
 
     kind = "pairs"
@@ -95,6 +97,7 @@ class Pairs(Judgments):
     right: Ints
     outcome: NDArray[np.int8]
     sided: bool = True
+    judged: Nodes | None = None
 
     @property
     def rows(self) -> int:
@@ -106,7 +109,10 @@ class Pairs(Judgments):
         yield self
 
     def coded_as(self, index: Index) -> Pairs:
-        """The same votes with the codes of another index; what it does not know is -1."""
+        """The same votes with the codes of another index; what it does not know is -1.
+
+        Of the items those are kept that the pairs name.
+        """
         own = self.index
         if own is index:
             return self
@@ -125,7 +131,7 @@ class Pairs(Judgments):
         assert right is not None
         worker = recoded(own.workers, index.workers, self.worker)
         query = recoded(own.queries, index.queries, self.query)
-        return replace(self, index=index, left=left, right=right, worker=worker, query=query)
+        return replace(self, index=index, left=left, right=right, worker=worker, query=query, judged=None)
 
     def compact(self) -> Pairs:
         """The same votes with an index of the ids that they name, and of no others."""
@@ -181,7 +187,12 @@ class Ratings(Judgments):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rankings(Judgments):
-    """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it stands in."""
+    """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it stands in.
+
+    ``rank`` is NaN where a list names an item without ranking it. ``missing`` says what it means that a list
+    does not rank an item of its query: it stands ``"below"`` all that are ranked, with no order among those
+    below, as in a top-k list; or its place is ``"unknown"``, as in a list of a part of the items.
+    """
 
     kind = "rankings"
 
@@ -189,8 +200,44 @@ class Rankings(Judgments):
     rank: Floats
     list: Ints
     lists: int = field(default=0)
+    missing: str = "unknown"
 
     @property
     def rows(self) -> int:
         """Number of ranked items over all lists."""
-        return len(self.item)
+        return int(self.ranked.sum())
+
+    @property
+    def ranked(self) -> NDArray[np.bool_]:
+        """Which rows rank their item."""
+        return ~np.isnan(self.rank)
+
+    def summary(self) -> dict[str, Any]:
+        """Kind and sizes, and what a missing item means."""
+        return {**super().summary(), "lists": self.lists, "missing": self.missing}
+
+    def complete(self) -> Rankings:
+        """The same with a row for every item that counts in a list, and for no other.
+
+        Where ``missing`` is "below" these are all items of the list's query, else those that it ranks.
+        """
+        if self.missing == "unknown":
+            return self if self.ranked.all() else self.take(self.ranked)
+        nodes, width = named_nodes(len(self.index.items), self.query, self.item), len(self.index.items)
+        first = np.full(self.lists, -1, np.int64)
+        first[self.list[::-1]] = np.arange(len(self.list))[::-1]  # the first row of each list
+        given = np.flatnonzero(first >= 0)
+        query = np.zeros(len(given), np.int64) if self.query is None else self.query[first[given]]
+        sizes = np.bincount(nodes.query, minlength=int(query.max(initial=0)) + 1)
+        starts, own = np.cumsum(sizes) - sizes, sizes[query]
+        row_of = np.repeat(np.arange(len(given)), own)
+        place = np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
+        item = nodes.item[np.repeat(starts[query], own) + place]
+        key = self.list.astype(np.int64) * width + self.item
+        order = np.argsort(key, kind="stable")
+        wanted = given[row_of] * width + item
+        found = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        there = key[order][found] == wanted
+        source = np.where(there, order[found], first[given][row_of])
+        table = self.take(source)
+        return replace(table, item=item, rank=np.where(there, table.rank, np.nan))

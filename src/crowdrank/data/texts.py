@@ -17,11 +17,15 @@ from crowdrank.errors import InputError
 
 @dataclass(frozen=True)
 class Parsed:
-    """``judgments`` and ``gold`` as frames of text columns; one may be missing, with a ``reason``."""
+    """``judgments`` and ``gold`` as frames of text columns; one may be missing, with a ``reason``.
+
+    ``cut``: a list ends where its system saw nothing more to rank, so what it does not rank stands below.
+    """
 
     judgments: pl.DataFrame | None = None
     gold: pl.DataFrame | None = None
     reason: str = ""
+    cut: bool = False
 
 
 Parser = Callable[[str, str], Parsed]
@@ -60,9 +64,8 @@ def trec_run(name: str, text: str) -> Parsed:
     """``query Q0 item rank score system``: each system is a worker who ranked."""
     cells = _fields(name, text, 6)
     columns = ("query", "item", "rank", "score", "worker")
-    return Parsed(
-        judgments=_frame(columns, [(q, item, rank, score, tag) for q, _, item, rank, score, tag in cells])
-    )
+    rows: list[tuple[str | None, ...]] = [(q, item, rank, score, tag) for q, _, item, rank, score, tag in cells]
+    return Parsed(judgments=_frame(columns, rows), cut=True)
 
 
 def trec_qrels(name: str, text: str) -> Parsed:

@@ -7,16 +7,31 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Anchors, Floats, Index, Judgments, Nodes, Pairs, node_codes, read, to_pairs
+from crowdrank.data import (
+    Anchors,
+    Floats,
+    Index,
+    Judgments,
+    Nodes,
+    Pairs,
+    Ratings,
+    node_codes,
+    read,
+    to_lists,
+    to_pairs,
+)
 from crowdrank.engine import Engine, one_blas_thread, running
 from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.models.labelled import Labels
+from crowdrank.models.lists import Lists
+from crowdrank.models.subjects import Subjects
 from crowdrank.models.votes import Votes
-from crowdrank.results import Evidence, Fit, Ranking, Workers
+from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
@@ -47,6 +62,13 @@ class Run:
     progress: Progress | None
 
 
+class LabelProbabilities(NamedTuple):
+    """The probability of each of ``values``, the distinct labels (K), for every node (N, K)."""
+
+    values: Floats
+    probability: Floats
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a subclass returns from a fit; the base turns it into results."""
@@ -59,13 +81,14 @@ class Outcome:
     notes: tuple[Note, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     predictor: Predictor | None = None
+    labels: LabelProbabilities | None = None
 
 
 class Model(ABC):
     """What is fitted to judgments and ranks: it keeps the books, a subclass fits.
 
     Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
-    the votes name no workers), ``fit_`` and ``evidence_``.
+    the votes name no workers), ``labels_`` (None but for models of labels), ``fit_`` and ``evidence_``.
     """
 
     name: ClassVar[str]
@@ -73,6 +96,7 @@ class Model(ABC):
 
     ranking_: Ranking
     workers_: Workers | None
+    labels_: LabelPosterior | None
     fit_: Fit
     evidence_: Evidence
     _predictor: Predictor | None
@@ -155,11 +179,14 @@ class Model(ABC):
         return f"{type(self).__name__}({own})"
 
 
-class VotesModel(Model):
-    """A model of pairwise votes; other judgments are converted to pairs, and that is said."""
+S = TypeVar("S", bound=Subjects)
+
+
+class PreparedModel(Model, Generic[S]):
+    """A model of one sort of judgments: they are made ready for it, it fits, and the base keeps the books."""
 
     needs_workers: ClassVar[bool] = False
-    anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs" and "workers", what it can use
+    anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs", "workers" and "labels", what it can use
 
     def fit(
         self,
@@ -174,21 +201,21 @@ class VotesModel(Model):
         table: Judgments = read(judgments)
         self._check(table)
         known = Anchors() if anchors is None else Anchors.read(anchors)
-        votes, anchor_notes = self._anchored(Votes(to_pairs(table)), known)
+        ready, notes = self._prepare(table, known)
         with running(engine) as place, one_blas_thread():
-            outcome = self._fit(votes, Run(known, place, whole("seed", self.seed), progress))
-        notes = (*votes.pairs.notes, *anchor_notes, *outcome.notes)
-        self.ranking_ = _ranking(votes, outcome.spread)
+            outcome = self._fit(ready, Run(known, place, whole("seed", self.seed), progress))
+        self.ranking_ = _ranking(ready, outcome.spread)
         self.workers_ = outcome.workers
-        self.evidence_ = votes.evidence(outcome.spread.rank)
-        self._predictor, self._seen = outcome.predictor, (votes.nodes, votes.pairs.index)
+        self.labels_ = _labels(ready, outcome.labels)
+        self.evidence_ = ready.evidence(outcome.spread.rank)
+        self._predictor, self._seen = outcome.predictor, (ready.nodes, ready.index)
         self.fit_ = Fit(
             model=self.name,
             parameters=self.get_params(),
             converged=outcome.converged,
             iterations=outcome.iterations,
             log_likelihood=outcome.log_likelihood,
-            warnings=notes,
+            warnings=(*notes, *outcome.notes),
             seconds={"fit": time.perf_counter() - began},
             seed=self.seed,
             engine=place.name,
@@ -199,16 +226,40 @@ class VotesModel(Model):
         return self
 
     @abstractmethod
-    def _fit(self, votes: Votes, run: Run) -> Outcome:
-        """Fit to votes; the one decision of a subclass."""
+    def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[S, tuple[Note, ...]]:
+        """The judgments as the model takes them, and what was noted on the way."""
+
+    @abstractmethod
+    def _fit(self, ready: S, run: Run) -> Outcome:
+        """Fit to judgments; the one decision of a subclass."""
+
+    def _check(self, table: Judgments) -> None:
+        if self.needs_workers and table.index.workers is None:
+            raise InputError(
+                f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
+                hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",
+            )
+
+    def _unused(self, anchors: Anchors) -> list[Note]:
+        """A note on every kind of anchors that the model cannot use."""
+        words = {"pairs": "gold pairs", "workers": "known workers"}
+        return [
+            Note("anchors", f"{self.name} does not use {what}; they are left out.")
+            for kind, what in words.items()
+            if getattr(anchors, kind) is not None and kind not in self.anchors
+        ]
+
+
+class VotesModel(PreparedModel[Votes]):
+    """A model of pairwise votes; other judgments are converted to pairs, and that is said."""
+
+    def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
+        votes, notes = self._anchored(Votes(to_pairs(table)), anchors)
+        return votes, (*votes.pairs.notes, *notes)
 
     def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
         """The votes with the gold pairs, and a note on every anchor that is of no use."""
-        notes = []
-        for kind, given in (("pairs", anchors.pairs), ("workers", anchors.workers)):
-            if given is not None and kind not in self.anchors:
-                words = "gold pairs" if kind == "pairs" else "known workers"
-                notes.append(Note("anchors", f"{self.name} does not use {words}; they are left out."))
+        notes = self._unused(anchors)
         index = votes.pairs.index
         if anchors.pairs is not None and "pairs" in self.anchors:
             gold, unused = anchors.gold(votes.nodes, index)
@@ -224,18 +275,37 @@ class VotesModel(Model):
                 notes.append(Note("anchors", message))
         return votes, notes
 
-    def _check(self, table: Judgments) -> None:
-        if self.needs_workers and table.index.workers is None:
+
+class ListsModel(PreparedModel[Lists]):
+    """A model of ranked lists. Ratings are lists too: those of one worker within a query, larger ones first."""
+
+    def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
+        lists = to_lists(table, self.name)
+        return Lists(lists), (*lists.notes, *self._unused(anchors))
+
+
+class LabelsModel(PreparedModel[Labels]):
+    """A model of graded labels."""
+
+    def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
+        if not isinstance(table, Ratings):
             raise InputError(
-                f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
-                hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",
+                f"{self.name} takes ratings, and these judgments are {table.kind}.",
+                hint="Choose a model that takes them: crowdrank models",
             )
+        return Labels(table), (*table.notes, *self._unused(anchors))
 
 
-def _ranking(votes: Votes, spread: Spread) -> Ranking:
+def _labels(ready: Subjects, found: LabelProbabilities | None) -> LabelPosterior | None:
+    if found is None:
+        return None
+    return LabelPosterior(ready.queries(), ready.items(), *found, backend=ready.backend)
+
+
+def _ranking(ready: Subjects, spread: Spread) -> Ranking:
     return Ranking(
-        query=votes.queries(),
-        item=votes.items(),
+        query=ready.queries(),
+        item=ready.items(),
         rank=spread.rank,
         tier=spread.tier,
         score=spread.score,
@@ -244,7 +314,7 @@ def _ranking(votes: Votes, spread: Spread) -> Ranking:
         high=spread.high,
         rank_low=spread.rank_low,
         rank_high=spread.rank_high,
-        backend=votes.pairs.backend,
+        backend=ready.backend,
     )
 
 

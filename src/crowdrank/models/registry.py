@@ -60,12 +60,30 @@ class Entry:
         return found
 
 
+LISTS = ("rankings", "ratings")
+"""What the models of ranked lists take."""
+
 _COUNTING = "crowdrank.models.counting"
 _PAIRED = "crowdrank.models.paired"
 
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
     Entry("borda", f"{_COUNTING}.borda:Borda", "mean share won against each opponent", "Borda 1781"),
+    Entry(
+        "median-rank",
+        f"{_COUNTING}.median_rank:MedianRank",
+        "the middle one of an item's places",
+        "Fagin et al. 2003",
+        kinds=LISTS,
+    ),
+    Entry(
+        "rrf",
+        f"{_COUNTING}.fusion:ReciprocalRank",
+        "reciprocal rank fusion: mean of 1 / (k + place)",
+        "Cormack et al. 2009",
+        kinds=LISTS,
+    ),
+    Entry("root-rank", f"{_COUNTING}.fusion:RootRank", "mean root of an item's places", "-", kinds=LISTS),
     Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
     Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
     Entry("thurstone", f"{_PAIRED}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),

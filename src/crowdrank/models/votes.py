@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
 from functools import cached_property, partial
 from typing import Any
@@ -33,26 +32,21 @@ from crowdrank.data import (
     tally_spooled,
 )
 from crowdrank.errors import Note
-from crowdrank.results import LEVEL, Evidence, Workers, verdicts
+from crowdrank.models.subjects import MATRIX_BINS, MATRIX_CELLS, MATRIX_ITEMS, Subjects
+from crowdrank.results import Evidence, Workers
 
-FEW = 3
 ONE_SIDED = 0.9
 EQUAL = 1e-9
 """Scores that differ by less are tied: that much is rounding."""
-MATRIX_ITEMS, MATRIX_BINS, MATRIX_CELLS = 40, 24, 1 << 17
 
 
-def _quoted(name: str) -> str:
-    """An id as it stands in a sentence: in quotes where it would be misread."""
-    return json.dumps(name, ensure_ascii=False) if any(sign in name for sign in ',"\n\r') else name
-
-
-class Votes:
+class Votes(Subjects):
     """Pairs with everything that more than one model derives from them, a batch of votes at a time."""
 
     def __init__(self, pairs: Pairs | SpooledPairs) -> None:
-        self.pairs = pairs
-        self.nodes = nodes_of(pairs.batches(), pairs.index)
+        self.pairs, self.index, self.backend = pairs, pairs.index, pairs.backend
+        judged = pairs.judged if isinstance(pairs, Pairs) else None
+        self.nodes = judged or nodes_of(pairs.batches(), pairs.index)
         self.gold = np.empty((0, 2), np.int64)
         self.gold_weight = 0.0
 
@@ -67,11 +61,6 @@ class Votes:
     def without_gold(self) -> Votes:
         """The votes alone."""
         return self.with_gold(np.empty((0, 2), np.int64), 0.0) if self.has_gold else self
-
-    @property
-    def n_workers(self) -> int:
-        """Number of workers; 0 where they are unknown."""
-        return 0 if self.pairs.index.workers is None else len(self.pairs.index.workers)
 
     @cached_property
     def comparisons(self) -> Comparisons:
@@ -149,16 +138,6 @@ class Votes:
         ]
         return CodedVotes(*joined)
 
-    def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
-        """The first few ids, in words."""
-        items = self.pairs.index.items
-        queries = self.pairs.index.queries
-        names = [_quoted(items[int(self.nodes.item[node])]) for node in nodes[:most]]
-        if queries is not None and len(queries) > 1:
-            where = [_quoted(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
-            names = [f"{name} (query {query})" for name, query in zip(names, where, strict=True)]
-        return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
-
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
         """How many votes and opponents each node has, and who met whom in the order of ``rank``."""
         count, query = len(self.nodes), self.nodes.query
@@ -189,8 +168,8 @@ class Votes:
             *self._never("winless", self.graph.wins, self.graph.losses, "won", regularised),
             *self._never("unbeaten", self.graph.losses, self.graph.wins, "lost", regularised),
             *self._unjudged(),
-            *self._disconnected(),
-            *self._few(),
+            *self.disconnected(self.graph.part),
+            *self.few(self.graph.wins + self.graph.losses),
             *self._one_sided(),
             *self._both_orders(),
         ]
@@ -213,37 +192,6 @@ class Votes:
         verb = "item was" if len(found) == 1 else "items were"
         message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
         return [Note("unjudged", message)]
-
-    def _disconnected(self) -> list[Note]:
-        part = self.graph.part
-        pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
-        parts_of = np.bincount(pairs[0])
-        split = np.flatnonzero(parts_of > 1)
-        if not len(split):
-            return []
-        if len(parts_of) == 1:
-            return [
-                Note(
-                    "disconnected",
-                    f"The comparisons fall into {parts_of[0]} groups of items that were never compared with "
-                    "each other. Scores are centred within each; the order across groups means nothing.",
-                )
-            ]
-        return [
-            Note(
-                "disconnected",
-                f"In {len(split)} of {len(parts_of)} queries the comparisons fall into groups of items that "
-                "were never compared with each other. The order across groups means nothing.",
-            )
-        ]
-
-    def _few(self) -> list[Note]:
-        judged = self.graph.wins + self.graph.losses
-        found = np.flatnonzero((judged > 0) & (judged < FEW))
-        if not len(found):
-            return []
-        message = f"{len(found)} of {len(judged)} items have fewer than {FEW} judgments: {self.item_names(found)}."
-        return [Note("few-judgments", message)]
 
     def _one_sided(self) -> list[Note]:
         """Workers who nearly always choose the same side, more often than chance explains."""
@@ -339,11 +287,8 @@ class Votes:
 
         A tie, of votes or of scores, is half an agreement; the interval is Jeffreys'.
         """
-        pairs = self.pairs
-        if pairs.index.workers is None:
+        if self.index.workers is None:
             return None
-        from scipy.special import betaincinv
-
         agreed = np.zeros(self.n_workers)
         for batch in self._votes():
             difference = scores[batch.left] - scores[batch.right]
@@ -352,28 +297,4 @@ class Votes:
             share = (1 + said * ahead) / 2
             assert batch.worker is not None
             agreed += summed(batch.worker, share if batch.weight is None else batch.weight * share, self.n_workers)
-        total = self.judgments
-        alpha, beta = agreed + 0.5, total - agreed + 0.5
-        low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-        quality = agreed / np.maximum(total, 1e-300)
-        low, high = np.minimum(low, quality), np.maximum(high, quality)
-        return Workers(
-            worker=pairs.index.workers,
-            judgments=total,
-            quality=quality,
-            low=low,
-            high=high,
-            verdict=verdicts(low, high),
-            backend=pairs.backend,
-        )
-
-    def queries(self) -> pl.Series:
-        """The query id of each node; null where there is one query."""
-        queries = self.pairs.index.queries
-        if queries is None:
-            return pl.repeat(None, len(self.nodes), dtype=pl.String, eager=True).alias("query")
-        return queries.gather(self.nodes.query).rename("query")
-
-    def items(self) -> pl.Series:
-        """The item id of each node."""
-        return self.pairs.index.items.gather(self.nodes.item).rename("item")
+        return self.judged_by(agreed, self.judgments)

@@ -1,0 +1,36 @@
+"""What is ranked: an item within a query, by number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdrank.data.arrays import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What is ranked: (query, item) codes, sorted by query; ``query`` is all 0 where there is one."""
+
+    query: Ints
+    item: Ints
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+def named_nodes(items: int, query: Ints | None, *named: Ints) -> Nodes:
+    """The nodes that these columns of items name; every item where there are no queries."""
+    if query is None:
+        every = np.arange(items, dtype=np.int32)
+        return Nodes(np.zeros_like(every), every)
+    base = query.astype(np.int64) * items
+    seen = np.unique(np.concatenate([base + column for column in named]))
+    return Nodes((seen // items).astype(np.int32), (seen % items).astype(np.int32))
+
+
+def merged_nodes(items: int, one: Nodes, other: Nodes) -> Nodes:
+    """The nodes of both."""
+    query, item = (np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("query", "item"))
+    return named_nodes(items, query, item)

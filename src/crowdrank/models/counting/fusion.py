@@ -1,0 +1,52 @@
+"""Fusion of lists: the sum over lists of a fixed function of the place.
+
+With r the place of an item in a list, 1 the best, and a mean over the lists that hold the item,
+
+    rrf         score = mean of 1 / (k + r), and 0 in a list that does not rank it (Cormack et al. 2009)
+    root-rank   score = - mean of r^power; power 1 is Borda's count, 1/2 makes a step at the top count for more.
+
+Nothing is fitted, so nobody's list counts for more than another's, and lists that copy each other count as
+often as they are there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.counting.places import mean_over_lists, places
+from crowdrank.models.lists import Lists
+
+
+class ReciprocalRank(ListsModel):
+    """score_i = mean over lists of 1 / (k + place of i), 0 where it is not ranked (Cormack et al. 2009).
+
+    ``k``: how little the first places stand out; 60 is the usual one.
+    """
+
+    name = "rrf"
+
+    def __init__(self, *, k: float = 60.0, seed: int = 0) -> None:
+        self.k = k
+        self.seed = seed
+
+    def _fit(self, ready: Lists, run: Run) -> Outcome:
+        value = 1.0 / (number("k", self.k, low=0.0) + places(ready))
+        return mean_over_lists(ready, np.where(ready.bottom, 0.0, value))
+
+
+class RootRank(ListsModel):
+    """score_i = - mean over lists of (place of i)^power.
+
+    ``power``: 1/2, the square root, unless said otherwise. Items that a list does not rank share the mean of
+    the places below those that it ranks.
+    """
+
+    name = "root-rank"
+
+    def __init__(self, *, power: float = 0.5, seed: int = 0) -> None:
+        self.power = power
+        self.seed = seed
+
+    def _fit(self, ready: Lists, run: Run) -> Outcome:
+        return mean_over_lists(ready, -(places(ready) ** number("power", self.power, low=1e-6)))

@@ -1,0 +1,76 @@
+"""Median rank: the middle one of the places that an item has in the lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+
+from crowdrank.data import Floats, summed
+from crowdrank.models.base import ListsModel, Outcome, Run
+from crowdrank.models.counting.places import places
+from crowdrank.models.lists import Integers, Lists
+from crowdrank.results import LEVEL
+from crowdrank.solve import Independent, spread
+
+
+class MedianRank(ListsModel):
+    """score_i = - median over the lists of the place of i (Fagin et al. 2003).
+
+    The order of the medians is within a factor of the one that has the least sum of Spearman's footrule
+    distances to the lists. Equal medians are ordered by the mean place. The interval is that between the
+    order statistics which hold the median with probability 0.9.
+    """
+
+    name = "median-rank"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def _fit(self, ready: Lists, run: Run) -> Outcome:
+        place = places(ready)
+        count, weight = len(ready.nodes), ready.weight[ready.list]
+        z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+        order = np.lexsort((place, ready.node))
+        total = ready.judgments
+        half = z * np.sqrt(total) / 2.0
+        middle, low, high = (
+            _quantiles(ready.node[order], place[order], weight[order], total, share)
+            for share in (total / 2.0, total / 2.0 - half, total / 2.0 + half)
+        )
+        unknown = total == 0
+        sizes = np.bincount(ready.nodes.query)[ready.nodes.query]
+        middle, low, high = (
+            np.where(unknown, own, found)
+            for own, found in (((sizes + 1) / 2.0, middle), (np.ones(count), low), (sizes + 0.0, high))
+        )
+        stderr = np.maximum((high - low) / (2 * z), 0.5 / np.sqrt(np.maximum(total, 1.0)))
+        mean = summed(ready.node, weight * place, count) / np.where(unknown, 1.0, total)
+        found = spread(
+            -middle, Independent(stderr**2), ready.nodes.query, ready.members(), level=LEVEL, tie_break=-mean
+        )
+        result = replace(
+            found,
+            score=-middle,
+            stderr=stderr,
+            low=np.minimum(-high, -middle),
+            high=np.maximum(-low, -middle),
+        )
+        return Outcome(result, ready.agreement(-middle), notes=tuple(ready.notes()))
+
+
+def _quantiles(node: Integers, place: Floats, weight: Floats, total: Floats, share: Floats) -> Floats:
+    """Where the weight of each node's sorted places reaches ``share``, the mean of two where it falls between."""
+    begun = np.cumsum(weight) - weight - (np.cumsum(total) - total)[node]
+    share = np.clip(share, 0.0, total)
+    found = []
+    for within in (begun + weight > share[node] * (1 + 1e-12), begun + weight >= share[node] * (1 - 1e-12)):
+        chosen = np.full(len(total), np.nan)
+        rows = np.flatnonzero(within)[::-1]
+        chosen[node[rows]] = place[rows]  # the first such row of each node
+        last = np.flatnonzero(np.diff(node, append=-1))
+        missing = np.isnan(chosen[node[last]])
+        chosen[node[last][missing]] = place[last][missing]
+        found.append(chosen)
+    return np.asarray((found[0] + found[1]) / 2.0)

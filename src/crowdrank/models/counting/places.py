@@ -1,0 +1,53 @@
+"""Places in lists: where each item stands, and means of a function of it over the lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+
+from crowdrank.data import Floats, summed
+from crowdrank.models.base import Outcome
+from crowdrank.models.lists import Lists
+from crowdrank.results import LEVEL
+from crowdrank.solve import Independent, Spread, spread
+
+
+def places(lists: Lists) -> Floats:
+    """The place of each row, from 1, on the scale of all items of its query.
+
+    Tied items share the mean of their places. In a list of m of n items the place p becomes
+    n (p - 1/2) / m + 1/2, which is p itself where the list holds them all.
+    """
+    group = np.cumsum((np.diff(lists.list, prepend=-1) > 0) | (np.diff(lists.level, prepend=-1) != 0)) - 1
+    row = np.arange(len(lists.node)) - lists.start[lists.list] + 1.0
+    own = summed(group, row, int(group[-1]) + 1) / np.bincount(group)
+    items = np.bincount(lists.nodes.query)[lists.query][lists.list]
+    return items * (own[group] - 0.5) / lists.size[lists.list] + 0.5
+
+
+def mean_over_lists(lists: Lists, value: Floats) -> Outcome:
+    """Items by the mean of a row's value over the lists that hold them, larger = better.
+
+    The standard error is that of a mean of independent lists, with one list's worth of the overall variance
+    added, so that two lists that happen to agree are not taken for certainty.
+    """
+    weight, count = lists.weight[lists.list], len(lists.nodes)
+    total = lists.judgments
+    known = total > 0
+    safe = np.where(known, total, 1.0)
+    middle = float((weight * value).sum() / weight.sum())
+    score = np.where(known, summed(lists.node, weight * value, count) / safe, middle)
+    squares = summed(lists.node, weight * (value - score[lists.node]) ** 2, count)
+    overall = float((weight * (value - middle) ** 2).sum() / weight.sum())
+    variance = np.where(known, (squares + overall) / (safe * (safe + 1.0)), overall)
+    placed = spread(score, Independent(variance), lists.nodes.query, lists.members(), level=LEVEL)
+    return uncentred(lists, score, np.sqrt(variance), placed)
+
+
+def uncentred(lists: Lists, score: Floats, stderr: Floats, placed: Spread) -> Outcome:
+    """The outcome with scores as they are, not centred."""
+    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    result = replace(placed, score=score, stderr=stderr, low=score - z * stderr, high=score + z * stderr)
+    return Outcome(result, lists.agreement(score), notes=tuple(lists.notes()))

@@ -1,0 +1,114 @@
+"""What every model ranks: items within queries, by number and by name."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, Index, Nodes
+from crowdrank.errors import Note
+from crowdrank.results import LEVEL, Evidence, Workers, verdicts
+
+MATRIX_ITEMS, MATRIX_BINS, MATRIX_CELLS = 40, 24, 1 << 17
+FEW = 3
+
+
+class Subjects(ABC):
+    """Judgments made ready for a model: the nodes that it ranks, and the ids behind them."""
+
+    nodes: Nodes
+    index: Index
+    backend: str
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers; 0 where they are unknown."""
+        return 0 if self.index.workers is None else len(self.index.workers)
+
+    def queries(self) -> pl.Series:
+        """The query id of each node; null where there is one query."""
+        queries = self.index.queries
+        if queries is None:
+            return pl.repeat(None, len(self.nodes), dtype=pl.String, eager=True).alias("query")
+        return queries.gather(self.nodes.query).rename("query")
+
+    def items(self) -> pl.Series:
+        """The item id of each node."""
+        return self.index.items.gather(self.nodes.item).rename("item")
+
+    def members(self) -> list[NDArray[np.int64]]:
+        """The nodes of each query that has some."""
+        cuts = np.flatnonzero(np.diff(self.nodes.query)) + 1  # nodes are sorted by query
+        return np.split(np.arange(len(self.nodes)), cuts)
+
+    def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
+        """The first few ids, in words."""
+        items, queries = self.index.items, self.index.queries
+        names = [_quoted(items[int(self.nodes.item[node])]) for node in nodes[:most]]
+        if queries is not None and len(queries) > 1:
+            where = [_quoted(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
+            names = [f"{name} (query {query})" for name, query in zip(names, where, strict=True)]
+        return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
+
+    @abstractmethod
+    def evidence(self, rank: NDArray[np.int64]) -> Evidence:
+        """How much is known of each node, and who met whom in the order of ``rank``."""
+
+    def judged_by(self, agreed: Floats, total: Floats) -> Workers | None:
+        """Workers whose quality is the share ``agreed`` of ``total``, with Jeffreys' interval."""
+        if self.index.workers is None:
+            return None
+        from scipy.special import betaincinv
+
+        alpha, beta = agreed + 0.5, np.maximum(total - agreed, 0.0) + 0.5
+        low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        quality = np.where(total > 0, agreed / np.maximum(total, 1e-300), 0.5)
+        low, high = np.minimum(low, quality), np.maximum(high, quality)
+        return Workers(
+            worker=self.index.workers,
+            judgments=total,
+            quality=quality,
+            low=low,
+            high=high,
+            verdict=verdicts(low, high),
+            backend=self.backend,
+        )
+
+    def few(self, judgments: Floats) -> list[Note]:
+        """A note on the nodes with few judgments."""
+        found = np.flatnonzero((judgments > 0) & (judgments < FEW))
+        if not len(found):
+            return []
+        message = (
+            f"{len(found)} of {len(judgments)} items have fewer than {FEW} judgments: {self.item_names(found)}."
+        )
+        return [Note("few-judgments", message)]
+
+    def disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
+        """A note where a query's nodes fall into several connected parts."""
+        pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
+        parts_of = np.bincount(pairs[0])
+        split = np.flatnonzero(parts_of > 1)
+        if not len(split):
+            return []
+        if len(parts_of) == 1:
+            message = (
+                f"The comparisons fall into {parts_of[0]} groups of items that were never {verb} with "
+                "each other. Scores are centred within each; the order across groups means nothing."
+            )
+        else:
+            message = (
+                f"In {len(split)} of {len(parts_of)} queries the comparisons fall into groups of items that "
+                f"were never {verb} with each other. The order across groups means nothing."
+            )
+        return [Note("disconnected", message)]
+
+
+def _quoted(name: str) -> str:
+    """An id as it stands in a sentence: in quotes where it would be misread."""
+    return json.dumps(name, ensure_ascii=False) if any(sign in name for sign in ',"\n\r') else name
