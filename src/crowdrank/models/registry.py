@@ -65,6 +65,7 @@ LISTS = ("rankings", "ratings")
 
 _COUNTING = "crowdrank.models.counting"
 _PAIRED = "crowdrank.models.paired"
+_PERMUTATIONS = "crowdrank.models.permutations"
 
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
@@ -142,6 +143,13 @@ _ENTRIES = (
         "Herbrich et al. 2007",
         varies=SEQUENTIAL,
         package="trueskillthroughtime",
+    ),
+    Entry(
+        "plackett-luce",
+        f"{_PERMUTATIONS}.plackett_luce:PlackettLuce",
+        "lists filled from the top, each place by an item's worth",
+        "Plackett 1975",
+        kinds=LISTS,
     ),
 )
 

@@ -1,0 +1,220 @@
+"""Plackett-Luce: each place of a list goes to one of the items that are left (Plackett 1975; Luce 1959).
+
+    P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the items j that are left
+
+a = 1, or the precision of the list's worker. Ties and unranked items leave orders open, and the sum over these
+is exact; see kernels.plackett_luce. The scores are those of maximum penalised likelihood, by Newton.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.errors import FitError, InputError, UsageError
+from crowdrank.kernels import LOGISTIC
+from crowdrank.kernels.plackett_luce import Orders, derivatives
+from crowdrank.kernels.segments import pairs
+from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, unsettled
+from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.lists import Lists
+from crowdrank.models.paired.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
+from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
+from crowdrank.models.permutations.held_out import held_out
+from crowdrank.models.permutations.likelihood import LuceSums
+from crowdrank.models.permutations.shards import extremes, shards, tie_share
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, spread
+
+PRECISIONS = ("none", "by-worker")
+REACH = (-6.0, 4.0)
+"""Where the logarithm of a precision may go."""
+SPREAD = 0.5
+BINS = 4000
+
+
+class PlackettLuce(ListsModel):
+    """Plackett-Luce of ranked lists: full, partial and top-k, with ties.
+
+        max_s  sum over lists ln P(list) + lambda sum_i [ln F(s_i) + ln F(-s_i)]
+
+    F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses against an
+    item of score 0. Where it is not given, lambda is estimated from the lists; 0 is plain maximum likelihood.
+    ``precision``: ``"none"``, or ``"by-worker"``: each worker's lists follow the scores times a precision of
+    the worker's own, with a log-normal prior around 1. Plackett 1975; Guiver & Snelson 2009.
+    """
+
+    name = "plackett-luce"
+
+    def __init__(self, *, regularization: float | None = None, precision: str = "none", seed: int = 0) -> None:
+        self.regularization = regularization
+        self.precision = precision
+        self.seed = seed
+
+    def _fit(self, lists: Lists, run: Run) -> Outcome:
+        ascent = self._ascent(lists, run)
+        top = ascent.fit()
+        found, notes, details = ascent.uncertainty(top)
+        fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
+        require_near(ascent, top)
+        scores = spread(scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
+        workers, said = _workers(lists, top, covariance, scores.score)
+        slopes = np.exp(top.point.workers[:, 0])
+        self._fitted = (scores.score, slopes)
+        return Outcome(
+            spread=scores,
+            workers=workers,
+            converged=top.converged,
+            iterations=ascent.iterations,
+            log_likelihood=top.log_likelihood,
+            notes=(
+                *lists.notes(),
+                *extremes(lists, regularised=not ascent.gauge),
+                *convergence(top),
+                *unsettled(ascent),
+                *notes,
+                *said,
+            ),
+            details={**details, "priors": ascent.priors.details(("precision",) if len(slopes) else ())},
+            predictor=Luce(scores.score, slopes, tie_share(lists)),
+        )
+
+    def _ascent(self, lists: Lists, run: Run) -> Ascent:
+        if self.precision not in PRECISIONS:
+            wanted = " or ".join(PRECISIONS)
+            raise UsageError(f"The parameter 'precision' must be {wanted}. Got {self.precision!r}.")
+        by_worker = self.precision == "by-worker"
+        if by_worker and not lists.n_workers:
+            raise InputError(
+                "precision=by-worker needs to know who ranked, and these lists do not say.",
+                hint="Use --set precision=none",
+            )
+        strength = None if self.regularization is None else number("regularization", self.regularization, low=0)
+        if strength == 0:
+            _require_finite(lists)
+        start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
+        bounds = Bounds(start + REACH[0], start + REACH[1], np.zeros(start.shape, bool), members=len(start))
+        columns: tuple[ColumnPrior, ...] = (
+            (Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True),) if by_worker else ()
+        )
+        node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
+        return Ascent(
+            run.engine.open(LuceSums(by_worker), shards(lists)),
+            run,
+            Priors(node, columns, estimates_strength=strength is None),
+            columns=("log-slope",) if by_worker else (),
+            bounds=bounds,
+            start=start,
+            part=lists.part,
+            judged=lists.judgments > 0,
+            total=float(lists.weight @ (lists.size - 1)),
+            gauge=strength == 0,
+            varied=by_worker,
+        )
+
+    def list_log_likelihood(self, rankings: Any) -> Floats:
+        """ln P of each list given, in the order of its number; 0 for a list that orders nothing.
+
+        ``rankings``: lists as ``fit`` takes them. Items and workers that the fit has not seen are average ones.
+        """
+        if not hasattr(self, "_seen"):
+            raise UsageError(f"{self.name} is not fitted yet.")
+        given, (scores, slopes) = held_out(rankings, *self._seen, self.name), self._fitted
+        lists = given.lists
+        x = at(scores, given.node, 0.0)
+        if len(slopes) and given.worker is not None:
+            x = x * at(slopes, given.worker, 1.0)[lists.list]
+        result = np.zeros(given.count)
+        result[given.number] = derivatives(x, Orders(lists.start, lists.level)).value
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Luce:
+    """P(i above j) = F(a (s_i - s_j)), a the worker's precision, 1 where it is not known."""
+
+    scores: Floats
+    slopes: Floats
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        if len(self.slopes) and worker is not None:
+            d = d * at(self.slopes, worker, 1.0)
+        return with_ties(LOGISTIC.values(d).win, self.tie)
+
+
+def _workers(
+    lists: Lists, top: Maximum, covariance: Covariance | None, scores: Floats
+) -> tuple[Workers | None, list[Any]]:
+    """By agreement with the scores; or, where workers have precisions, by these."""
+    values = top.point.workers[:, 0]
+    plain = lists.agreement(scores)
+    if plain is None or not len(values):
+        return plain, []
+    curve = Agreement(LOGISTIC, *_differences(lists, scores))
+    half = np.full(len(values), np.inf)
+    if covariance is not None:
+        variance = covariance.worker_variance() - unmoved(top)
+        half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * np.sqrt(np.maximum(variance[:, 0], 0.0))
+    ends = values[:, None] + half[:, None] * np.array([0.0, -1.0, 1.0])
+    quality, low, high = curve.quality(("log-slope",), ends[:, :, None]).T
+    with np.errstate(over="ignore"):
+        own, least, most = np.exp(ends).T
+    workers = Workers(
+        worker=plain.worker,
+        judgments=plain.judgments,
+        quality=quality,
+        low=low,
+        high=high,
+        verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
+        further={"precision": own, "precision_low": least, "precision_high": most},
+        backend=plain.backend,
+    )
+    return workers, quality_notes(lists, curve.perfect)
+
+
+def _differences(lists: Lists, scores: Floats) -> tuple[Floats, Floats]:
+    """How far apart the items are that lists order: middles of narrow bins, and the weight of pairs in each."""
+    top = max(float(np.ptp(scores)), 1e-9)
+    counts = np.zeros(BINS)
+    own = scores[lists.node]
+    for one, other in pairs(lists.start):
+        apart = lists.level[one] < lists.level[other]
+        d = np.abs(own[one] - own[other])[apart]
+        counts += summed(
+            np.minimum((d / top * BINS).astype(np.int64), BINS - 1), lists.weight[lists.list[one[apart]]], BINS
+        )
+    return (np.arange(BINS) + 0.5) * top / BINS, counts
+
+
+def _require_finite(lists: Lists) -> None:
+    """Without regularisation the maximum is finite only where a chain of lists leads from each item up to every
+    other (Hunter 2004)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    orders, n = Orders(lists.start, lists.level), len(lists.nodes)
+    groups = len(orders.begins) - 1
+    below = np.flatnonzero(~orders.last[orders.group])  # from an item to its group's hub, on to the next group
+    above = np.flatnonzero(lists.level > 0)
+    rows = np.concatenate([lists.node[below], n + orders.group[above] - 1])
+    columns = np.concatenate([n + orders.group[below], lists.node[above]])
+    edges = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n + groups, n + groups))
+    strong = connected_components(edges, connection="strong")[1][:n]
+    apart = np.flatnonzero(np.bincount(strong)[strong] < np.bincount(lists.part)[lists.part])
+    if len(apart):
+        raise FitError(
+            "Without regularisation the scores have no finite maximum: some items always stand above or always "
+            f"below the rest of their group: {lists.item_names(apart)}.",
+            hint="Use regularization > 0, for example --set regularization=0.5",
+        )
