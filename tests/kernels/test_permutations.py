@@ -187,10 +187,12 @@ class TestPlackettLuce:
         assert plackett_luce.derivatives(np.zeros(60), orders).value[0] == pytest.approx(wanted, abs=1e-11)
 
     def test_derivatives_are_those_of_the_value(self, orders):
-        x, h = np.random.default_rng(2).normal(0, 1.5, len(orders.level)), 1e-5
+        rng, h = np.random.default_rng(2), 1e-5
+        x = rng.normal(0, 1.5, len(orders.level))
+        scale, weight = rng.uniform(0.5, 2, (2, len(LEVELS)))[:, segments.segment_of(orders.start)]
         here = plackett_luce.derivatives(x, orders)
-        hessian = np.diag(here.curvature)
-        for one, other, value in here.cross():
+        hessian = np.diag(here.curvature * weight * scale**2)
+        for one, other, value in here.cross(scale, weight):
             np.add.at(hessian, (one, other), value)
             np.add.at(hessian, (other, one), value)
         for row in range(len(x)):
@@ -198,7 +200,8 @@ class TestPlackettLuce:
             up, down = (plackett_luce.derivatives(x + side * step, orders) for side in (1, -1))
             change = (up.value.sum() - down.value.sum()) / (2 * h)
             assert here.gradient[row] == pytest.approx(change, abs=1e-8)
-            np.testing.assert_allclose(hessian[row], (down.gradient - up.gradient) / (2 * h), atol=1e-8)
+            second = (down.gradient - up.gradient) / (2 * h)
+            np.testing.assert_allclose(hessian[row], weight * scale * scale[row] * second, atol=1e-7)
 
     def test_a_level_more_changes_nothing(self, orders):
         x = np.random.default_rng(3).normal(0, 1, len(orders.level))

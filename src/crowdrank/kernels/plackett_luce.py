@@ -100,28 +100,33 @@ class Derivatives:
     _before: Floats
     _tied: _Tied | None
 
-    def cross(self) -> Iterator[tuple[Rows, Rows, Floats]]:
-        """Pairs of rows of one list, the earlier first, with minus their second derivative, some at a time.
+    def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
+        """Pairs of rows of one list, the earlier first, with minus their second derivative, some at a time; it is
+        taken by x / ``scale`` and times the ``weight`` of the list, both given for each row.
 
         What went before a row sees it as one of the rest: -w_i w_j sum of the earlier groups' (bend - slope) /
         W^2; its own group sees a later row as one of its rest, and a tied one by the covariance of their pulls.
         """
+        rate, own = scale * self._rate, weight * scale
+        seen = own * self._rate * self._before
+        first = seen + own * self._across
         group = self.orders.group
         for one, other in pairs(self.orders.start):
-            value = -self._rate[one] * self._rate[other] * self._before[one]
-            later = group[one] != group[other]
-            value -= np.where(later, self._across[one] * self._rate[other], 0.0)
-            yield one, other, value
+            if self._tied is None:  # nothing is tied but what is last, and there _across is 0
+                yield one, other, -first[one] * rate[other]
+            else:
+                yield one, other, -np.where(group[one] != group[other], first[one], seen[one]) * rate[other]
         if self._tied is not None:
-            yield from self._within(self._tied)
+            yield from self._within(self._tied, scale, own)
 
-    def _within(self, tied: _Tied) -> Iterator[tuple[Rows, Rows, Floats]]:
+    def _within(self, tied: _Tied, scale: Floats, own: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
         weights = tied.weights[tied.of]
         away = tied.pull - (weights * tied.pull).sum(axis=1, keepdims=True)
         start = np.searchsorted(tied.of, np.arange(len(tied.groups) + 1))
         for one, other in pairs(start, most=1 << 15):
             value = np.einsum("rp,rp->r", weights[one] * away[one], away[other])
-            yield tied.rows[one], tied.rows[other], -value
+            i, j = tied.rows[one], tied.rows[other]
+            yield i, j, -own[i] * scale[j] * value
 
 
 def derivatives(x: Floats, orders: Orders) -> Derivatives:

@@ -68,28 +68,24 @@ class LuceSums:
     def _curvature(
         self, shard: ListShard, found: Derivatives, x: Floats, slope: Floats, weight: Floats, gradient: Floats
     ) -> dict[str, Any]:
-        own = weight * found.curvature
-        items = _Cells(shard)
-        items.add(shard.local, shard.local, slope**2 * own)
-        times_x = own * x
-        for one, other, cross in found.cross():
-            value = weight[one] * cross
-            both = slope[one] * slope[other] * value
-            items.add(shard.local[one], shard.local[other], both)
-            items.add(shard.local[other], shard.local[one], both)
+        own = weight * slope**2 * found.curvature
+        score = x / slope
+        cells, times_s = _Cells(shard), own * score
+        for one, other, value in found.cross(slope, weight):
+            cells.add(shard.local[one], shard.local[other], value)
             if self.by_worker:
-                times_x += summed(one, value * x[other], len(x)) + summed(other, value * x[one], len(x))
+                times_s += summed(one, value * score[other], len(x)) + summed(other, value * score[one], len(x))
+        items = cells.matrix(own)
         if not self.by_worker:
             none = {"coupling": np.zeros((len(shard.part), 0)), "workers_curvature": np.zeros((0, 1, 1))}
-            return {"items": items.matrix(), **none}
+            return {"items": items, **none}
         assert shard.worker is not None
         worker = shard.worker[shard.list].astype(np.int64)
-        bend = times_x - gradient
-        shape = (shard.workers, len(shard.part))
+        bend = times_s - slope * gradient
         return {
-            "items": items.matrix(),
-            "coupling": accumulate(worker, shard.node, slope * bend, shape).T,
-            "workers_curvature": self._by_worker(shard, x * bend)[:, :, None],
+            "items": items,
+            "coupling": accumulate(worker, shard.node, bend, (shard.workers, len(shard.part))).T,
+            "workers_curvature": self._by_worker(shard, score * bend)[:, :, None],
         }
 
     def _noise(self, shard: ListShard, x: Floats, slope: Floats, gradient: Floats, seed: int) -> Floats:
@@ -117,17 +113,21 @@ class _Cells:
         self.entries: list[tuple[Any, Any, Floats]] = []
 
     def add(self, i: Any, j: Any, values: Floats) -> None:
-        """Add to the entries (i, j), places among the touched nodes."""
+        """Add to the entries (i, j) and (j, i), places among the touched nodes."""
         if self.sparse:
-            self.entries.append((self.shard.touched[i], self.shard.touched[j], values))
+            self.entries.append((i, j, values))
         else:
             self.cells += summed(self.shard.squares.cell(i, j), values, len(self.cells))
 
-    def matrix(self) -> Matrix:
-        """The matrix over all nodes."""
+    def matrix(self, diagonal: Floats) -> Matrix:
+        """The matrix over all nodes, with the ``diagonal`` (a row) on its diagonal."""
+        squares, touched, local = self.shard.squares, self.shard.touched, self.shard.local
+        shape = (self.count, self.count)
         if self.sparse:
-            rows, columns, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
-        else:
-            rows, columns = (self.shard.touched[end] for end in self.shard.squares.ends)
-            values = self.cells
-        return accumulate(rows, columns, values, (self.count, self.count))
+            i, j, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+            rows, columns = np.concatenate([i, j, local]), np.concatenate([j, i, local])
+            return accumulate(touched[rows], touched[columns], np.concatenate([values, values, diagonal]), shape)
+        i, j = squares.ends
+        both = self.cells + self.cells[squares.cell(j, i)]
+        both += summed(squares.cell(local, local), diagonal, len(both))
+        return accumulate(touched[i], touched[j], both, shape)
