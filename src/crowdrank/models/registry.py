@@ -151,6 +151,13 @@ _ENTRIES = (
         "Plackett 1975",
         kinds=LISTS,
     ),
+    Entry(
+        "mallows",
+        f"{_PERMUTATIONS}.mallows:Mallows",
+        "one consensus order, a dispersion for each worker",
+        "Mallows 1957; Lebanon & Lafferty 2002",
+        kinds=LISTS,
+    ),
 )
 
 
