@@ -29,6 +29,8 @@ POINTS = 64
 DROP = 34.0
 """The integral ends where its integrand is e^-34 of its top."""
 TINY = 1e-300
+LEAST = 1e-100
+"""The smallest rate that is told from none, against the largest of its list; its square is still a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,7 @@ def derivatives(x: Floats, orders: Orders) -> Derivatives:
     of = segment_of(start)
     top = np.full(len(start) - 1, -np.inf)
     np.maximum.at(top, of, x)
-    rate = np.maximum(np.exp(x - top[of]), TINY)
+    rate = np.maximum(np.exp(np.maximum(x - top[of], -700.0)), LEAST)
     left = suffix_sums(rate, start)
     rest = np.append(left, 1.0)[orders.begins[1:]]  # of the rows after each group
     rest = np.where(orders.last, 1.0, rest)

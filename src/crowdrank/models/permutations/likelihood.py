@@ -25,8 +25,8 @@ from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
 @dataclass(frozen=True)
 class LuceSums:
-    """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 2 for the curvature too, "expected"
-    for signed ``noise`` of that covariance besides, for posterior draws."""
+    """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
+    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws."""
 
     by_worker: bool = False
     stateful = False
@@ -53,8 +53,10 @@ class LuceSums:
             "value": float(shard.weight @ found.value),
             "scores": summed(shard.node, slope * gradient, count),
             "workers": self._by_worker(shard, x * gradient),
-            **self._curvature(shard, found, x, slope, weight, gradient),
         }
+        if params["order"] == 1:
+            return Stats(shared), None
+        shared |= self._curvature(shard, found, x, slope, weight, gradient)
         if params["order"] == "expected":
             shared["noise"] = self._noise(shard, x, slope, gradient, params["seed"])
         return Stats(shared), None
@@ -72,7 +74,7 @@ class LuceSums:
         score = x / slope
         cells, times_s = _Cells(shard), own * score
         for one, other, value in found.cross(slope, weight):
-            cells.add(shard.local[one], shard.local[other], value)
+            cells.add(one, other, value)
             if self.by_worker:
                 times_s += summed(one, value * score[other], len(x)) + summed(other, value * score[one], len(x))
         items = cells.matrix(own)
@@ -112,12 +114,13 @@ class _Cells:
         self.cells = np.zeros(0 if self.sparse else shard.squares.cells)
         self.entries: list[tuple[Any, Any, Floats]] = []
 
-    def add(self, i: Any, j: Any, values: Floats) -> None:
-        """Add to the entries (i, j) and (j, i), places among the touched nodes."""
+    def add(self, one: Any, other: Any, values: Floats) -> None:
+        """Add to the entries of the nodes of two rows, and of the same turned round."""
         if self.sparse:
-            self.entries.append((i, j, values))
+            self.entries.append((self.shard.local[one], self.shard.local[other], values))
         else:
-            self.cells += summed(self.shard.squares.cell(i, j), values, len(self.cells))
+            row, place = self.shard.corner
+            self.cells += summed(row[one] + place[other], values, len(self.cells))
 
     def matrix(self, diagonal: Floats) -> Matrix:
         """The matrix over all nodes, with the ``diagonal`` (a row) on its diagonal."""

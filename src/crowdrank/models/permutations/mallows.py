@@ -102,11 +102,11 @@ class Mallows(ListsModel):
 
         max  sum over lists [-theta_k d(list, consensus) - ln Z(theta_k)] + ln prior(theta)
 
-    ``dispersion``: ``"by-worker"``, a theta for each worker, pooled over the worker's queries; or ``"shared"``, one
-    for all, which makes the consensus Kemeny's. theta = 0 is a worker who guesses. ``shrinkage``: how many lists
-    of an average worker each worker is given besides. The consensus is exact where no cycle of majorities has more than
-    12 items, else found by local search, with what it may be short of the best in ``fit_.details``. Mallows 1957;
-    Lebanon & Lafferty 2002.
+    ``dispersion``: ``"by-worker"``, a theta for each worker, pooled over the worker's queries; or ``"shared"``,
+    one for all, which makes the consensus Kemeny's. theta = 0 is a worker who guesses. ``shrinkage``: how many
+    lists of an average worker each worker is given besides. The consensus is exact where no cycle of majorities
+    has more than 12 items, else found by local search, with what it may be short of the best in
+    ``fit_.details``. Mallows 1957; Lebanon & Lafferty 2002.
     """
 
     name = "mallows"

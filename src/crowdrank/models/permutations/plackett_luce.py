@@ -30,12 +30,15 @@ from crowdrank.models.permutations.likelihood import LuceSums
 from crowdrank.models.permutations.shards import extremes, shards, tie_share
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.results import LEVEL, Workers, verdicts
-from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, spread
+from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
 
 PRECISIONS = ("none", "by-worker")
 REACH = (-6.0, 4.0)
 """Where the logarithm of a precision may go."""
 SPREAD = 0.5
+"""Where the estimation of the precisions' width starts."""
+STEPS = 15
+"""Steps of minorise and maximise before the first of Newton's."""
 BINS = 4000
 
 
@@ -47,19 +50,27 @@ class PlackettLuce(ListsModel):
     F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses against an
     item of score 0. Where it is not given, lambda is estimated from the lists; 0 is plain maximum likelihood.
     ``precision``: ``"none"``, or ``"by-worker"``: each worker's lists follow the scores times a precision of
-    the worker's own, with a log-normal prior around 1. Plackett 1975; Guiver & Snelson 2009.
+    the worker's own, with a log-normal prior around 1, whose width ``precision_sd`` is estimated
+    where it is not given. Plackett 1975; Guiver & Snelson 2009.
     """
 
     name = "plackett-luce"
 
-    def __init__(self, *, regularization: float | None = None, precision: str = "none", seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        regularization: float | None = None,
+        precision: str = "none",
+        precision_sd: float | None = None,
+        seed: int = 0,
+    ) -> None:
         self.regularization = regularization
         self.precision = precision
+        self.precision_sd = precision_sd
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
-        ascent = self._ascent(lists, run)
-        top = ascent.fit()
+        ascent, top = self._climbed(lists, run)
         found, notes, details = ascent.uncertainty(top)
         fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
         require_near(ascent, top)
@@ -85,26 +96,35 @@ class PlackettLuce(ListsModel):
             predictor=Luce(scores.score, slopes, tie_share(lists)),
         )
 
-    def _ascent(self, lists: Lists, run: Run) -> Ascent:
+    def _climbed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
+        """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as it was there,
+        for lambda and the mean precision say the same of the scale of the scores."""
         if self.precision not in PRECISIONS:
             wanted = " or ".join(PRECISIONS)
             raise UsageError(f"The parameter 'precision' must be {wanted}. Got {self.precision!r}.")
-        by_worker = self.precision == "by-worker"
-        if by_worker and not lists.n_workers:
+        strength = None if self.regularization is None else number("regularization", self.regularization, low=0)
+        if strength == 0:
+            _require_finite(lists)
+        plain = self._ascent(lists, run, strength, by_worker=False)
+        top = plain.fit()
+        if self.precision == "none":
+            return plain, top
+        if not lists.n_workers:
             raise InputError(
                 "precision=by-worker needs to know who ranked, and these lists do not say.",
                 hint="Use --set precision=none",
             )
-        strength = None if self.regularization is None else number("regularization", self.regularization, low=0)
-        if strength == 0:
-            _require_finite(lists)
+        ascent = self._ascent(lists, run, plain.priors.node.strength, by_worker=True)
+        ascent.iterations = plain.iterations
+        return ascent, ascent.fit(Point(top.point.scores, ascent.start))
+
+    def _ascent(self, lists: Lists, run: Run, strength: float | None, by_worker: bool) -> LuceAscent:
         start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
         bounds = Bounds(start + REACH[0], start + REACH[1], np.zeros(start.shape, bool), members=len(start))
-        columns: tuple[ColumnPrior, ...] = (
-            (Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True),) if by_worker else ()
-        )
+        columns: tuple[ColumnPrior, ...] = (self._prior(),) if by_worker else ()
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
-        return Ascent(
+        return LuceAscent(
+            lists,
             run.engine.open(LuceSums(by_worker), shards(lists)),
             run,
             Priors(node, columns, estimates_strength=strength is None),
@@ -117,6 +137,11 @@ class PlackettLuce(ListsModel):
             gauge=strength == 0,
             varied=by_worker,
         )
+
+    def _prior(self) -> Normal:
+        if self.precision_sd is not None:
+            return Normal(0.0, number("precision_sd", self.precision_sd, low=1e-6))
+        return Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True)
 
     def list_log_likelihood(self, rankings: Any) -> Floats:
         """ln P of each list given, in the order of its number; 0 for a list that orders nothing.
@@ -133,6 +158,28 @@ class PlackettLuce(ListsModel):
         result = np.zeros(given.count)
         result[given.number] = derivatives(x, Orders(lists.start, lists.level)).value
         return result
+
+
+class LuceAscent(Ascent):
+    """The climb of Plackett-Luce. From far away Newton's steps go too far, for some items come first again and
+    again; so it begins with some of Hunter's (2004): a rate times what was won over what was to be won."""
+
+    def __init__(self, lists: Lists, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        last = lists.level[lists.start[1:] - 1][lists.list]
+        chosen = lists.weight[lists.list] * (lists.level < last)
+        self.wins = summed(lists.node, chosen, len(lists.nodes))
+
+    def first(self) -> Point:
+        """Scores with every worker parameter at its start."""
+        scores, workers = np.zeros(len(self.part)), self.start
+        for _ in range(STEPS):
+            params = {"scores": scores, "workers": workers, "order": 1}
+            gradient = self.session.evaluate(params).shared["scores"]
+            pulled = self.priors(Point(scores, workers)).scores
+            won = self.wins + 0.5
+            scores = scores + np.log(won / np.maximum(won - gradient - pulled, 0.1 * won))
+        return Point(scores, workers, self._common())
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,11 @@ class ListShard:
         return Squares(np.unique(self.part[self.touched], return_inverse=True)[1].astype(np.int32))
 
     @cached_property
+    def corner(self) -> tuple[Integers, Integers]:
+        """Of each row, where its node's row of cells begins, and its place in a row of cells."""
+        return self.squares.row[self.local], self.squares.place[self.local]
+
+    @cached_property
     def local(self) -> Integers:
         """The place of each row's node in ``touched``."""
         return np.searchsorted(self.touched, self.node)
