@@ -9,8 +9,8 @@ order with the largest sum of a_ij over the pairs with i above j. It is found
    first m items beat all others just where their wins add up to m (m - 1) / 2 + m (n - m);
 2. exactly within a piece of up to ``EXACT`` items, by dynamic programming over its subsets:
    best(S) = max over i in S of best(S - i) + sum of a_ji over j in S - i, the item i coming last;
-3. by local search within a larger piece: from the orders by margin, by wins and the one given, items are
-   taken out and put in where they gain most until none gains. No order agrees with more than the larger
+3. by local search within a larger piece: from the order given, or from those by margin and by wins,
+   items are taken out and put in where they gain most until none gains. No order agrees with more than the larger
    side of every pair; what the order found is short of that is at least what it is short of the best (the *gap*).
 
 Orders that are equally good are told apart by the sum of an item's margins, so by nothing that a name decides.
@@ -99,7 +99,7 @@ class Consensus:
 def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> Consensus:
     """The best order of each part, ``weight`` (cells) saying how much says i above j.
 
-    ``before``: places to start from as well.
+    ``before``: places from which a search starts.
     """
     i, j = squares.ends
     margin = weight - weight[squares.row[j] + squares.place[i]]
@@ -169,30 +169,29 @@ def _by_subsets(margin: Floats) -> Rows:
 
 def _by_search(margin: Floats, given: Rows | None) -> tuple[Rows, float]:
     """A good order (1, n) of a piece whose items are sorted by wins, and how much it may be short of the best."""
-    starts = [np.arange(len(margin)), np.argsort(-margin.sum(axis=1), kind="stable")]
-    if given is not None:
-        starts.insert(0, given)
+    starts = [given]
+    if given is None:
+        starts = [np.arange(len(margin)), np.argsort(-margin.sum(axis=1), kind="stable")]
+    orders = [_inserted(margin, start) for start in starts if start is not None]
+    agreed = [float(np.triu(margin[np.ix_(order, order)]).sum()) for order in orders]
     upper = np.abs(margin).sum() / 2
-    best, most = starts[0], -np.inf
-    for start in starts:
-        order = _inserted(margin, start)
-        agreed = float(np.triu(margin[np.ix_(order, order)]).sum())
-        if agreed > most + 1e-12 * upper:
-            best, most = order, agreed
-    return best[None], max(float(upper - most) / 2, 0.0)
+    best = 0 if agreed[0] >= agreed[-1] - 1e-12 * upper else -1
+    return orders[best][None], max(float(upper - agreed[best]) / 2, 0.0)
 
 
 def _inserted(margin: Floats, order: Rows) -> Rows:
-    """Items taken out and put in where they gain most, sweep after sweep, until none gains."""
+    """The item that gains most is taken out and put in where it gains it, again and again, until none gains.
+
+    Moving the item at a up to b gains its margins over those at b to a - 1; moving it down to b loses its
+    margins over those at a + 1 to b.
+    """
     least = 1e-12 * np.abs(margin).sum()
-    moved = True
-    while moved:
-        moved = False
-        for item in order.copy():
-            at = int(np.flatnonzero(order == item)[0])
-            others = np.delete(order, at)
-            gains = np.concatenate([[0.0], np.cumsum(margin[others, item])])
-            to = int(np.argmax(gains))
-            if gains[to] > gains[at] + least:
-                order, moved = np.insert(others, to, item), True
-    return order
+    below = np.tri(len(margin), k=-1, dtype=bool)
+    while True:
+        ordered = margin[np.ix_(order, order)]
+        along = np.cumsum(ordered, axis=1)
+        gains = along.diagonal()[:, None] - along + np.where(below, ordered, 0.0)
+        a, b = divmod(int(np.argmax(gains)), len(margin))
+        if gains[a, b] <= least:
+            return order
+        order = np.insert(np.delete(order, a), b, order[a])

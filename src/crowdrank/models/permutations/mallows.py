@@ -228,11 +228,13 @@ class Turns:
         m the margins; so P(the item at a is above that at b) = 1 / (1 + e^-drop). The score of an item is the sum
         of P - 1/2 over the others, how many places it is above the middle, made to fall along the consensus.
         """
+        from scipy.special import expit
+
         ahead, scores = [], np.zeros(len(place))
         for nodes in self.lists.parts():
             order = nodes[np.argsort(place[nodes], kind="stable")]
             weight = self.squares.square(self.cells, order)
-            sure = 1.0 / (1.0 + np.exp(-_drops(weight - weight.T)))
+            sure = expit(_drops(weight - weight.T))
             net = (sure - 0.5).sum(axis=1)
             falling = np.minimum.accumulate(net), np.maximum.accumulate(net[::-1])[::-1]
             scores[order] = 0.5 * (falling[0] + falling[1])

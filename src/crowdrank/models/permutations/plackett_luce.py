@@ -97,7 +97,7 @@ class PlackettLuce(ListsModel):
         )
 
     def _climbed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
-        """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as it was there,
+        """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as found,
         for lambda and the mean precision say the same of the scale of the scores."""
         if self.precision not in PRECISIONS:
             wanted = " or ".join(PRECISIONS)
