@@ -2,7 +2,8 @@
 
     P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the items j that are left
 
-a = 1, or the precision of the list's worker. Ties and unranked items leave orders open, and the sum over these
+a = 1, or the precision of the list's worker. Filled from the bottom, the same holds of the list turned round and
+of -s; the probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open, and the sum over these
 is exact; see kernels.plackett_luce. The scores are those of maximum penalised likelihood, by Newton.
 """
 
@@ -27,11 +28,12 @@ from crowdrank.models.paired.priors import STRENGTH, ColumnPrior, Normal, Priors
 from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
 from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.likelihood import LuceSums
-from crowdrank.models.permutations.shards import extremes, shards, tie_share
+from crowdrank.models.permutations.shards import extremes, shards, tie_share, turned
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
 
+DIRECTIONS = ("top", "bottom", "auto")
 PRECISIONS = ("none", "by-worker")
 REACH = (-6.0, 4.0)
 """Where the logarithm of a precision may go."""
@@ -49,7 +51,8 @@ class PlackettLuce(ListsModel):
 
     F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses against an
     item of score 0. Where it is not given, lambda is estimated from the lists; 0 is plain maximum likelihood.
-    ``precision``: ``"none"``, or ``"by-worker"``: each worker's lists follow the scores times a precision of
+    ``direction``: lists are filled from the ``"top"``, or from the ``"bottom"``, the worst item being taken out
+    first; ``"auto"`` takes what makes the lists more likely. ``precision``: ``"none"``, or ``"by-worker"``: each worker's lists follow the scores times a precision of
     the worker's own, with a log-normal prior around 1, whose width ``precision_sd`` is estimated
     where it is not given. Plackett 1975; Guiver & Snelson 2009.
     """
@@ -60,24 +63,28 @@ class PlackettLuce(ListsModel):
         self,
         *,
         regularization: float | None = None,
+        direction: str = "top",
         precision: str = "none",
         precision_sd: float | None = None,
         seed: int = 0,
     ) -> None:
         self.regularization = regularization
+        self.direction = direction
         self.precision = precision
         self.precision_sd = precision_sd
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
-        ascent, top = self._climbed(lists, run)
+        ascent, top, sign = self._directed(lists, run)
         found, notes, details = ascent.uncertainty(top)
         fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
         require_near(ascent, top)
-        scores = spread(scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
+        scores = spread(
+            sign * scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL
+        )
         workers, said = _workers(lists, top, covariance, scores.score)
         slopes = np.exp(top.point.workers[:, 0])
-        self._fitted = (scores.score, slopes)
+        self._fitted = (sign * scores.score, slopes, sign)
         return Outcome(
             spread=scores,
             workers=workers,
@@ -92,9 +99,26 @@ class PlackettLuce(ListsModel):
                 *notes,
                 *said,
             ),
-            details={**details, "priors": ascent.priors.details(("precision",) if len(slopes) else ())},
+            details={
+                **details,
+                "direction": "top" if sign > 0 else "bottom",
+                "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
+            },
             predictor=Luce(scores.score, slopes, tie_share(lists)),
         )
+
+    def _directed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
+        """The climb and its top in the direction asked for, or in that of the larger likelihood; where lists are
+        filled from the bottom they are turned round, and the sign of the scores with them: -1."""
+        if self.direction not in DIRECTIONS:
+            wanted = ", ".join(DIRECTIONS)
+            raise UsageError(f"The parameter 'direction' must be one of {wanted}. Got {self.direction!r}.")
+        found = []
+        if self.direction != "bottom":
+            found.append((*self._climbed(lists, run), 1.0))
+        if self.direction != "top":
+            found.append((*self._climbed(turned(lists)[0], run), -1.0))
+        return max(found, key=lambda climbed: climbed[1].log_likelihood)
 
     def _climbed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
         """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as found,
@@ -150,9 +174,11 @@ class PlackettLuce(ListsModel):
         """
         if not hasattr(self, "_seen"):
             raise UsageError(f"{self.name} is not fitted yet.")
-        given, (scores, slopes) = held_out(rankings, *self._seen, self.name), self._fitted
-        lists = given.lists
-        x = at(scores, given.node, 0.0)
+        given, (scores, slopes, sign) = held_out(rankings, *self._seen, self.name), self._fitted
+        lists, x = given.lists, at(scores, given.node, 0.0)
+        if sign < 0:
+            lists, rows = turned(lists)
+            x = x[rows]
         if len(slopes) and given.worker is not None:
             x = x * at(slopes, given.worker, 1.0)[lists.list]
         result = np.zeros(given.count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -82,6 +83,16 @@ def shards(lists: Lists, rows: int = SHARD_ROWS) -> list[ListShard]:
         )
         for low, high in zip(cuts, ends, strict=True)
     ]
+
+
+def turned(lists: Lists) -> tuple[Lists, Integers]:
+    """The same lists with the last level first, and the row that each of their rows was."""
+    rows = (lists.start[:-1] + lists.start[1:] - 1)[lists.list] - np.arange(len(lists.list))
+    last = lists.level[lists.start[1:] - 1]
+    more = copy(lists)
+    more.node, more.bottom = lists.node[rows], lists.bottom[rows]
+    more.level = last[lists.list] - lists.level[rows]
+    return more, rows
 
 
 def tie_share(lists: Lists) -> float:
