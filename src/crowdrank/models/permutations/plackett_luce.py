@@ -3,8 +3,8 @@
     P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the items j that are left
 
 a = 1, or the precision of the list's worker. Filled from the bottom, the same holds of the list turned round and
-of -s; the probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open, and the sum over these
-is exact; see kernels.plackett_luce. The scores are those of maximum penalised likelihood, by Newton.
+of -s; the probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open, and
+the sum over these is exact; see kernels.plackett_luce. The scores are those of maximum penalised likelihood.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class PlackettLuce(ListsModel):
     F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses against an
     item of score 0. Where it is not given, lambda is estimated from the lists; 0 is plain maximum likelihood.
     ``direction``: lists are filled from the ``"top"``, or from the ``"bottom"``, the worst item being taken out
-    first; ``"auto"`` takes what makes the lists more likely. ``precision``: ``"none"``, or ``"by-worker"``: each worker's lists follow the scores times a precision of
-    the worker's own, with a log-normal prior around 1, whose width ``precision_sd`` is estimated
-    where it is not given. Plackett 1975; Guiver & Snelson 2009.
+    first; ``"auto"`` takes what makes the lists more likely. ``precision``: ``"none"``, or ``"by-worker"``: each
+    worker's lists follow the scores times a precision of the worker's own, with a log-normal prior around 1,
+    whose width ``precision_sd`` is estimated where it is not given. Plackett 1975; Hunter 2004.
     """
 
     name = "plackett-luce"
