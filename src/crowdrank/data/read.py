@@ -226,12 +226,14 @@ def _ratings(frame: pl.DataFrame, known: _Gathered) -> Ratings:
 
 
 def _rankings(frame: pl.DataFrame, known: _Gathered, where: str, *, cut: bool) -> Rankings:
-    keys = [key for key in ("query", "worker", "list") if key in frame.columns]
-    lists = np.zeros(frame.height, np.int32)
-    if keys:
-        key = pl.struct(pl.col(keys).to_physical())
-        lists = frame.select(key.rank("dense").cast(pl.Int32) - 1).to_series().to_numpy()
     columns: dict[str, Any] = coded_columns(frame, known.codes, "item")
+    keys: dict[str, Any] = {key: columns[key] for key in ("query", "worker") if key in columns}
+    if "list" in frame.columns:
+        keys["list"] = frame["list"].cast(pl.String)
+    lists = np.zeros(frame.height, np.int32)
+    if keys:  # lists in the order of their ids
+        numbered = pl.DataFrame(keys).select(pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1)
+        lists = numbered.to_series().to_numpy()
     rank = frame["rank"].to_numpy()
     if np.isnan(rank).all():
         raise no_row_left(where, known.notes)

@@ -70,6 +70,12 @@ class Lists(Subjects):
         return np.diff(self.start)
 
     @cached_property
+    def group(self) -> Integers:
+        """The number of each row's tied group, over all lists; a row that is tied with none is its own."""
+        new = (np.diff(self.list, prepend=-1) > 0) | (np.diff(self.level, prepend=-1) != 0)
+        return np.asarray(np.cumsum(new) - 1)
+
+    @cached_property
     def incidence(self) -> csr_array:
         """Which node stands in which list (lists, nodes)."""
         from scipy.sparse import csr_array

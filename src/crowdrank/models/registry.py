@@ -66,6 +66,7 @@ LISTS = ("rankings", "ratings")
 _COUNTING = "crowdrank.models.counting"
 _PAIRED = "crowdrank.models.paired"
 _PERMUTATIONS = "crowdrank.models.permutations"
+_LISTWISE = "crowdrank.models.listwise"
 
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
@@ -85,6 +86,14 @@ _ENTRIES = (
         kinds=LISTS,
     ),
     Entry("root-rank", f"{_COUNTING}.fusion:RootRank", "mean root of an item's places", "-", kinds=LISTS),
+    Entry(
+        "crowd-lists",
+        f"{_LISTWISE}.crowd_lists:CrowdLists",
+        "lists with a quality for each worker, told by those unlike her",
+        "-",
+        kinds=LISTS,
+        workers="needed",
+    ),
     Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
     Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
     Entry("thurstone", f"{_PAIRED}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),

@@ -11,7 +11,7 @@ from crowdrank.data import Floats, summed
 from crowdrank.models.base import Outcome
 from crowdrank.models.lists import Lists
 from crowdrank.results import LEVEL
-from crowdrank.solve import Independent, Spread, spread
+from crowdrank.solve import Independent, spread
 
 
 def places(lists: Lists) -> Floats:
@@ -20,21 +20,25 @@ def places(lists: Lists) -> Floats:
     Tied items share the mean of their places. In a list of m of n items the place p becomes
     n (p - 1/2) / m + 1/2, which is p itself where the list holds them all.
     """
-    group = np.cumsum((np.diff(lists.list, prepend=-1) > 0) | (np.diff(lists.level, prepend=-1) != 0)) - 1
+    group = lists.group
     row = np.arange(len(lists.node)) - lists.start[lists.list] + 1.0
     own = summed(group, row, int(group[-1]) + 1) / np.bincount(group)
     items = np.bincount(lists.nodes.query)[lists.query][lists.list]
     return items * (own[group] - 0.5) / lists.size[lists.list] + 0.5
 
 
-def mean_over_lists(lists: Lists, value: Floats) -> Outcome:
+def mean_over_lists(lists: Lists, value: Floats, worker_weight: Floats | None = None) -> Outcome:
     """Items by the mean of a row's value over the lists that hold them, larger = better.
 
-    The standard error is that of a mean of independent lists, with one list's worth of the overall variance
-    added, so that two lists that happen to agree are not taken for certainty.
+    ``worker_weight``: what the list of each worker counts. The standard error is that of a mean of independent
+    lists, with one list's worth of the overall variance added, so that two lists that happen to agree are not
+    taken for certainty.
     """
     weight, count = lists.weight[lists.list], len(lists.nodes)
-    total = lists.judgments
+    if worker_weight is not None and lists.worker is not None:
+        own = worker_weight[lists.worker[lists.list]]
+        weight = weight * own * (weight.sum() / (weight * own).sum())  # as many lists as before
+    total = summed(lists.node, weight, count)
     known = total > 0
     safe = np.where(known, total, 1.0)
     middle = float((weight * value).sum() / weight.sum())
@@ -43,11 +47,7 @@ def mean_over_lists(lists: Lists, value: Floats) -> Outcome:
     overall = float((weight * (value - middle) ** 2).sum() / weight.sum())
     variance = np.where(known, (squares + overall) / (safe * (safe + 1.0)), overall)
     placed = spread(score, Independent(variance), lists.nodes.query, lists.members(), level=LEVEL)
-    return uncentred(lists, score, np.sqrt(variance), placed)
-
-
-def uncentred(lists: Lists, score: Floats, stderr: Floats, placed: Spread) -> Outcome:
-    """The outcome with scores as they are, not centred."""
     z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+    stderr = np.sqrt(variance)
     result = replace(placed, score=score, stderr=stderr, low=score - z * stderr, high=score + z * stderr)
     return Outcome(result, lists.agreement(score), notes=tuple(lists.notes()))

@@ -1,0 +1,1 @@
+"""Models whose objective is a measure of the whole list."""
