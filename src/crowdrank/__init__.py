@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.thurstone import Thurstone
     from crowdrank.models.paired.trueskill import TrueSkill
     from crowdrank.models.paired.variance_bt import VarianceBT
+    from crowdrank.models.permutations.mallows import Mallows
+    from crowdrank.models.permutations.plackett_luce import PlackettLuce
     from crowdrank.results import Evidence, Fit, Ranking, Workers
 
 _HOME = {
@@ -52,8 +54,10 @@ _HOME = {
     "LocalEngine": "engine",
     "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
+    "Mallows": "models.permutations.mallows",
     "Note": "errors",
     "Pairs": "data",
+    "PlackettLuce": "models.permutations.plackett_luce",
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
@@ -89,8 +93,10 @@ __all__ = [
     "JudgeBT",
     "LocalEngine",
     "MajorityBT",
+    "Mallows",
     "Note",
     "Pairs",
+    "PlackettLuce",
     "Ranking",
     "Rankings",
     "Ratings",
