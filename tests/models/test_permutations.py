@@ -26,7 +26,7 @@ MODELS = [PlackettLuce, Mallows]
 def frame_of(orders, workers=None):
     """Lists of items from the best on; a tuple within a list is a tie."""
     rows = [
-        (f"w{workers[number] if workers else number}", f"l{number}", item, place)
+        (f"w{workers[number] if workers else number}", f"l{number:03d}", item, place)
         for number, order in enumerate(orders)
         for place, group in enumerate(order)
         for item in (group if isinstance(group, tuple) else (group,))

@@ -142,7 +142,7 @@ class Mallows(ListsModel):
         )
 
     def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of its number; 0 for a list that orders nothing.
+        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
 
         ``rankings``: lists as ``fit`` takes them, of items that the fit has seen. A worker that it has not seen
         has the crowd's theta.

@@ -168,7 +168,7 @@ class PlackettLuce(ListsModel):
         return Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True)
 
     def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of its number; 0 for a list that orders nothing.
+        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
 
         ``rankings``: lists as ``fit`` takes them. Items and workers that the fit has not seen are average ones.
         """
