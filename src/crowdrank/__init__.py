@@ -13,13 +13,22 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from crowdrank.compare.auto import Auto
     from crowdrank.compare.comparison import Comparison, compare_models
-    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_pairs
+    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_lists, to_pairs
     from crowdrank.engine import LocalEngine
     from crowdrank.engine.dask import DaskEngine
     from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
     from crowdrank.models.counting.borda import Borda
+    from crowdrank.models.counting.condorcet import Condorcet
     from crowdrank.models.counting.elo import Elo
+    from crowdrank.models.counting.fusion import ReciprocalRank, RootRank
+    from crowdrank.models.counting.median_rank import MedianRank
     from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.listwise.crowd_lists import CrowdLists
+    from crowdrank.models.counting.greedy_order import GreedyOrder
+    from crowdrank.models.counting.svp import SVP
+    from crowdrank.models.counting.win_rate import WinRate
+    from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
+    from crowdrank.models.listwise.st_agg import StAgg
     from crowdrank.models.paired.bradley_terry import BradleyTerry
     from crowdrank.models.paired.crowd_bt import CrowdBT
     from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.variance_bt import VarianceBT
     from crowdrank.models.permutations.mallows import Mallows
     from crowdrank.models.permutations.plackett_luce import PlackettLuce
-    from crowdrank.results import Evidence, Fit, Ranking, Workers
+    from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
 
 _HOME = {
     "Anchors": "data",
@@ -40,7 +49,11 @@ _HOME = {
     "Borda": "models.counting.borda",
     "BradleyTerry": "models.paired.bradley_terry",
     "Comparison": "compare",
+    "Condorcet": "models.counting.condorcet",
+    "CrowdAggNDCG": "models.listwise.crowd_agg",
+    "CrowdAggRBP": "models.listwise.crowd_agg",
     "CrowdBT": "models.paired.crowd_bt",
+    "CrowdLists": "models.listwise.crowd_lists",
     "CrowdThurstone": "models.paired.crowd_thurstone",
     "CrowdrankError": "errors",
     "DaskEngine": "engine.dask",
@@ -49,19 +62,26 @@ _HOME = {
     "Evidence": "results",
     "Fit": "results",
     "FitError": "errors",
+    "GreedyOrder": "models.counting.greedy_order",
     "InputError": "errors",
     "JudgeBT": "models.paired.judge_bt",
+    "LabelPosterior": "results",
     "LocalEngine": "engine",
     "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
     "Mallows": "models.permutations.mallows",
+    "MedianRank": "models.counting.median_rank",
     "Note": "errors",
     "Pairs": "data",
     "PlackettLuce": "models.permutations.plackett_luce",
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
+    "ReciprocalRank": "models.counting.fusion",
+    "RootRank": "models.counting.fusion",
+    "SVP": "models.counting.svp",
     "SpooledPairs": "data",
+    "StAgg": "models.listwise.st_agg",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
@@ -70,17 +90,23 @@ _HOME = {
     "Workers": "results",
     "compare_models": "compare",
     "read": "data",
+    "to_lists": "data",
     "to_pairs": "data",
 }
 
 __all__ = [
     "MPM",
+    "SVP",
     "Anchors",
     "Auto",
     "Borda",
     "BradleyTerry",
     "Comparison",
+    "Condorcet",
+    "CrowdAggNDCG",
+    "CrowdAggRBP",
     "CrowdBT",
+    "CrowdLists",
     "CrowdThurstone",
     "CrowdrankError",
     "DaskEngine",
@@ -89,18 +115,24 @@ __all__ = [
     "Evidence",
     "Fit",
     "FitError",
+    "GreedyOrder",
     "InputError",
     "JudgeBT",
+    "LabelPosterior",
     "LocalEngine",
     "MajorityBT",
     "Mallows",
+    "MedianRank",
     "Note",
     "Pairs",
     "PlackettLuce",
     "Ranking",
     "Rankings",
     "Ratings",
+    "ReciprocalRank",
+    "RootRank",
     "SpooledPairs",
+    "StAgg",
     "Thurstone",
     "TrueSkill",
     "UsageError",
@@ -109,6 +141,7 @@ __all__ = [
     "Workers",
     "compare_models",
     "read",
+    "to_lists",
     "to_pairs",
 ]
 

@@ -108,7 +108,7 @@ def test_a_terminal_gets_a_table(file):
     [
         (["--models", "bt,magic"], "winner,loser\na,b\n", ["no model 'magic'", "crowd-bt", "auto"]),
         ([], "worker,left,right,label\nw1,a,b,c\n", ["row 1, column 'label'", "Got 'c'"]),
-        (["--set", "power=9"], "winner,loser\na,b\n", ["'power'", "regularization"]),
+        (["--set", "strength=9"], "winner,loser\na,b\n", ["'strength'", "regularization"]),
         (
             ["--models", "bt", "--set", "regularization=-1"],
             "winner,loser\na,b\nb,a\n",

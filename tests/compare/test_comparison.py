@@ -12,6 +12,7 @@ from crowdrank.compare import catalogue, comparison, find
 from crowdrank.compare.comparison import Trial, scored
 from crowdrank.compare.folds import deal
 from crowdrank.compare.held_out import Predictions
+from crowdrank.compare.split import Split
 from crowdrank.errors import FitError
 from crowdrank.models import entries
 from helpers import random_votes
@@ -116,31 +117,33 @@ class TestMarks:
     """100 votes, 60 of them for the left side; models that always give it the same probability."""
 
     @pytest.fixture
-    def pairs(self):
+    def dealt(self):
         rows = {"left": ["a"] * 100, "right": ["b"] * 100, "label": ["a"] * 60 + ["b"] * 40}
-        return cr.read(pl.DataFrame(rows))
+        pairs = cr.read(pl.DataFrame(rows))
+        fold = np.arange(100) % 5
+        return Split(pairs, fold, pairs, fold)
 
-    def test_best_first_and_who_is_as_good(self, pairs):
-        found = scored([trial("far", 0.9), trial("near", 0.62), trial("best", 0.6)], pairs, 5)
+    def test_best_first_and_who_is_as_good(self, dealt):
+        found = scored([trial("far", 0.9), trial("near", 0.62), trial("best", 0.6)], dealt)
         assert [row.model for row in found.rows] == ["best", "near", "far"]
         assert [row.tied_with_best for row in found.rows] == [True, True, False]
         assert found.best.model == "best"
 
-    def test_the_difference_is_taken_vote_by_vote(self, pairs):
-        found = scored([trial("best", 0.6), trial("far", 0.9)], pairs, 5)
+    def test_the_difference_is_taken_vote_by_vote(self, dealt):
+        found = scored([trial("best", 0.6), trial("far", 0.9)], dealt)
         each = np.r_[[math.log(0.6 / 0.9)] * 60, [math.log(0.4 / 0.1)] * 40]
         far = found.rows[1]
         assert far.behind == pytest.approx(each.mean())
         assert far.behind_se == pytest.approx(np.std(each, ddof=1) / 10)
         assert far.behind > 2 * far.behind_se
 
-    def test_failures_come_last_and_orders_before_them(self, pairs):
+    def test_failures_come_last_and_orders_before_them(self, dealt):
         order = Trial("order", Predictions(None, np.ones(100)))
         failed = Trial("failed", error="no")
-        found = scored([failed, order, trial("best", 0.6)], pairs, 5)
+        found = scored([failed, order, trial("best", 0.6)], dealt)
         assert [row.model for row in found.rows] == ["best", "order", "failed"]
         assert found.rows[1].accuracy == 0.6
-        assert scored([order, failed], pairs, 5).best is None
+        assert scored([order, failed], dealt).best is None
 
 
 def test_a_model_that_fails_is_reported(monkeypatch):
@@ -155,7 +158,9 @@ def test_a_model_that_fails_is_reported(monkeypatch):
 def test_models_that_cannot_run_are_left_out_and_said():
     found = cr.compare_models(random_votes().drop("worker"))
     names = {row.model for row in found.rows}
-    assert names == {name for name, entry in catalogue().items() if entry.workers != "needed"}
+    assert names == {
+        name for name, entry in catalogue().items() if entry.workers != "needed" and "pairs" in entry.kinds
+    }
     said = [note.message for note in found.notes if note.code == "left-out"]
     assert any("crowd-bt is left out" in message for message in said)
     with pytest.raises(cr.InputError, match="No model can be compared"):
@@ -203,9 +208,9 @@ def test_rankings_are_compared_as_pairs():
     frame = pl.DataFrame(
         {"worker": list("xxxyyyzzz"), "item": list("abc") * 3, "rank": [1, 2, 3, 1, 3, 2, 1, 2, 3]}
     )
-    found = cr.compare_models(frame, ["bt"])
+    found = cr.compare_models(frame, ["bt", "median-rank"], folds=3)
     assert found.votes == 9
-    assert "conversion" in {note.code for note in found.notes}
+    assert {row.model for row in found.rows} == {"bt", "median-rank"}
 
 
 def test_votes_on_disk_are_sampled(tmp_path, monkeypatch):
@@ -239,7 +244,7 @@ def test_as_plain_data():
     assert [one["model"] for one in data["models"]] == ["bt", "borda"]
     assert {"log_loss", "log_loss_se", "accuracy", "seconds", "gold", "tied_with_best"} <= set(data["models"][0])
     assert told == [
-        f"{name}: {what}" for name in ("bt", "borda") for what in ("fold 1 of 2", "fold 2 of 2", "all votes")
+        f"{name}: {what}" for name in ("bt", "borda") for what in ("fold 1 of 2", "fold 2 of 2", "all judgments")
     ]
 
 

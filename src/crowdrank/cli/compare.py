@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdrank.cli.options import parse_settings
+from crowdrank.cli.options import (
+    Columns,
+    Gold,
+    GoldColumns,
+    Judgments,
+    Measures,
+    Memory,
+    Place,
+    SpoolFolder,
+    parse_settings,
+)
 from crowdrank.cli.output import Folder, write_comparison
 from crowdrank.cli.sources import Sources
 
@@ -21,54 +31,52 @@ NAME = "compare"
 
 
 def command(
-    judgments: Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")],
+    judgments: Judgments,
     models: Annotated[
         str, typer.Option(help="Names from `crowdrank models`, separated by commas; else all that can run.")
     ] = "",
-    folds: Annotated[int, typer.Option(help="Into how many parts the votes are dealt.")] = 5,
+    folds: Annotated[
+        int, typer.Option(help="Into how many parts the judgments are dealt; 0: by gold and time alone.")
+    ] = 5,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, name=value, for the models that have it.")
     ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")
-    ] = "",
-    gold: Annotated[str | None, typer.Option(help="Gold grades to score the rankings by.")] = None,
-    gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
+    columns: Columns = "",
+    gold: Gold = None,
+    gold_columns: GoldColumns = "",
+    measures: Measures = "",
     ties: Annotated[str, typer.Option(help="keep, or drop tied votes first.")] = "keep",
     sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
-    engine: Annotated[str, typer.Option(help="Where to compute: local, dask, tcp://host:port.")] = "local",
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Judgments that take more are kept on disk: 8GB.", envvar="CROWDRANK_MEMORY"),
-    ] = None,
-    spool: Annotated[
-        Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
-    ] = None,
+    engine: Place = "local",
+    memory: Memory = None,
+    spool: SpoolFolder = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, and of everything random.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for compare.json and a report.")] = None,
 ) -> None:
     """Compare models by how well they predict votes that they have not seen.
 
-    The votes are dealt into folds; each fold is predicted by every model, fitted to the others. Prints
-    log loss and accuracy with their standard errors, measures by gold where there is some, and seconds,
-    the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
+    Votes, lists or labels are dealt into folds; the votes of each are predicted by every model, fitted to the
+    others. Prints log loss and accuracy with their standard errors, measures by gold where there is some, and
+    seconds, the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
     """
     from crowdrank.compare import compare_models, find
     from crowdrank.engine import running
+    from crowdrank.measures import GOLD_MEASURES
 
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         find(name)  # a wrong name is said before a file is read
     own = parse_settings(settings or [])
+    missing = own.pop("missing", None)
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status, warn
 
         with running(engine) as place, status("reading") as told:
-            table, grades = Sources(judgments, columns, gold, gold_columns, memory, spool).read()
+            table, grades = Sources(judgments, columns, gold, gold_columns, memory, spool, missing).read()
             found = compare_models(
-                table, names or None, folds=folds, gold=grades, settings=own, ties=ties, sample=sample,
-                seed=seed, engine=place, told=told,
+                table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
+                ties=ties, sample=sample, seed=seed, engine=place, told=told,
             )  # fmt: skip
         warn(found.notes)
         if folder is not None:

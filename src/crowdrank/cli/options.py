@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
 
 from crowdrank.errors import UsageError
+
+Judgments = Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")]
+Columns = Annotated[str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")]
+Gold = Annotated[
+    list[str] | None,
+    typer.Option(help="Gold grades to score by; may be repeated. The word judgments: the files' own labels."),
+]
+GoldColumns = Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")]
+Measures = Annotated[str, typer.Option(help="Measures by gold: nDCG@10 RBP(p=0.95) AP tau acc.")]
+Place = Annotated[str, typer.Option("--engine", help="Where to compute: local, dask, tcp://host:port.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="Judgments that take more are kept on disk: 8GB.", envvar="CROWDRANK_MEMORY"),
+]
+SpoolFolder = Annotated[
+    Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
+]
 
 
 def parse_settings(given: list[str]) -> dict[str, Any]:

@@ -129,10 +129,14 @@ def write_result(folder: Folder, estimator: Model, measured: dict[str, float], f
     files: dict[str, Callable[[Path], Any]] = {f"ranking.{form}": frame_writer(ranking.polars(), form)}
     if workers is not None:
         files[f"workers.{form}"] = frame_writer(workers.polars(), form)
+    if estimator.labels_ is not None:
+        files[f"labels.{form}"] = frame_writer(estimator.labels_.polars(), form)
     report = build(ranking, workers, fit, estimator.evidence_, measured)
     forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
     files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit
     # an older result in another format must not be taken for this one's
-    folder.write(files, stale=[f"{table}.{other}" for table in ("ranking", "workers") for other in FORMATS])
+    folder.write(
+        files, stale=[f"{table}.{other}" for table in ("ranking", "workers", "labels") for other in FORMATS]
+    )
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdrank.cli.options import parse_settings
+from crowdrank.cli.options import (
+    Columns,
+    Gold,
+    GoldColumns,
+    Judgments,
+    Measures,
+    Memory,
+    Place,
+    SpoolFolder,
+    parse_settings,
+)
 from crowdrank.cli.output import Folder, check_format, write_result
 from crowdrank.cli.sources import Sources
 
@@ -21,28 +31,27 @@ if TYPE_CHECKING:
 
 NAME = "rank"
 MANY_PAIRS = 1_000_000
+CLASSES = 20
+"""Ratings of more distinct values are numbers, not classes."""
 
 
 def command(
-    judgments: Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")],
+    judgments: Judgments,
     model: Annotated[str | None, typer.Option(help="A name from `crowdrank models`.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the model, name=value.")
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the model, name=value; missing=below|unknown of rankings."),
     ] = None,
-    columns: Annotated[
-        str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")
-    ] = "",
-    anchors: Annotated[str | None, typer.Option(help="Gold pairs, or workers of known quality.")] = None,
-    gold: Annotated[str | None, typer.Option(help="Gold grades to score the ranking by.")] = None,
-    gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
-    engine: Annotated[str, typer.Option(help="Where to compute: local, dask, tcp://host:port.")] = "local",
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Judgments that take more are kept on disk: 8GB.", envvar="CROWDRANK_MEMORY"),
+    columns: Columns = "",
+    anchors: Annotated[
+        str | None, typer.Option(help="Gold pairs, gold labels, or workers of known quality.")
     ] = None,
-    spool: Annotated[
-        Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
-    ] = None,
+    gold: Gold = None,
+    gold_columns: GoldColumns = "",
+    measures: Measures = "",
+    engine: Place = "local",
+    memory: Memory = None,
+    spool: SpoolFolder = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.")] = None,
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
@@ -55,8 +64,10 @@ def command(
     """
     check_format(form)
     parameters = parse_settings(settings or [])
-    sources = Sources(judgments, columns, gold, gold_columns, memory, spool)
-    request = _Request(sources, model, parameters, anchors, engine, seed, form)
+    sources = Sources(
+        judgments, columns, gold, gold_columns, memory, spool, missing=parameters.pop("missing", None)
+    )
+    request = _Request(sources, model, parameters, anchors, measures, engine, seed, form)
     with nullcontext() if out is None else Folder(out) as folder:
         _rank(request, folder)
 
@@ -69,6 +80,7 @@ class _Request:
     model: str | None
     parameters: dict[str, Any]
     anchors: str | None
+    measures: str
     engine: str
     seed: int
     form: str
@@ -77,7 +89,7 @@ class _Request:
 def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
     from crowdrank.compare import make
-    from crowdrank.data import Anchors, Rankings, Ratings, count_pairs, described
+    from crowdrank.data import Anchors
     from crowdrank.engine import running
 
     if asked.model is not None:
@@ -88,14 +100,13 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
             table, grades = asked.sources.read()
             known = None if asked.anchors is None else Anchors.read(asked.anchors)
         reading = time.perf_counter() - began
-        if isinstance(table, Ratings | Rankings) and (count := count_pairs(table)) > MANY_PAIRS:
-            print(f"{described(table)} are compared as {count} pairs; that takes a while.", file=sys.stderr)
         estimator = _estimator(asked.model, table, {"seed": asked.seed, **asked.parameters})
+        _tell(estimator, table)
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
     estimator.fit_ = estimator.fit_.timed(read=reading)
     warn(estimator.fit_.warnings)
-    measured = _measured(estimator, grades)
+    measured = _measured(estimator, grades, asked.measures)
     if folder is not None:
         write_result(folder, estimator, measured, asked.form)
     elif sys.stdout.isatty() and asked.form == "csv":
@@ -106,21 +117,36 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
 
 
+def _tell(estimator: Model, table: AnyJudgments) -> None:
+    """That a conversion to pairs will take a while."""
+    from crowdrank.compare import find
+    from crowdrank.data import Rankings, Ratings, count_pairs, described
+
+    if not isinstance(table, Ratings | Rankings) or "pairs" not in find(estimator.name).kinds:
+        return
+    count = count_pairs(table)
+    if count > MANY_PAIRS:
+        print(f"{described(table)} are compared as {count} pairs; that takes a while.", file=sys.stderr)
+
+
 def _estimator(name: str | None, table: AnyJudgments, parameters: dict[str, Any]) -> Model:
-    """The model asked for; without a name `auto` for pairs.
-
-    For ratings and rankings Crowd-BT, or Bradley-Terry where nobody says who judged.
-    """
+    """The model asked for, or what suits the judgments: `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene
+    for ratings in a few classes by known workers, and their average for others."""
     from crowdrank.compare import make
+    from crowdrank.data import Rankings, Ratings
 
-    default = "auto" if table.kind == "pairs" else "bt" if table.index.workers is None else "crowd-bt"
+    default = "auto"
+    if isinstance(table, Rankings):
+        default = "plackett-luce"
+    elif isinstance(table, Ratings):
+        default = "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
     return make(name or default, parameters)
 
 
-def _measured(estimator: Model, grades: Any) -> dict[str, float]:
+def _measured(estimator: Model, grades: Any, measures: str) -> dict[str, float]:
     if grades is None:
         return {}
-    from crowdrank.data import read_ranking
-    from crowdrank.measures import GOLD_MEASURES, evaluate
+    from crowdrank.compare import measured
+    from crowdrank.measures import GOLD_MEASURES
 
-    return evaluate(read_ranking(estimator.ranking_.polars()), grades, GOLD_MEASURES)
+    return measured(estimator, grades, measures or GOLD_MEASURES)

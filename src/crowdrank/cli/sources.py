@@ -9,25 +9,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from crowdrank.data import AnyJudgments, Scored
 
+OWN = "judgments"
+"""As gold: the labels that the files of judgments hold themselves."""
+
 
 @dataclass(frozen=True)
 class Sources:
-    """Files as they were named, and the names of their columns."""
+    """Files as they were named, the names of their columns, and what a missing item means in rankings."""
 
     judgments: list[str]
     columns: str = ""
-    gold: str | None = None
+    gold: list[str] | None = None
     gold_columns: str = ""
     memory: str | None = None
     spool: Path | None = None
+    missing: str | None = None
 
     def read(self) -> tuple[AnyJudgments, Scored | None]:
         """The judgments, and the gold where there is one; gold that cannot score them is an error."""
         from crowdrank.data import parse_mapping, read, read_gold
 
         columns = parse_mapping(self.columns)
-        table = read(self.judgments, columns=columns, memory=self.memory, spool=self.spool)
-        gold = None if self.gold is None else read_gold(self.gold, columns=self.gold_columns)
-        if gold is not None:
-            gold.require_common(table.index)
+        table = read(self.judgments, columns=columns, memory=self.memory, spool=self.spool, missing=self.missing)
+        if not self.gold:
+            return table, None
+        files = self.judgments if self.gold == [OWN] and not Path(OWN).exists() else self.gold
+        gold = read_gold(files, columns=self.gold_columns)
+        gold.require_common(table.index)
         return table, gold

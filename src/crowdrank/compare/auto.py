@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from crowdrank.compare.catalogue import shared
-from crowdrank.compare.comparison import Comparison, attempt, dealt, runnable, scored
+from crowdrank.compare.comparison import Comparison, attempt, runnable, scored
 from crowdrank.compare.folds import sampled
-from crowdrank.data import Anchors, Judgments, Pairs, SpooledPairs, read, to_pairs
+from crowdrank.compare.split import Split, split
+from crowdrank.data import Anchors, AnyJudgments, Pairs, SpooledPairs, count_pairs, read
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models import registry
@@ -92,12 +93,12 @@ class Auto(Model):
     ) -> Self:
         """Choose, then fit the chosen model to all judgments; the arguments are those of every model."""
         began = time.perf_counter()
-        table: Judgments = read(judgments)
+        table = read(judgments)
         known = None if anchors is None else Anchors.read(anchors)
-        choice = self._choice(to_pairs(table), known, engine)
+        choice = self._choice(table, known, engine)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
         self.ranking_, self.workers_, self.evidence_ = fitted.ranking_, fitted.workers_, fitted.evidence_
-        self._predictor, self._seen = fitted._predictor, fitted._seen
+        self.labels_, self._predictor, self._seen = fitted.labels_, fitted._predictor, fitted._seen
         self.fit_ = replace(
             fitted.fit_,
             warnings=(*fitted.fit_.warnings, Note("auto", choice.why)),
@@ -105,31 +106,30 @@ class Auto(Model):
         ).timed(fit=time.perf_counter() - began)
         return self
 
-    def _choice(
-        self, pairs: Pairs | SpooledPairs, anchors: Anchors | None, engine: Engine | str | None
-    ) -> _Choice:
-        able, _ = runnable(CANDIDATES, pairs)
+    def _choice(self, table: AnyJudgments, anchors: Anchors | None, engine: Engine | str | None) -> _Choice:
+        able, _ = runnable(CANDIDATES, table)
         every = shared(CANDIDATES, {"seed": self.seed, **(self.settings or {})})
         models = {name: every[name] for name in able}
         default = models[able[-1]]
         if len(able) == 1:
             return _Choice(default, f"auto took {default.name}: no other candidate can run without workers.")
-        part = sampled(pairs, whole("sample", self.sample), whole("seed", self.seed))
-        if part.rows < FEW:
-            return _Choice(default, f"auto took {default.name}: with {part.rows} votes nothing can be held out.")
-        return self._best(models, part.compact(), anchors, engine)
+        most, seed = whole("sample", self.sample), whole("seed", self.seed)
+        part = sampled(table, most, seed).compact() if isinstance(table, Pairs | SpooledPairs) else table
+        votes = part.rows if isinstance(part, Pairs) else count_pairs(part)
+        if votes < FEW:
+            return _Choice(default, f"auto took {default.name}: with {votes} votes nothing can be held out.")
+        try:
+            dealt = split(part, whole("folds", self.folds), seed, "keep", most)
+        except InputError:
+            return _Choice(default, f"auto took {default.name}: all votes are one worker's on one pair.")
+        return self._best(models, dealt, anchors, engine)
 
     def _best(
-        self, models: Mapping[str, Model], pairs: Pairs, anchors: Anchors | None, engine: Engine | str | None
+        self, models: Mapping[str, Model], dealt: Split, anchors: Anchors | None, engine: Engine | str | None
     ) -> _Choice:
         here = engine if isinstance(engine, LocalEngine) else None  # a sample is not worth a cluster
         default = list(models.values())[-1]
-        try:
-            fold = dealt(pairs, whole("folds", self.folds), self.seed)
-        except InputError:
-            return _Choice(default, f"auto took {default.name}: all votes are one worker's on one pair.")
-        trials = [attempt(model, pairs, fold, anchors=anchors, engine=here) for model in models.values()]
-        found = scored(trials, pairs, self.folds)
+        found = scored([attempt(model, dealt, anchors=anchors, engine=here) for model in models.values()], dealt)
         if found.best is None:
             return _Choice(
                 default, f"auto took {default.name}: no candidate could be fitted to a part of the votes."

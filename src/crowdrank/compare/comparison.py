@@ -8,15 +8,29 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.compare.catalogue import catalogue, find, shared
-from crowdrank.compare.folds import deal, sampled
+from crowdrank.compare.folds import sampled
 from crowdrank.compare.held_out import Predictions, Told, predict
 from crowdrank.compare.scores import Figure, figure, hits, log_losses
-from crowdrank.data import TIE, Floats, Pairs, Scored, SpooledPairs, read, read_gold, read_ranking, to_pairs
+from crowdrank.compare.split import Split, split, thinned
+from crowdrank.data import (
+    TIE,
+    AnyJudgments,
+    Floats,
+    Judgments,
+    Pairs,
+    Rankings,
+    Ratings,
+    Scored,
+    SpooledPairs,
+    count_pairs,
+    read,
+    read_gold,
+    read_ranking,
+)
 from crowdrank.errors import FitError, InputError, Note, UsageError
-from crowdrank.measures import GOLD_MEASURES, evaluate
+from crowdrank.measures import GOLD_MEASURES, Measure, evaluate, label_accuracy, parse
 from crowdrank.models.base import Model, whole
 from crowdrank.results import plain
 
@@ -95,6 +109,7 @@ def compare_models(
     *,
     folds: int = 5,
     gold: Any = None,
+    measures: str = GOLD_MEASURES,
     settings: Mapping[str, Any] | None = None,
     ties: str = "keep",
     sample: int | None = None,
@@ -104,10 +119,13 @@ def compare_models(
 ) -> Comparison:
     """Fit each model to all folds but one and let it predict that one; best first.
 
-    ``models``: names; where none are given all that can run here, and `auto`. ``folds``: how many.
-    ``gold``: grades that score the fit to all votes. ``settings``: parameters, each for the models that
-    have it. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on about so many votes.
-    ``told`` is called with a few words on what is being done.
+    ``models``: names; where none are given all that can run here, and `auto`. ``folds``: how many; 0 holds
+    nothing out, for gold and time alone. ``gold``: grades that score the fit to all judgments, by ``measures``;
+    models of labels have the share of right labels besides. ``settings``: parameters, each for the models that
+    have it. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on about so many votes. ``told``
+    is called with a few words on what is being done.
+
+    Lists are held out whole, ratings label by label; what is predicted is every pair of them.
 
     >>> votes = [("a", "b"), ("b", "c"), ("a", "c"), ("b", "a"), ("c", "b"), ("a", "c")] * 5
     >>> winner, loser = zip(*votes)
@@ -116,41 +134,36 @@ def compare_models(
     ['bt', 'thurstone']
     """
     asked = shared(_asked(models), {"seed": whole("seed", seed), **(settings or {})})
-    pairs, notes = _votes(read(judgments), ties, sample, seed)
-    able, left_out = runnable(list(asked), pairs)
+    table, notes = _judgments(read(judgments), ties, sample, seed)
+    able, left_out = runnable(list(asked), table)
     ready = {name: asked[name] for name in able}
     if models is None:
-        ready, slow = _quick(ready, pairs, whole("folds", folds), engine)
+        ready, slow = _quick(ready, table, whole("folds", folds), seed, engine)
         left_out += slow
     if not ready:
         raise InputError(
             "No model can be compared on these judgments.", hint=" ".join(n.message for n in left_out)
         )
-    fold = dealt(pairs, whole("folds", folds), seed)
+    most = MANY if sample is None else whole("sample", sample)
+    dealt = split(table, whole("folds", folds), seed, ties, most) if folds else None
     grades = None if gold is None else read_gold(gold) if not isinstance(gold, Scored) else gold
     if grades is not None:
-        grades.require_common(pairs.index)
-    trials = [_trial(model, pairs, fold, grades, told, engine) for model in ready.values()]
-    found = scored(trials, pairs, folds)
+        grades.require_common(table.index)
+    elif dealt is None:
+        raise UsageError("With no folds and no gold there is nothing to compare by.", hint="Give --gold FILE.")
+    trial = _Trials(table, dealt, grades, parse(measures), told, engine)
+    found = scored([trial.of(model) for model in ready.values()], dealt)
     return replace(found, seed=seed, notes=(*notes, *left_out))
 
 
-def dealt(pairs: Pairs, folds: int, seed: int) -> NDArray[np.int64]:
-    """The fold of each vote; an error where all votes would fall into one."""
-    fold = deal(pairs, folds, seed)
-    if not pairs.rows or (fold == fold[0]).all():
-        raise InputError("There are too few votes to hold some of them out.")
-    return fold
-
-
-def runnable(names: Sequence[str], pairs: Pairs | SpooledPairs) -> tuple[list[str], list[Note]]:
-    """The models that take these votes, and a note on each that does not."""
+def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[Note]]:
+    """The models that take these judgments, and a note on each that does not."""
     able, notes = [], []
     for name in names:
         entry = find(name)
-        if "pairs" not in entry.kinds:
-            notes.append(Note("left-out", f"{name} is left out: it does not take pairs."))
-        elif entry.workers == "needed" and pairs.index.workers is None:
+        if table.kind not in entry.kinds:
+            notes.append(Note("left-out", f"{name} is left out: it does not take {table.kind}."))
+        elif entry.workers == "needed" and table.index.workers is None:
             notes.append(Note("left-out", f"{name} is left out: it needs to know who judged."))
         elif not entry.installed:
             notes.append(Note("left-out", f"{name} is left out: it needs the package {entry.package}."))
@@ -159,20 +172,25 @@ def runnable(names: Sequence[str], pairs: Pairs | SpooledPairs) -> tuple[list[st
     return able, notes
 
 
-def attempt(
-    model: Model, pairs: Pairs, fold: NDArray[np.int64], told: Told | None = None, **options: Any
-) -> Trial:
+def attempt(model: Model, dealt: Split, told: Told | None = None, **options: Any) -> Trial:
     """The model's predictions; a fit that fails is reported, a wrong parameter is an error."""
     try:
-        return Trial(model.name, predict(model, pairs, fold, told, **options))
+        return Trial(model.name, predict(model, dealt, told, **options))
     except FAILURES as error:
         return Trial(model.name, error=str(error))
     except UsageError as error:
         raise UsageError(f"{model.name}: {error.message}", hint=error.hint) from None
 
 
-def scored(trials: Sequence[Trial], pairs: Pairs, folds: int) -> Comparison:
-    """The trials as a table, best first, with those marked that cannot be told from the best."""
+def scored(trials: Sequence[Trial], dealt: Split | None) -> Comparison:
+    """The trials as a table, best first, with those marked that cannot be told from the best.
+
+    Where nothing was held out, by the first measure of gold.
+    """
+    if dealt is None:
+        rows = [_row(trial, {}, None, None) for trial in trials]
+        return Comparison(tuple(sorted(rows, key=_place)), 0, 0, ties=False)
+    pairs = dealt.asked
     ties = bool((pairs.outcome == TIE).any())
     losses = {
         trial.model: log_losses(trial.predictions.probabilities, pairs.outcome, ties=ties)
@@ -183,12 +201,12 @@ def scored(trials: Sequence[Trial], pairs: Pairs, folds: int) -> Comparison:
     means = {name: figure(loss, pairs.weight).mean for name, loss in losses.items() if name not in failed}
     best = min(means, key=means.__getitem__) if means else None
     rows = [_row(trial, losses, best, pairs) for trial in trials]
-    return Comparison(tuple(sorted(rows, key=_place)), folds, pairs.rows, ties)
+    return Comparison(tuple(sorted(rows, key=_place)), len(dealt.numbers), pairs.rows, ties)
 
 
-def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pairs) -> Row:
+def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pairs | None) -> Row:
     row = Row(trial.model, seconds=trial.seconds, gold=trial.gold, error=trial.error)
-    if trial.predictions is None:
+    if trial.predictions is None or pairs is None:
         return row
     accuracy = _accuracy(trial.predictions, pairs)
     row = replace(row, accuracy=_known(accuracy.mean), accuracy_se=_known(accuracy.error))
@@ -213,29 +231,50 @@ def _accuracy(predictions: Predictions, pairs: Pairs) -> Figure:
     return figure(hits(predictions.ahead[decided], pairs.outcome[decided]), weight)
 
 
-def _place(row: Row) -> tuple[bool, float, float]:
+def _place(row: Row) -> tuple[bool, float, float, float]:
+    loss = math.inf if row.log_loss is None else row.log_loss
     accuracy = math.inf if row.accuracy is None else -row.accuracy
-    return row.error is not None, math.inf if row.log_loss is None else row.log_loss, accuracy
+    first = next(iter(row.gold.values()), None)
+    return row.error is not None, loss, accuracy, math.inf if first is None else -first
 
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _trial(
-    model: Model, pairs: Pairs, fold: NDArray[np.int64], gold: Scored | None, told: Told | None, engine: Any
-) -> Trial:
-    """The model's predictions; then its fit to all votes, for its time and its gold measures."""
-    found = attempt(model, pairs, fold, told, engine=engine)
-    if told is not None:
-        told(f"{model.name}: all votes")
-    try:
-        fitted = model.clone().fit(pairs, engine=engine)
-    except FAILURES as error:
-        return replace(found, error=str(error))
-    measured = {} if gold is None else evaluate(read_ranking(fitted.ranking_.polars()), gold, GOLD_MEASURES)
-    own = {name: _known(value) for name, value in measured.items()}
-    return replace(found, seconds=fitted.fit_.seconds["fit"], gold=own)
+def measured(model: Model, gold: Scored, measures: str | Sequence[Measure] = GOLD_MEASURES) -> dict[str, float]:
+    """What gold says of a fitted model: its ranking by ``measures``, and the share of right labels."""
+    found = evaluate(read_ranking(model.ranking_.polars()), gold, measures)
+    if model.labels_ is not None:
+        found["labels"] = label_accuracy(model.labels_.polars(), gold)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """What every model is tried on."""
+
+    table: Judgments
+    dealt: Split | None
+    gold: Scored | None
+    measures: Sequence[Measure]
+    told: Told | None
+    engine: Any
+
+    def of(self, model: Model) -> Trial:
+        """The model's predictions; then its fit to all judgments, for its time and its gold measures."""
+        found = Trial(model.name)
+        if self.dealt is not None:
+            found = attempt(model, self.dealt, self.told, engine=self.engine)
+        if self.told is not None:
+            self.told(f"{model.name}: all judgments")
+        try:
+            fitted = model.clone().fit(self.table, engine=self.engine)
+        except FAILURES as error:
+            return replace(found, error=str(error))
+        own = {} if self.gold is None else measured(fitted, self.gold, self.measures)
+        known = {name: _known(value) for name, value in own.items()}
+        return replace(found, seconds=fitted.fit_.seconds["fit"], gold=known)
 
 
 def _asked(models: Iterable[str] | None) -> list[str]:
@@ -248,15 +287,19 @@ def _asked(models: Iterable[str] | None) -> list[str]:
     return names
 
 
-def _votes(table: Any, ties: str, sample: int | None, seed: int) -> tuple[Pairs, list[Note]]:
-    """The votes that are compared on, and what was converted or left out."""
-    pairs = to_pairs(table, ties=ties)
-    notes = list(pairs.notes)
-    every = MANY if isinstance(pairs, SpooledPairs) else pairs.rows
-    most = every if sample is None else whole("sample", sample)
-    chosen = sampled(pairs, most, seed)
-    if chosen.rows < pairs.rows:
-        notes.append(Note("sampled", f"{chosen.rows} of {pairs.rows} votes, chosen by a hash, are compared on."))
+def _judgments(
+    table: AnyJudgments, ties: str, sample: int | None, seed: int
+) -> tuple[Pairs | Rankings | Ratings, list[Note]]:
+    """What is compared on, and what was left out."""
+    if ties not in ("keep", "drop"):
+        raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
+    notes = list(table.notes)
+    if isinstance(table, Rankings | Ratings):
+        return table, notes
+    every = MANY if isinstance(table, SpooledPairs) else table.rows
+    chosen = sampled(table, every if sample is None else whole("sample", sample), seed)
+    if chosen.rows < table.rows:
+        notes.append(Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are compared on."))
     if ties == "drop":
         decided = chosen.outcome != TIE
         if not decided.all():
@@ -270,15 +313,16 @@ def _votes(table: Any, ties: str, sample: int | None, seed: int) -> tuple[Pairs,
 
 
 def _quick(
-    models: Mapping[str, Model], pairs: Pairs, folds: int, engine: Any
+    models: Mapping[str, Model], table: Pairs | Rankings | Ratings, folds: int, seed: int, engine: Any
 ) -> tuple[dict[str, Model], list[Note]]:
     """The models that will not take too long, by the time that a part of many votes takes."""
-    if pairs.rows <= 5 * TRIAL:
+    votes = table.rows if isinstance(table, Pairs) else count_pairs(table)
+    if votes <= 5 * TRIAL:
         return dict(models), []
-    part = sampled(pairs, TRIAL).compact()
+    part = thinned(table, TRIAL / votes, seed)
     quick, notes = {}, []
     for name, model in models.items():
-        seconds = _seconds(model, part, engine) * (folds + 1) * pairs.rows / max(part.rows, 1)
+        seconds = _seconds(model, part, engine) * (folds + 1) * votes / TRIAL
         if seconds <= PATIENCE:
             quick[name] = model
         else:
@@ -289,9 +333,9 @@ def _quick(
     return quick, notes
 
 
-def _seconds(model: Model, pairs: Pairs, engine: Any) -> float:
+def _seconds(model: Model, table: Judgments, engine: Any) -> float:
     """How long a fit takes; one that fails takes no time, and fails again where it is reported."""
     try:
-        return model.clone().fit(pairs, engine=engine).fit_.seconds["fit"]
+        return model.clone().fit(table, engine=engine).fit_.seconds["fit"]
     except FAILURES:
         return 0.0

@@ -13,8 +13,6 @@ pair are neighbours, and go to different folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -22,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import LEFT, TIE, Pairs, SpooledPairs
+from crowdrank.data import LEFT, TIE, Pairs, SpooledPairs, joined_pairs
 from crowdrank.errors import UsageError
 
 Hashes = NDArray[np.uint64]
@@ -74,7 +72,7 @@ def sampled(pairs: Pairs | SpooledPairs, most: int, seed: int = 0) -> Pairs:
     if share >= 1 and isinstance(pairs, Pairs):
         return pairs
     parts = [batch.take(_chosen(batch, share, seed, number)) for number, batch in enumerate(pairs.batches())]
-    return _joined(parts)
+    return joined_pairs(parts)
 
 
 def hashed(ids: pl.Series | None, codes: NDArray[Any] | None, seed: int) -> Any:
@@ -147,13 +145,3 @@ def _occurrence(units: _Units) -> Hashes:
     occurrence = np.empty(len(order), np.uint64)
     occurrence[order] = rows - begin
     return mixed(occurrence, 2 * units.winner.astype(np.uint64) + units.turned)
-
-
-def _joined(parts: Sequence[Pairs]) -> Pairs:
-    first = parts[0]
-    columns: dict[str, Any] = {
-        column.name: np.concatenate([getattr(part, column.name) for part in parts])
-        for column in fields(first)
-        if isinstance(getattr(first, column.name), np.ndarray)
-    }
-    return replace(first, **columns)

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.compare.scores import leading
+from crowdrank.compare.split import Split
 from crowdrank.data import Floats, Pairs
 from crowdrank.models.base import Model
 
@@ -30,25 +31,23 @@ class Predictions:
     ahead: Floats
 
 
-def predict(
-    model: Model, pairs: Pairs, fold: NDArray[np.int64], told: Told | None = None, **options: Any
-) -> Predictions:
+def predict(model: Model, split: Split, told: Told | None = None, **options: Any) -> Predictions:
     """The votes of every fold, predicted from the other folds; ``options`` go to the fits."""
-    probabilities: Floats | None = np.full((pairs.rows, 3), np.nan)
-    ahead = np.zeros(pairs.rows)
-    numbers = np.unique(fold)
-    for place, number in enumerate(numbers):
+    asked = split.asked
+    probabilities: Floats | None = np.full((asked.rows, 3), np.nan)
+    ahead = np.zeros(asked.rows)
+    for place, number in enumerate(split.numbers):
         if told is not None:
-            told(f"{model.name}: fold {place + 1} of {len(numbers)}")
-        held = fold == number
-        asked = pairs.take(held)
-        fitted = _plain(model).fit(pairs.take(~held).compact(), **options)
+            told(f"{model.name}: fold {place + 1} of {len(split.numbers)}")
+        held = split.fold == number
+        votes = asked.take(held)
+        fitted = _plain(model).fit(split.given(number), **options)
         if probabilities is not None and fitted.predicts:
-            probabilities[held] = fitted.probabilities(asked)
+            probabilities[held] = fitted.probabilities(votes)
             ahead[held] = leading(probabilities[held])
         else:
             probabilities = None
-            ahead[held] = _by_scores(fitted, asked)
+            ahead[held] = _by_scores(fitted, votes)
     return Predictions(probabilities, ahead)
 
 

@@ -20,7 +20,7 @@ from crowdrank.data.graph import Graph, graph
 from crowdrank.data.nodes import Nodes, named_nodes
 from crowdrank.data.read import AnyJudgments, read
 from crowdrank.data.spooled import SpooledPairs, tally_batches, tally_spooled
-from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings
+from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings, joined_pairs
 
 __all__ = [
     "LEFT",
@@ -49,6 +49,7 @@ __all__ = [
     "described",
     "graph",
     "joined",
+    "joined_pairs",
     "named_nodes",
     "node_codes",
     "nodes_of",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,8 +50,10 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
     """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.
 
     A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` gives these names to
-    columns that have others: ``"item=doc,grade=rel"``.
+    columns that have others: ``"item=doc,grade=rel"``. Several files, in a list, are read as one.
     """
+    if isinstance(given, list | tuple):
+        return _together([read_gold(one, columns=columns) for one in given], given)
     frame, name, columns = _open(given, columns, gold=True)
     found = next((grade for grade in GRADES if grade in columns), None)
     if found is None or "item" not in columns:
@@ -64,6 +66,20 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
     if found == "true_rank":
         scored = scored.with_columns(pl.col("value").max().over("query") - pl.col("value"))
     return Scored(scored)
+
+
+def _together(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
+    """Gold of several files as one; an item that two of them grade is an error."""
+    if not parts:
+        raise InputError("No gold was given.", hint="Name at least one file.")
+    frame = pl.concat([part.frame for part in parts])
+    twice = frame.filter(pl.struct("query", "item").is_duplicated())
+    if not twice.is_empty():
+        raise InputError(
+            f"the item {twice['item'][0]!r} is graded in more than one of {len(names)} files.",
+            source=str(names[0]),
+        )
+    return Scored(frame)
 
 
 def read_ranking(given: Any) -> Scored:

@@ -40,6 +40,7 @@ class Judgments(ABC):
     """What the three kinds share. ``None`` in an optional column: absent, or 1 for ``weight``."""
 
     kind: ClassVar[str] = ""
+    item_columns: ClassVar[tuple[str, ...]] = ("item",)
 
     index: Index
     worker: Ints | None = None
@@ -71,6 +72,43 @@ class Judgments(ABC):
         }
         return replace(self, **changes)
 
+    def coded_as(self, index: Index) -> Self:
+        """The same judgments with the codes of another index; what it does not know is -1.
+
+        Of the items those are kept that the rows name.
+        """
+        own = self.index
+        if own is index:
+            return self
+
+        def recoded(ids: pl.Series | None, others: pl.Series | None, codes: Ints | None) -> Ints | None:
+            if codes is None or ids is None:
+                return codes
+            if others is None:
+                return np.full(len(codes), -1, np.int32)
+            places = pl.Series(np.arange(len(others), dtype=np.int32))
+            table = ids.replace_strict(others, places, default=-1, return_dtype=pl.Int32).to_numpy()
+            return np.asarray(table[codes])
+
+        changes: dict[str, Any] = {
+            name: recoded(own.items, index.items, getattr(self, name)) for name in self.item_columns
+        }
+        changes["worker"] = recoded(own.workers, index.workers, self.worker)
+        changes["query"] = recoded(own.queries, index.queries, self.query)
+        return replace(self, index=index, **changes)
+
+    def compact(self) -> Self:
+        """The same judgments with an index of the ids that they name, and of no others."""
+
+        def used(ids: pl.Series | None, *codes: Ints | None) -> pl.Series | None:
+            own = [column for column in codes if column is not None]
+            return ids if ids is None or not own else ids.gather(np.unique(np.concatenate(own)))
+
+        items = used(self.index.items, *(getattr(self, name) for name in self.item_columns))
+        assert items is not None
+        workers, queries = used(self.index.workers, self.worker), used(self.index.queries, self.query)
+        return self.coded_as(Index(items, workers, queries))
+
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, as fit.json shows them."""
         index = self.index
@@ -92,6 +130,7 @@ class Pairs(Judgments):
     """
 
     kind = "pairs"
+    item_columns = ("left", "right")
 
     left: Ints
     right: Ints
@@ -111,39 +150,9 @@ class Pairs(Judgments):
     def coded_as(self, index: Index) -> Pairs:
         """The same votes with the codes of another index; what it does not know is -1.
 
-        Of the items those are kept that the pairs name.
+        Of the items those are kept that the votes name.
         """
-        own = self.index
-        if own is index:
-            return self
-
-        def recoded(ids: pl.Series | None, others: pl.Series | None, codes: Ints | None) -> Ints | None:
-            if codes is None or ids is None:
-                return codes
-            if others is None:
-                return np.full(len(codes), -1, np.int32)
-            places = pl.Series(np.arange(len(others), dtype=np.int32))
-            table = ids.replace_strict(others, places, default=-1, return_dtype=pl.Int32).to_numpy()
-            return np.asarray(table[codes])
-
-        left, right = (recoded(own.items, index.items, side) for side in (self.left, self.right))
-        assert left is not None
-        assert right is not None
-        worker = recoded(own.workers, index.workers, self.worker)
-        query = recoded(own.queries, index.queries, self.query)
-        return replace(self, index=index, left=left, right=right, worker=worker, query=query, judged=None)
-
-    def compact(self) -> Pairs:
-        """The same votes with an index of the ids that they name, and of no others."""
-
-        def used(ids: pl.Series | None, *codes: Ints | None) -> pl.Series | None:
-            own = [column for column in codes if column is not None]
-            return ids if ids is None or not own else ids.gather(np.unique(np.concatenate(own)))
-
-        items = used(self.index.items, self.left, self.right)
-        assert items is not None
-        workers, queries = used(self.index.workers, self.worker), used(self.index.queries, self.query)
-        return self.coded_as(Index(items, workers, queries))
+        return self if index is self.index else replace(super().coded_as(index), judged=None)
 
     @classmethod
     def from_votes(
@@ -178,6 +187,11 @@ class Ratings(Judgments):
 
     item: Ints
     label: Floats
+
+    @property
+    def classes(self) -> int:
+        """How many different labels there are."""
+        return len(np.unique(self.label))
 
     @property
     def rows(self) -> int:
@@ -241,3 +255,14 @@ class Rankings(Judgments):
         source = np.where(there, order[found], first[given][row_of])
         table = self.take(source)
         return replace(table, item=item, rank=np.where(there, table.rank, np.nan))
+
+
+def joined_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """The votes of all parts, which share an index, one after the other."""
+    first = parts[0]
+    columns: dict[str, Any] = {
+        column.name: np.concatenate([getattr(part, column.name) for part in parts])
+        for column in fields(first)
+        if isinstance(getattr(first, column.name), np.ndarray)
+    }
+    return replace(first, judged=None, **columns)

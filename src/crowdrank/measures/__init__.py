@@ -1,6 +1,7 @@
 """How good a ranking is, by gold; and how well bad workers were found. Knows no model."""
 
 from crowdrank.measures.evaluate import GOLD_MEASURES, Measure, evaluate, parse
+from crowdrank.measures.labels import label_accuracy
 from crowdrank.measures.listwise import ap, dcg, err, ndcg, precision, rbp, rr
 from crowdrank.measures.order import kendall_distance, kendall_tau, pairwise_accuracy, roc_auc, spearman
 
@@ -13,6 +14,7 @@ __all__ = [
     "evaluate",
     "kendall_distance",
     "kendall_tau",
+    "label_accuracy",
     "ndcg",
     "pairwise_accuracy",
     "parse",

@@ -72,6 +72,24 @@ _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
     Entry("borda", f"{_COUNTING}.borda:Borda", "mean share won against each opponent", "Borda 1781"),
     Entry(
+        "condorcet",
+        f"{_COUNTING}.condorcet:Condorcet",
+        "pairs won minus pairs lost by majority",
+        "Montague & Aslam 2002",
+    ),
+    Entry(
+        "greedy-order",
+        f"{_COUNTING}.greedy_order:GreedyOrder",
+        "the largest net share of votes among those left, again and again",
+        "Cohen et al. 1999",
+    ),
+    Entry(
+        "svp",
+        f"{_COUNTING}.svp:SVP",
+        "score differences as a rank-2 matrix, completed from the pairs judged",
+        "Gleich & Lim 2011",
+    ),
+    Entry(
         "median-rank",
         f"{_COUNTING}.median_rank:MedianRank",
         "the middle one of an item's places",
@@ -143,6 +161,26 @@ _ENTRIES = (
         f"{_PAIRED}.em_elo:EMElo",
         "Elo ratings of pairs whose direction is found by EM",
         "Bashir et al. 2013",
+        workers="needed",
+    ),
+    Entry(
+        "st-agg",
+        f"{_LISTWISE}.st_agg:StAgg",
+        "ranks as random variables, sorted by their expected discount",
+        "Niu et al. 2013",
+    ),
+    Entry(
+        "crowdagg-ndcg",
+        f"{_LISTWISE}.crowd_agg:CrowdAggNDCG",
+        "the ranking against which the workers' lists have the largest nDCG",
+        "Niu et al. 2015",
+        workers="needed",
+    ),
+    Entry(
+        "crowdagg-rbp",
+        f"{_LISTWISE}.crowd_agg:CrowdAggRBP",
+        "the ranking against which the workers' lists have the largest RBP",
+        "Niu et al. 2015",
         workers="needed",
     ),
     Entry(

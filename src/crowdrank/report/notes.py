@@ -48,6 +48,14 @@ KINDS: dict[str, tuple[str, str]] = {
         "Items that never lost",
         "Such an item belongs high, but how high is not known: compare it with strong items, which may beat it.",
     ),
+    "undetermined": (
+        "Too few pairs for one answer",
+        "The order may change with a few more votes, or with another model: compare it with bt.",
+    ),
+    "no-winner": (
+        "No item beats every other",
+        "The majorities run in circles, or pairs at the top were not judged: ask about those.",
+    ),
     "few-judgments": (
         "Items with few judgments",
         "One more vote can move such an item far; ask about it first.",
@@ -67,6 +75,26 @@ KINDS: dict[str, tuple[str, str]] = {
     "close-items": (
         "The items are close to each other",
         "Verdicts on workers are weak here; pairs of known order (--anchors) would tell more about them.",
+    ),
+    "missing": (
+        "Lists that do not rank everything",
+        "If such an item was not seen rather than put last, say so: --set missing=unknown.",
+    ),
+    "empty-lists": (
+        "Lists that order nothing",
+        "A list needs two items, and an order between them.",
+    ),
+    "look-alikes": (
+        "Workers who make the same errors",
+        "They may be one person or one system under several names; together they count as about one.",
+    ),
+    "no-agreement": (
+        "No two workers agree",
+        "Check that ranks count from the best and that the ids are those of the same items.",
+    ),
+    "one-label": (
+        "There is only one label",
+        "Nothing is told apart; ask for grades, or for comparisons.",
     ),
     "one-worker": (
         "All judgments are one worker's",

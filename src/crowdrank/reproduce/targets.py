@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crowdrank.errors import UsageError
-from crowdrank.reproduce import crowd_bt
+from crowdrank.reproduce import crowd_agg, crowd_bt
 from crowdrank.reproduce.result import Result
 
 
@@ -33,6 +33,35 @@ TARGETS = {
             "crowd-bt-figure4",
             "Crowd-BT figure 4: workers' quality, reading level (needs its data)",
             crowd_bt.figure4,
+        ),
+        Target(
+            "crowdagg-table2a", "CrowdAgg table 2(a): its layout on trec2010 (needs its data)", crowd_agg.table2a
+        ),
+        Target("crowdagg-table2b", "CrowdAgg table 2(b): MIREX2005 (needs its data)", crowd_agg.table2b),
+        Target(
+            "crowdagg-figure1",
+            "CrowdAgg figure 1: qualities on and off, MIREX2005 (needs its data)",
+            crowd_agg.figure1,
+        ),
+        Target(
+            "crowdagg-figure2",
+            "CrowdAgg figure 2: found and real qualities, MIREX2005 (needs its data)",
+            crowd_agg.figure2,
+        ),
+        Target(
+            "crowdagg-figure3",
+            "CrowdAgg figure 3: random workers added, MIREX2005 (needs its data)",
+            crowd_agg.figure3,
+        ),
+        Target(
+            "crowdagg-figure4",
+            "CrowdAgg figure 4: malicious workers added, MIREX2005 (needs its data)",
+            crowd_agg.figure4,
+        ),
+        Target(
+            "crowdagg-readinglevel",
+            "CrowdAgg's table 2 on the reading-level votes (needs its data)",
+            crowd_agg.table_reading_level,
         ),
     )
 }

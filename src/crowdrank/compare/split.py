@@ -1,0 +1,113 @@
+"""Judgments dealt into folds, and the votes of each fold that models fitted to the others predict.
+
+Pairs are dealt vote by vote (see ``folds``). Lists are held out whole: those of one worker about one query
+are one unit, and the units of a worker are spread over the folds; a list that nobody signed is a unit of its
+own. Ratings are held out label by label, spread in the same way. What is predicted is always a vote between
+two items: of a held-out list, or of two held-out labels of one worker, every pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.compare.folds import Hashes, deal, hashed, mixed, sampled
+from crowdrank.data import Judgments, Pairs, Rankings, Ratings, joined_pairs, to_pairs
+from crowdrank.errors import InputError, UsageError
+
+Folds = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """``judgments`` and the fold of each of their rows; the votes ``asked`` about and the ``fold`` of each."""
+
+    judgments: Judgments
+    row_fold: Folds
+    asked: Pairs
+    fold: Folds
+
+    @property
+    def numbers(self) -> Folds:
+        """The folds that hold votes."""
+        return np.unique(self.fold)
+
+    def given(self, number: int) -> Judgments:
+        """What a model is fitted to that predicts a fold: all the others."""
+        return self.judgments.take(self.row_fold != number).compact()
+
+
+def split(judgments: Pairs | Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
+    """The judgments dealt into ``folds``, with about ``most`` votes to predict; an error where all are in one."""
+    if folds < 2:
+        raise UsageError(f"The number of folds must be at least 2. Got {folds}.")
+    if isinstance(judgments, Pairs):
+        fold = deal(judgments, folds, seed)
+        found = Split(judgments, fold, judgments, fold)
+    else:
+        found = _of_others(judgments, folds, seed, ties, most)
+    if not found.asked.rows or (found.row_fold == found.row_fold[0]).all():
+        raise InputError("There are too few votes to hold some of them out.")
+    return found
+
+
+def thinned(judgments: Pairs | Rankings | Ratings, share: float, seed: int = 0) -> Judgments:
+    """About this share of the votes, lists or labels, chosen by a hash."""
+    if isinstance(judgments, Pairs):
+        return sampled(judgments, max(1, round(share * judgments.rows)), seed).compact()
+    units, first, _ = _units(judgments, seed)
+    chosen = first.astype(np.float64) < share * 2.0**64
+    return judgments.take(chosen[units]).compact() if chosen.any() else judgments
+
+
+def _of_others(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
+    rows = _deal_rows(judgments, folds, seed)
+    parts = []
+    for number in range(folds):
+        held = judgments.take(rows == number)
+        try:
+            parts.append(to_pairs(held, ties=ties) if held.rows else None)
+        except InputError:  # no worker has two judgments here that differ
+            parts.append(None)
+    known = [(number, part) for number, part in enumerate(parts) if isinstance(part, Pairs)]
+    if not known:
+        raise InputError("There are too few votes to hold some of them out.")
+    votes = sum(part.rows for _, part in known)
+    chosen = [(number, sampled(part, max(1, most * part.rows // votes), seed)) for number, part in known]
+    fold = np.repeat([number for number, _ in chosen], [part.rows for _, part in chosen])
+    return Split(judgments, rows, joined_pairs([part for _, part in chosen]), fold)
+
+
+def _deal_rows(judgments: Rankings | Ratings, folds: int, seed: int) -> Folds:
+    """The fold of each row."""
+    units, first, worker = _units(judgments, seed)
+    fold = np.empty(len(first), np.int64)
+    fold[np.lexsort((first, worker))] = np.arange(len(first)) % folds  # worker by worker, in turn
+    return np.asarray(fold[units])
+
+
+def _units(judgments: Rankings | Ratings, seed: int) -> tuple[NDArray[Any], Hashes, Hashes]:
+    """The unit of each row; of each unit a hash and its worker's."""
+    index, rows = judgments.index, len(judgments.item)
+    query = np.broadcast_to(hashed(index.queries, judgments.query, seed), rows)
+    worker = np.broadcast_to(hashed(index.workers, judgments.worker, seed), rows)
+    item = hashed(index.items, judgments.item, seed)
+    if isinstance(judgments, Ratings):
+        key = mixed(mixed(query, item), worker)
+        if judgments.worker is None:
+            key = mixed(key, np.lexsort((judgments.label, key)).argsort().astype(np.uint64))
+    elif judgments.worker is not None:
+        key = mixed(query, worker)
+    else:  # what a list says is all that it goes by; equal lists are told apart by their number
+        said = mixed(item, np.nan_to_num(judgments.rank, nan=-1.0).view(np.uint64))
+        total = np.zeros(judgments.lists, np.uint64)
+        np.add.at(total, judgments.list, said)
+        order = np.argsort(total, kind="stable")
+        again = np.arange(len(order)) - np.searchsorted(total[order], total[order])
+        total[order] = mixed(total[order], again.astype(np.uint64))
+        key = mixed(query, total[judgments.list])
+    hashes, first, units = np.unique(key, return_index=True, return_inverse=True)
+    return units, hashes, worker[first]

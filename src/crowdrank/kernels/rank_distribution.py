@@ -1,0 +1,120 @@
+"""The rank of an item as a random variable: the number of its lost contests (Niu et al. 2015, section 4.1.3).
+
+Item j meets each of n - 1 others once and beats l with probability p_l, independently. Its rank, 0 being
+the best, is the number of losses, so its distribution is the convolution of the [p_l, 1 - p_l]. (The print
+counts wins in equations 11 and 12, and losses in its algorithms 1 and 2.) What is wanted is the expected
+discount E D(rank). Five ways to it, all exact:
+
+    rank_distribution          algorithm 1, one contest after the other                      O(n^2)
+    rank_distribution_halves   algorithm 2, divide and conquer with FFT                      O(n log^2 n)
+    expected_fair              c contests are judged, the others are fair coins              O(c^2)
+    expected_spectrum          others than the c have one and the same chance, not 1/2       O(n c)
+    expected_power             D(r) = p^r, whatever the chances are                          O(c)
+
+``expected_fair``: with S the losses among the c judged contests and B ~ Binomial(m, 1/2), m = n - 1 - c,
+
+    E D(S + B) = sum_s P(S = s) G[c][s],     G[c][s] = sum_b P(B = b) D(s + b),
+
+and G is tabulated once, for one more coin is a mean: G[c - 1][s] = (G[c][s] + G[c][s + 1]) / 2.
+
+``expected_spectrum``: the characteristic function of a sum of contests is a product; by Parseval E D is its
+inner product with the transform of D, and no distribution is formed. ``expected_power``: E p^rank is a
+product too, prod_l (1 - (1 - p) P(l wins)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+
+CHUNK = 1 << 21
+"""Numbers that are held at once."""
+DIRECT = 64
+"""Sequences up to this length are convolved by their definition, longer ones by FFT."""
+
+
+def rank_distribution(wins: Floats) -> Floats:
+    """P(rank = 0 .. n - 1) from the chances to beat each of the n - 1 others (algorithm 1)."""
+    ranks: Floats = np.ones(1)
+    for chance in wins:
+        ranks = np.convolve(ranks, np.array([chance, 1.0 - chance])).astype(np.float64)
+    return ranks
+
+
+def rank_distribution_halves(wins: Floats) -> Floats:
+    """The same by divide and conquer (algorithm 2)."""
+    if len(wins) < 2:
+        return rank_distribution(wins)
+    middle = len(wins) // 2
+    left, right = rank_distribution_halves(wins[:middle]), rank_distribution_halves(wins[middle:])
+    if len(wins) <= DIRECT:
+        return np.convolve(left, right).astype(np.float64)
+    size = len(wins) + 1
+    return np.asarray(np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size), np.float64)
+
+
+def losses(chances: Floats) -> Floats:
+    """P(0 .. c losses) for each row of chances to lose (rows, c)."""
+    rows, count = chances.shape
+    found = np.zeros((rows, count + 1))
+    found[:, 0] = 1.0
+    for contest in range(count):
+        lost = found[:, : contest + 1] * chances[:, contest, None]
+        found[:, : contest + 1] -= lost
+        found[:, 1 : contest + 2] += lost
+    return found
+
+
+def coins(count: int) -> Floats:
+    """Binomial(count, 1/2), from its middle outwards: nothing overflows, and what underflows is 0."""
+    middle = count // 2
+    up = np.arange(middle, count)
+    down = np.arange(middle, 0, -1)
+    weights = np.concatenate(
+        [np.cumprod(down / (count - down + 1.0))[::-1], [1.0], np.cumprod((count - up) / (up + 1.0))]
+    )
+    return np.asarray(weights / weights.sum())
+
+
+def fair_tables(discounts: Floats, most: int) -> list[Floats]:
+    """G[c][s], s = 0 .. c, for c = 0 .. most judged contests among those of ``len(discounts)`` items."""
+    others = len(discounts) - 1 - most
+    tables: list[Floats] = [np.correlate(discounts, coins(others), "valid").astype(np.float64)]
+    for _ in range(most):
+        tables.append((tables[-1][:-1] + tables[-1][1:]) / 2.0)
+    return tables[::-1]
+
+
+def expected_fair(chances: Floats, tables: Floats, row: NDArray[np.int64]) -> Floats:
+    """E D of each row of chances to lose (rows, c); ``tables[row]`` is its G[c] (of its number of items)."""
+    return np.einsum("rs,rs->r", losses(chances), tables[row])
+
+
+def expected_spectrum(chances: Floats, rest: Floats, discounts: Floats) -> Floats:
+    """E D of each row of chances to lose (rows, c), each further contest being lost with chance ``rest``."""
+    size = len(discounts)
+    spectrum = np.conj(np.fft.rfft(discounts))
+    spectrum[1 : (size + 1) // 2] *= 2.0  # the other half of the frequencies is the conjugate
+    turns = np.exp(-2j * np.pi * np.arange(len(spectrum)) / size) - 1.0
+    found = np.empty(len(chances))
+    step = max(1, CHUNK // len(turns))
+    for start in range(0, len(chances), step):
+        part = slice(start, start + step)
+        product = (1.0 + rest[part, None] * turns) ** (size - 1 - chances.shape[1])
+        for lost in chances[part].T:
+            product *= 1.0 + lost[:, None] * turns
+        found[part] = (product @ spectrum).real / size
+    return found
+
+
+def expected_power(chances: Floats, rest: Floats, others: NDArray[np.int64], p: float) -> Floats:
+    """E p^rank over that of an item whose contests are all fair coins, for each row (rows, c).
+
+    ``others`` further contests are lost with chance ``rest`` each. The ratio neither over- nor underflows
+    where p^n would.
+    """
+    fair = (1.0 + p) / 2.0
+    logs = np.log1p(-(1.0 - p) * chances).sum(axis=1) - chances.shape[1] * np.log(fair)
+    return np.asarray(np.exp(logs + others * np.log((1.0 - (1.0 - p) * rest) / fair)))

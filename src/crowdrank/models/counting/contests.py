@@ -1,0 +1,92 @@
+"""Each pair of items as one contest: what one gains, the other loses.
+
+A score that adds up contests, s_i = sum_j x_ij with x_ji = -x_ij, has with independent contests of
+variance v_ij
+
+    var(s_i) = sum_j v_ij,        cov(s_i, s_j) = -v_ij.
+
+The majority decides a contest: the sign of wins - losses. A pair that nobody judged is a tie.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Comparisons, Floats, summed
+from crowdrank.models.votes import EQUAL
+from crowdrank.solve import Covariance
+
+
+def gained(rows: Comparisons, x: NDArray[Any]) -> Floats:
+    """s_i = sum_j x_ij for every node, ``x`` having one entry a row."""
+    return summed(rows.i, x, rows.nodes) - summed(rows.j, x, rows.nodes)
+
+
+def majority(rows: Comparisons) -> NDArray[np.int64]:
+    """1 where most votes are for i, -1 where they are for j, 0 where neither has more."""
+    ahead = rows.wins - rows.losses
+    return np.where(np.abs(ahead) > EQUAL * (rows.wins + rows.losses), np.sign(ahead), 0).astype(np.int64)
+
+
+def share_variance(rows: Comparisons) -> Floats:
+    """The variance of i's share of each pair's votes, as of Beta(wins + 1/2, losses + 1/2)."""
+    games = rows.wins + rows.losses
+    return (rows.wins + 0.5) * (rows.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
+
+
+def sign_variance(rows: Comparisons) -> Floats:
+    """4 q (1 - q), the variance of the sign, q being the probability that the majority is the true one."""
+    from scipy.special import betainc
+
+    right = np.asarray(betainc(rows.losses + 0.5, rows.wins + 0.5, 0.5), np.float64)
+    return 4 * right * (1 - right)
+
+
+def components(net: NDArray[np.int64], query: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The strongly connected component of each node in the majority graph of its query, 0 being the top one.
+
+    ``net``: contests won minus contests lost; a tie is an edge both ways. The k best by ``net`` beat all
+    others of the n exactly where their ``net`` adds up to k (n - k) (Landau 1953). No other k items can: each
+    that beats all n - k others has at least n - 2k + 1 of it, and each of the others at most n - 2k - 1.
+    """
+    order = np.lexsort((-net, query))
+    sizes = np.bincount(query)
+    n = sizes[query[order]]
+    k = np.arange(len(net)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
+    closed = np.cumsum(net[order]) == k * (n - k)  # the sum over a query is 0
+    before = np.cumsum(closed) - closed
+    found = np.empty(len(net), np.int64)
+    found[order] = before - np.repeat(before[np.cumsum(sizes) - sizes], sizes)
+    return found
+
+
+class Contests(Covariance):
+    """The covariance of scores that add up independent contests, by the variance of each row's."""
+
+    pairwise_limit = 2000
+
+    def __init__(self, rows: Comparisons, part: NDArray[np.int32], variance: Floats) -> None:
+        order = np.argsort(part[rows.i], kind="stable")
+        self.i, self.j, self.contest = rows.i[order], rows.j[order], variance[order]
+        self.part = part
+        self.start = np.concatenate([[0], np.cumsum(np.bincount(part[rows.i], minlength=part.max() + 1))])
+        self.own = summed(rows.i, variance, rows.nodes) + summed(rows.j, variance, rows.nodes)
+        self.place = np.empty(rows.nodes, np.int64)
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the scores of one part."""
+        self.place[nodes] = np.arange(len(nodes))
+        number = self.part[nodes[0]]
+        rows = slice(self.start[number], self.start[number + 1])
+        i, j = self.place[self.i[rows]], self.place[self.j[rows]]
+        block = np.diag(self.own[nodes])
+        block[i, j] -= self.contest[rows]
+        block[j, i] -= self.contest[rows]
+        return block
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        """The variances of the scores: what a part gains it loses, so they are centred."""
+        return self.own[nodes]

@@ -1,0 +1,213 @@
+"""SVP: a rank-2 matrix of score differences, completed from the pairs judged (Gleich & Lim 2011).
+
+Scores s make differences s_i - s_j, the skew-symmetric matrix s e' - e s' of rank 2. The votes give noisy
+entries Y_ij for the judged pairs Omega. The matrix is completed by singular value projection (SVP),
+
+    X <- P_2(X + eta P_Omega(Y - X)),
+
+P_2 being the closest matrix of rank 2, which is skew-symmetric where its argument is. Then score = X e / n:
+the mean difference from all items, the judged and the unjudged.
+
+X = sigma (u v' - v u') with orthonormal u and v is kept as its factors, and R = P_Omega(Y - X) as its entries, so
+nothing of size n^2 is. Given u and v, sigma is a least-squares coefficient. Then u' R v = 0, and a power step with
+X + eta R from (u, v), which are close to the singular vectors wanted, is
+
+    u <- u + (eta / sigma) R v,        v <- v - (eta / sigma) R u,        made orthonormal again,
+
+whose fixed points are those of SVP. eta minimises |P_Omega(Y - X - eta D)|, D = R (u u' + v v') + (u u' + v v') R
+being the part of R along the matrices of rank 2; it is 1 where every pair was judged. It starts from u, v in the
+span of e and Y e, which holds a complete Y = s e' - e s' exactly. All queries are done at once, each until X
+moves by less than ``tol`` of its size in a step.
+
+How sure a score is: Y_ij varies independently over the pairs, by 4 times the variance of Beta(w + 1/2, l + 1/2)
+for the mean, 1/(w + 1/2) + 1/(l + 1/2) for the log odds, 4 q (1 - q) for the sign (see ``contests``). Were the
+differences s_i - s_j and fitted to the judged pairs by least squares, the covariance would be L+ V L+, with V the
+Laplacian of these variances and L that of the judged pairs. Where every pair was judged, that is V / n^2, the
+covariance of Y e / n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Comparisons, Floats, summed
+from crowdrank.errors import Note, UsageError
+from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
+from crowdrank.models.counting.contests import Contests, majority, share_variance, sign_variance
+from crowdrank.models.paired.estimator import placed
+from crowdrank.models.votes import Votes
+
+TINY = 1e-300
+
+
+def _mean(rows: Comparisons) -> tuple[Floats, Floats]:
+    return (rows.wins - rows.losses) / (rows.wins + rows.losses), 4 * share_variance(rows)
+
+
+def _log_odds(rows: Comparisons) -> tuple[Floats, Floats]:
+    wins, losses = rows.wins + 0.5, rows.losses + 0.5
+    return np.log(wins / losses), 1 / wins + 1 / losses
+
+
+def _sign(rows: Comparisons) -> tuple[Floats, Floats]:
+    return majority(rows).astype(float), sign_variance(rows)
+
+
+DIFFERENCES: dict[str, Callable[[Comparisons], tuple[Floats, Floats]]] = {
+    "mean": _mean,
+    "logodds": _log_odds,
+    "sign": _sign,
+}
+"""Y_ij of each row, and its variance."""
+
+
+class SVP(VotesModel):
+    """Score differences as a rank-2 skew-symmetric matrix, completed from the judged pairs (Gleich & Lim 2011).
+
+    ``differences``: what a judged pair says: ``"mean"``, the share for one minus the share for the other;
+    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``tol``: it ends where
+    the matrix moves by less of its size in a step; ``iterations``: the most steps.
+    """
+
+    name = "svp"
+
+    def __init__(
+        self, *, differences: str = "mean", tol: float = 1e-3, iterations: int = 500, seed: int = 0
+    ) -> None:
+        self.differences = differences
+        self.tol = tol
+        self.iterations = iterations
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        if self.differences not in DIFFERENCES:
+            known = ", ".join(DIFFERENCES)
+            raise UsageError(f"The parameter 'differences' must be one of {known}. Got {self.differences!r}.")
+        tol, limit = number("tol", self.tol, low=0), whole("iterations", self.iterations, low=1)
+        rows, part = votes.comparisons, votes.graph.part
+        y, variance = DIFFERENCES[self.differences](rows)
+        found = complete(rows, y, part, tol=tol, limit=limit)
+        result = placed(votes, found.score, Additive(rows, part, variance))
+        return Outcome(
+            result,
+            votes.agreement(result.score),
+            converged=not found.unfinished,
+            iterations=found.iterations,
+            notes=(*votes.notes(regularised=False), *_cautions(votes, found)),
+            details={"explained": found.explained, "intervals": "additive differences"},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Completed:
+    """X e / n of each node; ``explained``: the share of the sum of squares of Y that X has on the judged pairs."""
+
+    score: Floats
+    iterations: int
+    unfinished: int
+    explained: float
+
+
+def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completed:
+    """Singular value projection to rank 2 of the matrix of each part, of which the rows have entries ``y``."""
+    count, parts = rows.nodes, int(part.max()) + 1
+    every = Entries(rows.i, rows.j, part[rows.i], y)
+
+    def over_nodes(values: Floats) -> Floats:
+        return summed(part, values, parts)
+
+    def orthonormal(u: Floats, v: Floats) -> tuple[Floats, Floats]:
+        u = u / np.maximum(np.sqrt(over_nodes(u * u)), TINY)[part]
+        v = v - u * over_nodes(u * v)[part]
+        return u, v / np.maximum(np.sqrt(over_nodes(v * v)), TINY)[part]
+
+    u, v = orthonormal(np.ones(count), every.times(y, np.ones(count)))
+    left, moving, done = every, np.ones(parts, bool), 0
+    while moving.any() and done < limit:
+        sigma, residual = left.fitted(u, v, parts)
+        along_u, along_v = left.times(residual, u), left.times(residual, v)
+        slope = left.skew(along_u, u) + left.skew(along_v, v)
+        eta = left.over(residual * slope, parts) / np.maximum(left.over(slope * slope, parts), TINY)
+        step = eta / np.where(sigma == 0, 1.0, sigma)
+        u, v = orthonormal(u + step[part] * along_v, v - step[part] * along_u)
+        moving = np.abs(step) * np.sqrt(over_nodes(along_u**2 + along_v**2)) > tol
+        left, done = left.of(moving), done + 1
+    sigma, residual = every.fitted(u, v, parts)
+    score = sigma[part] * (u * over_nodes(v)[part] - v * over_nodes(u)[part]) / np.bincount(part)[part]
+    explained = 1.0 - float(residual @ residual) / max(float(y @ y), TINY)
+    return Completed(score, done, int(moving.sum()), explained)
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Entries y at (i, j), and -y at (j, i), of the skew-symmetric matrix of each part."""
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    part: NDArray[np.int32]
+    y: Floats
+
+    def of(self, parts: NDArray[np.bool_]) -> Entries:
+        """Those of the parts chosen."""
+        keep = parts[self.part]
+        return self if keep.all() else Entries(self.i[keep], self.j[keep], self.part[keep], self.y[keep])
+
+    def over(self, values: Floats, parts: int) -> Floats:
+        """The sum over the entries of each part."""
+        return summed(self.part, values, parts)
+
+    def skew(self, a: Floats, b: Floats) -> Floats:
+        """a b' - b a' at the entries."""
+        return a[self.i] * b[self.j] - b[self.i] * a[self.j]
+
+    def times(self, values: Floats, vector: Floats) -> Floats:
+        """The matrix with these values, times the vector."""
+        plus = summed(self.i, values * vector[self.j], len(vector))
+        return plus - summed(self.j, values * vector[self.i], len(vector))
+
+    def fitted(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
+        """sigma of each part by least squares, and what it leaves of y."""
+        unit = self.skew(u, v)
+        sigma = self.over(self.y * unit, parts) / np.maximum(self.over(unit * unit, parts), TINY)
+        return sigma, self.y - sigma[self.part] * unit
+
+
+class Additive(Contests):
+    """The covariance L+ V L+ of scores fitted to independent differences by least squares."""
+
+    def __init__(self, rows: Comparisons, part: NDArray[np.int32], variance: Floats) -> None:
+        super().__init__(rows, part, variance)
+        self.pairs = Contests(rows, part, np.ones(len(rows)))
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Covariance of the scores of one part."""
+        inverse = np.linalg.inv(self.pairs.block(nodes) + 1.0 / len(nodes)) - 1.0 / len(nodes)
+        block: Floats = inverse @ super().block(nodes) @ inverse
+        return (block + block.T) / 2
+
+    def variance(self, nodes: NDArray[np.int64]) -> Floats:
+        """Variances of the scores of a large part, as if those of its opponents were known."""
+        return self.own[nodes] / self.pairs.own[nodes] ** 2
+
+
+def _cautions(votes: Votes, found: Completed) -> list[Note]:
+    """That X is not there yet, or that the pairs are too few for one answer."""
+    notes = []
+    parts = votes.graph.parts
+    if found.unfinished:
+        message = f"SVP did not settle within {found.iterations} steps in {found.unfinished} of {parts} groups."
+        notes.append(Note("not-converged", message))
+    size = np.bincount(votes.graph.part)
+    pairs = np.bincount(votes.graph.part[votes.comparisons.i], minlength=parts)
+    few = int(((pairs < 2 * size - 3) & (size > 1)).sum())
+    if few:
+        message = (
+            f"In {few} of {parts} groups fewer pairs were judged than a matrix of rank 2 has free numbers "
+            "(2 n - 3 for n items): more than one completion fits, and the scores are those of one near the start."
+        )
+        notes.append(Note("undetermined", message))
+    return notes

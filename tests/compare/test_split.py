@@ -1,0 +1,86 @@
+"""Judgments dealt into folds."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.compare.split import split, thinned
+from helpers import random_labels, random_lists, random_votes
+
+ALL = 10**9
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [random_votes(queries=2), random_lists(queries=2), random_lists(below=True), random_labels(labels=300)],
+    ids=["pairs", "lists", "top lists", "labels"],
+)
+class TestEveryKind:
+    def test_nothing_is_predicted_from_itself(self, frame):
+        table = cr.read(frame)
+        dealt = split(table, 4, 0, "keep", ALL)
+        assert set(dealt.numbers) == {0, 1, 2, 3}
+        whole = cr.to_pairs(table)
+        for number in dealt.numbers:
+            given = dealt.given(number)
+            asked = int((dealt.fold == number).sum())
+            assert cr.to_pairs(given).rows + asked <= whole.rows
+            assert given.kind == table.kind
+
+    def test_the_order_of_the_rows_does_not_matter(self, frame):
+        one, other = (
+            split(cr.read(rows), 4, 0, "keep", ALL)
+            for rows in (frame, frame.sample(fraction=1, shuffle=True, seed=5))
+        )
+        names = [sorted(dealt.asked.index.items) for dealt in (one, other)]
+        assert names[0] == names[1]
+        for number in range(4):
+            counts = [int((dealt.fold == number).sum()) for dealt in (one, other)]
+            assert counts[0] == counts[1]
+
+    def test_a_part_of_it(self, frame):
+        table = cr.read(frame)
+        part = thinned(table, 0.5)
+        assert 0.2 * table.rows < part.rows < 0.8 * table.rows
+
+
+def test_lists_of_a_worker_about_a_query_stay_together_and_her_queries_are_spread():
+    table = cr.read(random_lists(seed=1, queries=8))
+    dealt = split(table, 4, 0, "keep", ALL)
+    frame = pl.DataFrame({"worker": table.worker, "query": table.query, "fold": dealt.row_fold})
+    assert frame.group_by("worker", "query").agg(pl.col("fold").n_unique())["fold"].to_list() == [1] * 56
+    assert (frame.group_by("worker").agg(pl.col("fold").n_unique())["fold"] == 4).all()
+
+
+def test_lists_that_nobody_signed_are_told_apart_by_what_they_say():
+    frame = random_lists(seed=2).with_columns(list=pl.col("worker") + pl.col("list")).drop("worker")
+    again = pl.concat([frame, frame.with_columns(list="x" + pl.col("list"))])
+    dealt = split(cr.read(again), 3, 0, "keep", ALL)
+    assert np.bincount(dealt.row_fold).min() > 0
+
+
+def test_a_part_of_the_votes_is_asked_about():
+    dealt = split(cr.read(random_lists(queries=6)), 3, 0, "keep", 300)
+    assert 150 < dealt.asked.rows < 450
+
+
+def test_too_few():
+    frame = pl.DataFrame({"worker": ["w", "w"], "item": ["a", "b"], "rank": [1, 2]})
+    with pytest.raises(cr.InputError, match="too few"):
+        split(cr.read(frame), 3, 0, "keep", ALL)
+    with pytest.raises(cr.UsageError, match="at least 2"):
+        split(cr.read(frame), 1, 0, "keep", ALL)
+
+
+def test_no_folds_compare_by_gold_and_time():
+    frame = random_lists(seed=4, queries=3)
+    gold = frame.select("query", "item").unique().with_columns(grade=pl.col("item").str.slice(1).cast(pl.Int64))
+    found = cr.compare_models(frame, ["rrf", "median-rank", "crowd-lists"], folds=0, gold=gold, measures="tau AP")
+    assert found.votes == found.folds == 0
+    assert [row.log_loss for row in found.rows] == [None] * 3
+    taus = [row.gold["tau"] for row in found.rows]
+    assert taus == sorted(taus, reverse=True)
+    assert all(set(row.gold) == {"tau", "AP"} for row in found.rows)
+    with pytest.raises(cr.UsageError, match="nothing to compare by"):
+        cr.compare_models(frame, ["rrf"], folds=0)
