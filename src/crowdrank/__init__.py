@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.thurstone import Thurstone
     from crowdrank.models.paired.trueskill import TrueSkill
     from crowdrank.models.paired.variance_bt import VarianceBT
+    from crowdrank.models.permutations.mallows import Mallows
+    from crowdrank.models.permutations.plackett_luce import PlackettLuce
     from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
 
 _HOME = {
@@ -74,11 +76,13 @@ _HOME = {
     "LocalEngine": "engine",
     "MPM": "models.paired.mpm",
     "MajorityBT": "models.paired.majority_bt",
+    "Mallows": "models.permutations.mallows",
     "MedianRank": "models.counting.median_rank",
     "MajorityVote": "models.labels.majority",
     "Note": "errors",
     "OrdinalLabels": "models.labels.ordinal",
     "Pairs": "data",
+    "PlackettLuce": "models.permutations.plackett_luce",
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
@@ -130,10 +134,12 @@ __all__ = [
     "LocalEngine",
     "MajorityBT",
     "MajorityVote",
+    "Mallows",
     "MedianRank",
     "Note",
     "OrdinalLabels",
     "Pairs",
+    "PlackettLuce",
     "Ranking",
     "Rankings",
     "Ratings",

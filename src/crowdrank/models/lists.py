@@ -26,7 +26,7 @@ class Lists(Subjects):
     ``level`` counts from 0, the best, without gaps; equal levels are tied. ``bottom`` marks the items that
     a list does not rank where these stand below: they share its last level, with no order among them.
     The rows of list l are ``start[l]:start[l + 1]``; ``worker``, ``query`` and ``weight`` have one entry a
-    list. A list that orders nothing is left out.
+    list, as has ``number``, that of the list in the table. A list that orders nothing is left out.
     """
 
     def __init__(self, rankings: Rankings) -> None:
@@ -46,6 +46,7 @@ class Lists(Subjects):
         self.given = len(orders)
         kept = orders[place]
         rows, first = order[kept], order[new_list][orders]
+        self.number: Integers = own[new_list][orders].astype(np.int64)
         self.list: Integers = (np.cumsum(orders) - 1)[place[kept]]
         self.node: Integers = node[rows]
         self.level: Integers = level[kept]

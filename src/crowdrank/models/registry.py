@@ -66,6 +66,7 @@ LISTS = ("rankings", "ratings")
 _COUNTING = "crowdrank.models.counting"
 _PAIRED = "crowdrank.models.paired"
 _LABELS = "crowdrank.models.labels"
+_PERMUTATIONS = "crowdrank.models.permutations"
 _LISTWISE = "crowdrank.models.listwise"
 
 _ENTRIES = (
@@ -222,6 +223,20 @@ _ENTRIES = (
         "Rubin & Thayer 1982",
         kinds=("ratings",),
         workers="needed",
+    ),
+    Entry(
+        "plackett-luce",
+        f"{_PERMUTATIONS}.plackett_luce:PlackettLuce",
+        "lists filled from the top, each place by an item's worth",
+        "Plackett 1975",
+        kinds=LISTS,
+    ),
+    Entry(
+        "mallows",
+        f"{_PERMUTATIONS}.mallows:Mallows",
+        "one consensus order, a dispersion for each worker",
+        "Mallows 1957; Lebanon & Lafferty 2002",
+        kinds=LISTS,
     ),
 )
 

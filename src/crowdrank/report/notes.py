@@ -16,6 +16,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "There are no intervals",
         "Only the order of the scores is given here, and nothing says how sure it is.",
     ),
+    "consensus-gap": (
+        "The consensus may not be the best one",
+        "Majorities contradict each other in a circle; read the order within it as one of several good ones.",
+    ),
     "mirror": (
         "The direction of the ranking needs a look",
         "Check that the best items are not the worst ones; a few pairs of known order (--anchors) settle it.",

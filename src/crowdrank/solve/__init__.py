@@ -1,7 +1,7 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
 from crowdrank.solve.arrow import Arrow, Covariance, Independent, Inverse, Joint, Rescaled
-from crowdrank.solve.intervals import Density, Spread, highest_density, resampled, spread
+from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
 from crowdrank.solve.iterate import accelerate, extrapolated, iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.maximise import (
@@ -34,6 +34,7 @@ __all__ = [
     "Terms",
     "accelerate",
     "accumulate",
+    "by_probability",
     "extrapolated",
     "frozen_workers",
     "highest_density",

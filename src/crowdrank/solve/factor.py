@@ -152,12 +152,12 @@ class _PartBlocks:
         self.members: dict[int, NDArray[np.int64]] = {}
         self._inverse: dict[int, Floats] = {}
         self._cholesky: dict[int, tuple[Floats, bool]] = {}
-        cells = entries(arrow.items)
+        cells = self._by_size(*entries(arrow.items))
         for size in np.unique(self.size).tolist():
             own = np.flatnonzero(self.size == size)
             self.slot[own] = np.arange(len(own))
             self.members[size] = order[starts[own][:, None] + np.arange(size)]
-            stack = self._stack(size, len(own), cells)
+            stack = self._stack(size, len(own), *cells[size])
             if arrow.gauge:
                 level = np.einsum("kii->k", stack) / size + (size == 1)
                 stack += (level / size)[:, None, None]
@@ -166,13 +166,24 @@ class _PartBlocks:
             else:
                 self._inverse[size] = inverse_of(stack)
 
-    def _stack(self, size: int, count: int, cells: tuple[NDArray[Any], NDArray[Any], Floats]) -> Floats:
-        """The blocks of every part of this size."""
-        rows, columns, values = cells
+    def _by_size(
+        self, rows: NDArray[Any], columns: NDArray[Any], values: Floats
+    ) -> dict[int, tuple[NDArray[Any], NDArray[Any], Floats]]:
+        """The entries of the parts of each size."""
         assert (self.part[rows] == self.part[columns]).all(), "an entry that joins two parts"
-        here = self.size[self.part[rows]] == size
+        size = self.size[self.part[rows]]
+        order = np.argsort(size, kind="stable")
+        wanted = np.unique(self.size)
+        cuts = np.searchsorted(size[order], wanted[1:])
+        return {
+            int(own): (rows[here], columns[here], values[here])
+            for own, here in zip(wanted, np.split(order, cuts), strict=True)
+        }
+
+    def _stack(self, size: int, count: int, rows: NDArray[Any], columns: NDArray[Any], values: Floats) -> Floats:
+        """The blocks of every part of this size."""
         stack = np.zeros((count, size, size))
-        stack[self.slot[self.part[rows[here]]], self.place[rows[here]], self.place[columns[here]]] = values[here]
+        stack[self.slot[self.part[rows]], self.place[rows], self.place[columns]] = values
         return stack
 
     def inverse(self, size: int) -> Floats:

@@ -127,6 +127,42 @@ def resampled(
     return Spread(score, stderr, low, high, rank, rank_low, rank_high, tier)
 
 
+def by_probability(
+    scores: Floats,
+    ahead: Sequence[Floats],
+    query: NDArray[np.int32],
+    parts: Sequence[Integers],
+    *,
+    level: float = 0.9,
+    tie_break: Floats | None = None,
+) -> Spread:
+    """The same where the probability that i stands above j is known, ``ahead`` (n, n) for each part.
+
+    Two items are told apart when one is ahead with more than (1 + level) / 2. The standard error is that of
+    the rank, the root of the sum of p (1 - p) over the other items, as if these were met independently.
+    """
+    count, sure = len(scores), (1 + level) / 2
+    score, stderr = np.zeros((2, count))
+    better, worse, part_of, place = np.zeros((4, count), np.int64)
+    apart: dict[int, Floats] = {}
+    for number, (nodes, own) in enumerate(zip(parts, ahead, strict=True)):
+        part_of[nodes], place[nodes] = number, np.arange(len(nodes))
+        score[nodes] = scores[nodes] - scores[nodes].mean()
+        if len(nodes) == 1:
+            stderr[nodes] = np.inf
+            continue
+        told = (own > sure) & ~np.eye(len(nodes), dtype=bool)
+        better[nodes], worse[nodes] = told.sum(axis=0), told.sum(axis=1)
+        spread_ = own * (1.0 - own)
+        stderr[nodes] = np.sqrt(np.maximum(spread_.sum(axis=1) - spread_.diagonal(), 0.0))
+        apart[number] = np.where(told, 0.0, np.inf)
+    rank, size = ranks(score, query, tie_break)
+    z = _z(level)
+    tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
+    rank_low, rank_high = np.minimum(1 + better, rank), np.maximum(size - worse, rank)
+    return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, rank_low, rank_high, tier)
+
+
 def _ahead(samples: Floats) -> Floats:
     """The share of samples (S, n) in which i is ahead of j, for every pair (n, n)."""
     return np.stack([(own[:, None] > samples).mean(axis=0) for own in samples.T])

@@ -29,9 +29,10 @@ import numpy as np
 from crowdrank.data import Floats, SpooledPairs, graph, plan
 from crowdrank.engine import LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.models.ascent import FAR
 from crowdrank.models.base import whole
 from crowdrank.models.paired.ballots import Ballots, Drawn
-from crowdrank.models.paired.climb import FAR, Climb
+from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import Design
 from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.priors import DrawnNode

@@ -47,9 +47,10 @@ from crowdrank.data import Comparisons, Floats, graph, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
+from crowdrank.models.ascent import convergence
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.elo import elo_unit
-from crowdrank.models.paired.climb import Climb, convergence
+from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import PLAIN
 from crowdrank.models.paired.estimator import placed, require_finite
 from crowdrank.models.paired.predict import Judged

@@ -11,9 +11,10 @@ from crowdrank.data import Graph
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
+from crowdrank.models.ascent import convergence, require_near, unsettled
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
-from crowdrank.models.paired.climb import Climb, convergence, require_near, unsettled
+from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import Design, unsided
 from crowdrank.models.paired.likelihood import TINY
 from crowdrank.models.paired.predict import Judged

@@ -8,8 +8,9 @@ import numpy as np
 
 from crowdrank.data import graph
 from crowdrank.kernels import LOGISTIC
+from crowdrank.models.ascent import convergence
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.paired.climb import Climb, convergence
+from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import PLAIN
 from crowdrank.models.paired.estimator import placed, require_finite
 from crowdrank.models.paired.predict import Judged

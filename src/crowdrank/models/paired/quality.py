@@ -13,8 +13,10 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import Note
-from crowdrank.models.paired.climb import Climb, unmoved
-from crowdrank.models.votes import Votes
+from crowdrank.kernels import Link
+from crowdrank.models.ascent import unmoved
+from crowdrank.models.paired.climb import Climb
+from crowdrank.models.subjects import Subjects
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
 
@@ -55,7 +57,9 @@ class Judges:
             self.climb.design.columns
         ):
             return None
-        return Agreement(self.climb, self.scores)
+        rows = self.climb.votes.without_gold().comparisons  # gold pairs are no judgments
+        d = np.abs(self.scores[rows.i] - self.scores[rows.j])
+        return Agreement(self.climb.link, d, rows.weight)
 
     def notes(self) -> list[Note]:
         """Notes where the votes say little about how good the workers are."""
@@ -141,12 +145,11 @@ def _normal_points(count: int, width: int) -> Floats:
 class Agreement:
     """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
 
-    def __init__(self, climb: Climb, scores: Floats) -> None:
-        rows = climb.votes.without_gold().comparisons  # gold pairs are no judgments
-        d, weight = np.abs(scores[rows.i] - scores[rows.j]), rows.weight
+    def __init__(self, link: Link, d: Floats, weight: Floats) -> None:
+        """``d``: the differences |d| of pairs, ``weight`` how often each is met."""
         self.slopes = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
         total = max(float(weight.sum()), 1e-300)
-        self.share = np.array([float(weight @ climb.link.values(a * d).win) / total for a in self.slopes])
+        self.share = np.array([float(weight @ link.values(a * d).win) / total for a in self.slopes])
         self.perfect = float(np.interp(1.0, self.slopes, self.share))
 
     def quality(self, columns: tuple[str, ...], values: Floats) -> Floats:
@@ -260,7 +263,7 @@ class People:
         )
 
 
-def quality_notes(votes: Votes, perfect: float) -> list[Note]:
+def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
     """Notes where the votes say little about how good the workers are; ``perfect``: how often the best
     possible worker would agree with the fitted order."""
     notes = []

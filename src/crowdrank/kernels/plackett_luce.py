@@ -1,0 +1,230 @@
+"""Plackett-Luce: a list is filled from the top, each place by one of the items that are left (Plackett 1975).
+
+    P(list) = product over places of  e^x_i / sum of e^x_j over the items j that are left, i among them
+
+Items wait for exponential times of rate w = e^x and come in that order, which makes ties simple: a tied
+group T leaves its order open, and all of T comes before the rest, of total rate W, with probability
+
+    P(T first) = int_0^oo W e^(-W t)  product_{i in T} (1 - e^(-w_i t))  dt      (w / (w + W) for a single i)
+
+which is the sum over the orders of T, exactly, without listing them. It is concave in x, like the rest. The
+last group of a list is certain; so what a top-k list leaves out is just one more tied group. The integral is
+taken by the trapezoid rule in u = ln t, where the integrand is smooth, has one top and falls off on either
+side, so that the error falls exponentially with the number of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.kernels.segments import Rows, earlier_sums, pairs, segment_of, suffix_sums, totals
+
+POINTS = 64
+DROP = 34.0
+"""The integral ends where its integrand is e^-34 of its top."""
+TINY = 1e-300
+LEAST = 1e-100
+"""The smallest rate that is told from none, against the largest of its list; its square is still a number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Lists as rows that are sorted by (list, level), 0 = best: ``start`` (L+1) and ``level`` (R)."""
+
+    start: Rows
+    level: NDArray[np.int64]
+
+    @cached_property
+    def begins(self) -> Rows:
+        """The first row of each group, and the number of rows."""
+        of = segment_of(self.start)
+        new = (np.diff(of, prepend=-1) != 0) | (np.diff(self.level, prepend=-1) != 0)
+        return np.append(np.flatnonzero(new), len(self.level))
+
+    @cached_property
+    def group(self) -> Rows:
+        """The group of each row: the items of one level of one list."""
+        return segment_of(self.begins)
+
+    @cached_property
+    def list_start(self) -> Rows:
+        """Where the groups of each list begin among the groups."""
+        return np.searchsorted(self.begins, self.start)
+
+    @cached_property
+    def last(self) -> NDArray[np.bool_]:
+        """Whether a group is the last of its list."""
+        last = np.zeros(len(self.begins) - 1, bool)
+        last[self.list_start[1:][np.diff(self.start) > 0] - 1] = True
+        return last
+
+
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """ln P(group before the rest) with its derivatives: by x of its rows, and by ln W."""
+
+    value: Floats  # a group
+    slope: Floats  # by ln W
+    bend: Floats  # by ln W, twice
+    first: Floats  # a row: by its x
+    second: Floats  # by its x, twice
+    across: Floats  # by its x and ln W
+
+
+@dataclass(frozen=True, eq=False)
+class _Tied:
+    """The quadrature of tied groups: weights (T, points) of the points, and d ln integrand / dx (rows, points)."""
+
+    groups: Rows
+    rows: Rows
+    of: Rows  # the place in groups of each row
+    weights: Floats
+    pull: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Derivatives:
+    """The log likelihood of each list (L), and what follows by the x of each row (R): the gradient, minus the
+    second derivative, and between two rows of a list ``cross()``."""
+
+    orders: Orders
+    value: Floats
+    gradient: Floats
+    curvature: Floats
+    _rate: Floats
+    _across: Floats
+    _before: Floats
+    _tied: _Tied | None
+
+    def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
+        """Pairs of rows of one list, the earlier first, with minus their second derivative, some at a time; it is
+        taken by x / ``scale`` and times the ``weight`` of the list, both given for each row.
+
+        What went before a row sees it as one of the rest: -w_i w_j sum of the earlier groups' (bend - slope) /
+        W^2; its own group sees a later row as one of its rest, and a tied one by the covariance of their pulls.
+        """
+        rate, own = scale * self._rate, weight * scale
+        seen = own * self._rate * self._before
+        first = seen + own * self._across
+        group = self.orders.group
+        for one, other in pairs(self.orders.start):
+            if self._tied is None:  # nothing is tied but what is last, and there _across is 0
+                yield one, other, -first[one] * rate[other]
+            else:
+                yield one, other, -np.where(group[one] != group[other], first[one], seen[one]) * rate[other]
+        if self._tied is not None:
+            yield from self._within(self._tied, scale, own)
+
+    def _within(self, tied: _Tied, scale: Floats, own: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
+        weights = tied.weights[tied.of]
+        away = tied.pull - (weights * tied.pull).sum(axis=1, keepdims=True)
+        start = np.searchsorted(tied.of, np.arange(len(tied.groups) + 1))
+        for one, other in pairs(start, most=1 << 15):
+            value = np.einsum("rp,rp->r", weights[one] * away[one], away[other])
+            i, j = tied.rows[one], tied.rows[other]
+            yield i, j, -own[i] * scale[j] * value
+
+
+def derivatives(x: Floats, orders: Orders) -> Derivatives:
+    """The log likelihood of every list at the x of its rows (precision times score), with its derivatives."""
+    start, group = orders.start, orders.group
+    of = segment_of(start)
+    top = np.full(len(start) - 1, -np.inf)
+    np.maximum.at(top, of, x)
+    rate = np.maximum(np.exp(np.maximum(x - top[of], -700.0)), LEAST)
+    left = suffix_sums(rate, start)
+    rest = np.append(left, 1.0)[orders.begins[1:]]  # of the rows after each group
+    rest = np.where(orders.last, 1.0, rest)
+    found, tied = _groups(rate, rest, orders)
+    open_ = np.where(orders.last, 0.0, 1.0)
+    slope, bend = open_ * found.slope, open_ * found.bend
+    at = orders.list_start
+    passed = earlier_sums(-slope / rest, at)
+    before = earlier_sums((bend - slope) / rest**2, at)
+    share = rate * passed[group]
+    own = open_[group]
+    return Derivatives(
+        orders=orders,
+        value=totals(open_ * found.value, at),
+        gradient=own * found.first - share,
+        curvature=share - rate**2 * before[group] - own * found.second,
+        _rate=rate,
+        _across=own * found.across / rest[group],
+        _before=before[group],
+        _tied=tied,
+    )
+
+
+def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied | None]:
+    """Each group before its rest: in closed form where it is a single item, else by quadrature."""
+    group, size = orders.group, np.diff(orders.begins)
+    lone = orders.begins[:-1]
+    out, own_out = rest / (rate[lone] + rest), rest[group] / (rate + rest[group])
+    mixed, own_mixed = out * (1.0 - out), own_out * (1.0 - own_out)
+    value = np.log(rate[lone] / (rate[lone] + rest))
+    single = _Groups(value, -out, -mixed, own_out, -own_mixed, own_mixed)
+    tied = np.flatnonzero((size > 1) & ~orders.last)
+    if not len(tied):
+        return single, None
+    rows = np.flatnonzero((size[group] > 1) & ~orders.last[group])
+    of = segment_of(np.concatenate([[0], np.cumsum(size[tied])]))
+    share = rate[rows] / rest[group[rows]]
+    weights, log_time, value = _quadrature(share, of)
+    time = np.exp(log_time)
+    z = np.minimum(share[:, None] * time[of], 700.0)
+    pull = z / np.maximum(np.expm1(z), TINY)
+    pull[z < TINY] = 1.0
+    mean_time, own = (weights * time).sum(axis=1), weights[of]
+    mean = (own * pull).sum(axis=1)
+    away, late = pull - mean[:, None], time - mean_time[:, None]
+    single.value[tied], single.slope[tied] = value, 1.0 - mean_time
+    single.bend[tied] = (weights * late**2).sum(axis=1) - mean_time
+    single.first[rows] = mean
+    single.second[rows] = (own * (away**2 + pull * (1.0 - z - pull))).sum(axis=1)
+    single.across[rows] = -(own * away * late[of]).sum(axis=1)
+    return single, _Tied(tied, rows, of, weights, pull)
+
+
+def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
+    """Weights of the points (groups, points); the points, ln t in units of 1 / W; the log of each integral.
+
+    ``share``: w / W of each row. The top lies where e^u = 1 + sum z / (e^z - 1), z = w e^u, so between 0 and
+    ln (1 + size); on its left the slope is at least 1 - e^u, on its right it falls as fast as -e^u.
+    """
+    begins = np.flatnonzero(np.diff(of, prepend=-1))
+
+    def log_integrand(u: Floats) -> Floats:
+        z = np.maximum(share[:, None] * np.exp(u)[of], TINY)
+        return u - np.exp(u) + np.add.reduceat(np.log(-np.expm1(-z)), begins, axis=0)
+
+    def rising(u: Floats) -> NDArray[np.bool_]:
+        z = np.clip(share[:, None] * np.exp(u)[of], TINY, 700.0)
+        return np.asarray(1.0 - np.exp(u) + np.add.reduceat(z / np.expm1(z), begins, axis=0) > 0)
+
+    size = np.diff(begins, append=len(of))[:, None]
+    top = _bisected(rising, np.zeros(size.shape), np.log1p(size))[0]
+    goal = log_integrand(top) - DROP
+    low = _bisected(lambda u: log_integrand(u) < goal, np.full(size.shape, -60.0), top)[0]
+    high = _bisected(lambda u: log_integrand(u) > goal, top, top + 4.0)[1]
+    points = low + (high - low) * np.linspace(0.0, 1.0, POINTS)
+    logs = log_integrand(points)
+    most = logs.max(axis=1, keepdims=True)
+    density = np.exp(logs - most)
+    total = density.sum(axis=1, keepdims=True)
+    step = (high - low) / (POINTS - 1)
+    return density / total, points, (np.log(total * step) + most)[:, 0]
+
+
+def _bisected(left: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """A bracket of the point up to which ``left`` holds, 2^12 times narrower."""
+    for _ in range(12):
+        middle = 0.5 * (low + high)
+        holds = left(middle)
+        low, high = np.where(holds, middle, low), np.where(holds, high, middle)
+    return low, high

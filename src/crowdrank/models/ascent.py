@@ -1,0 +1,303 @@
+"""A climb to the maximum of a penalised likelihood: the start, the strength of the priors, the uncertainty."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.engine import Session
+from crowdrank.errors import FitError, Note
+from crowdrank.models.base import Run
+from crowdrank.models.paired.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.solve import (
+    Bounds,
+    Covariance,
+    Joint,
+    Maximum,
+    NotPositiveError,
+    Point,
+    Rescaled,
+    extrapolated,
+    frozen_workers,
+    information,
+    maximise,
+)
+from crowdrank.solve.draws import draw
+
+ROUNDS = 60
+SETTLED = 1e-2
+"""The priors are settled when no strength changes by more than this share."""
+STEPS = 2
+"""Newton steps between two looks at the priors."""
+FAR = 20.0
+"""Without regularisation, a score this far from the middle is on its way to infinity."""
+LEAST_SLOPE = 0.1
+"""A mean slope below this is no unit to measure by."""
+MOST_SCORES = 4000
+"""With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
+
+
+class Ascent:
+    """Scores, worker parameters and priors of one model on one set of judgments.
+
+    ``session``: its sums (see ``solve.maximise``); ``columns``: the names of the worker parameters, within
+    ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``: the scores that
+    judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters differ from
+    worker to worker, so that scores are found first.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        run: Run,
+        priors: Priors,
+        *,
+        columns: tuple[str, ...],
+        bounds: Bounds,
+        start: Floats,
+        part: NDArray[np.int32],
+        judged: NDArray[np.bool_],
+        total: float,
+        gauge: bool,
+        varied: bool,
+    ) -> None:
+        self.session, self.run, self.priors = session, run, priors
+        self.columns, self.bounds, self.start = columns, bounds, start
+        self.part, self.judged, self.total = part, judged, total
+        self.gauge, self.varied = gauge, varied
+        self.iterations = 0
+        self.unsettled = False
+
+    @property
+    def members(self) -> int:
+        """How many workers have parameters of their own."""
+        return self.bounds.members
+
+    def fit(self, start: Point | None = None) -> Maximum:
+        """The maximum, with the priors as strong as the data says where that is not given."""
+        return self.settled(start or self.first())
+
+    def first(self) -> Point:
+        """Scores with every worker parameter at its start."""
+        point = Point(np.zeros(len(self.part)), self.start, self._common())
+        if not self.varied:
+            return point
+        top = self.maximise(point, frozen_workers(self.bounds), steps=8)
+        return top.point
+
+    def _common(self) -> Floats:
+        return np.array([prior.mean for prior in self.priors.common])
+
+    def maximise(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
+        """Climb from a point under the priors as they are."""
+        top = maximise(
+            self.session,
+            start,
+            self.priors,
+            self.barred(bounds),
+            part=self.part,
+            total_weight=self.total,
+            gauge=self.gauge,
+            steps=steps,
+            progress=self.run.progress,
+        )
+        self.iterations += top.iterations
+        return top
+
+    def barred(self, bounds: Bounds | None = None) -> Bounds:
+        """A quality's bounds are out of reach where its prior vanishes there."""
+        bounds = bounds or self.bounds
+        for prior in self.priors.columns:
+            if isinstance(prior, BetaPrior):
+                up, down = prior.exponents
+                return replace(bounds, barriers=(up > 0, down > 0))
+        return bounds
+
+    # ------------------------------------------------------------------------------------ priors
+
+    def settled(self, point: Point) -> Maximum:
+        """Climb and estimate the priors in turn until these are settled, then climb to the top.
+
+        After every other round the strengths are extrapolated along their last two changes r and r + v, by
+        the length |r| / |v| (SQUAREM, Varadhan and Roland 2008): EM alone creeps.
+        """
+        if not self.priors.estimates:
+            return self.maximise(point)
+        path, self.unsettled = [self.priors.strengths()], True
+        for _ in range(ROUNDS):
+            top = self.maximise(point, steps=STEPS)
+            priors, point = self.updated(top), self._inside(top.point)
+            if priors is None:  # not yet near a maximum
+                continue
+            self.priors = priors
+            path.append(self.priors.strengths())
+            if np.abs(path[-1] - path[-2]).max(initial=0.0) < SETTLED:
+                self.unsettled = False
+                break
+            if len(path) == 3:
+                first, second, third = path
+                path = [extrapolated(first, second, third, reach=2.0)]
+                self.priors = self.priors.with_strengths(path[0])
+        return self.maximise(point)
+
+    def _inside(self, point: Point) -> Point:
+        """Off the bounds that a new prior has put out of reach."""
+        workers = point.workers.copy()
+        for place, prior in enumerate(self.priors.columns):
+            if isinstance(prior, BetaPrior) and prior.estimated:
+                inside = np.clip(workers[:, place], 1e-3, 1 - 1e-3)
+                workers[:, place] = np.where(self.bounds.fixed[:, place], workers[:, place], inside)
+        return replace(point, workers=workers)
+
+    def updated(self, top: Maximum) -> Priors | None:
+        """The M step; None where the curvature is not that of a maximum."""
+        try:
+            scores, deviations = self._variances(top)
+        except NotPositiveError:
+            return None
+        node = self.priors.node
+        if self.priors.estimates_strength:
+            node = node.updated(top.point.scores[self.judged], scores[self.judged])
+        columns: list[ColumnPrior] = []
+        for place, prior in enumerate(self.priors.columns):
+            free = np.flatnonzero(~self.bounds.fixed[: self.members, place])
+            if prior.estimated and len(free):
+                prior = prior.updated(top.point.workers[free, place], deviations[free, place])
+            columns.append(prior)
+        return replace(self.priors, node=node, columns=tuple(columns))
+
+    def _variances(self, top: Maximum) -> tuple[Floats, Floats]:
+        """Variances of scores and of worker deviations, all else being uncertain too where that is affordable."""
+        held = unmoved(top)
+        arrow = top.curvature.fixed(held)
+        largest = int(np.bincount(arrow.part).max(initial=0))
+        if arrow.method != "iterative" and largest <= MOST_SCORES:
+            covariance = arrow.covariance()
+            return covariance.score_variance(), covariance.deviation_variance() - held
+        scores, workers = arrow.conditional_variance()
+        return scores, workers - held
+
+    # ------------------------------------------------------------------------------- uncertainty
+
+    def of_the_average_judge(
+        self, top: Maximum, covariance: Joint | None
+    ) -> tuple[Maximum, Covariance | None, float]:
+        """The same in units of the average judge: scores times the mean slope, slopes divided by it.
+
+        The slopes' prior has a mean of 1, but holds the mean of these judges' slopes only loosely, and the votes
+        say nothing of it: only the products of slopes and scores are theirs to tell. Returns the scale too.
+        """
+        names = [name for name in ("slope", "log-slope") if name in self.columns]
+        if not names:
+            return top, covariance, 1.0
+        place, point = self.columns.index(names[0]), top.point
+        mean = float(point.workers[: self.members, place].mean())
+        scale = float(np.exp(mean)) if names[0] == "log-slope" else max(mean, LEAST_SLOPE)
+        workers = point.workers.copy()
+        workers[: self.members, place] = (
+            workers[: self.members, place] - mean
+            if names[0] == "log-slope"
+            else (workers[: self.members, place] / scale)
+        )
+        moved = replace(top, point=replace(point, scores=scale * point.scores, workers=workers))
+        if covariance is None:
+            return moved, None, scale
+        weights = np.zeros_like(workers)
+        weights[: self.members, place] = (scale if names[0] == "log-slope" else 1.0) / self.members
+        across, own = covariance.with_combination(weights)
+        return moved, Rescaled(covariance, point.scores, scale, across, own), scale
+
+    def uncertainty(
+        self, top: Maximum, worker_variance: Floats | None = None
+    ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
+        """The inverse information at the maximum, exact or by draws; None where there is no maximum.
+
+        A worker parameter at its bound is no known constant: where ``worker_variance`` (K, b) is given,
+        its posterior variance stands in for the curvature that it does not have there.
+        """
+        if top.curvature.method == "iterative":
+            return self._drawn(top, worker_variance)
+        exact = {"intervals": "exact information"}
+        if worker_variance is not None:
+            soft = top.held & (worker_variance > 0)
+            with suppress(NotPositiveError):
+                softened = top.curvature.fixed(unmoved(top) & ~soft).with_variance(soft, worker_variance)
+                return softened.covariance(), [], exact
+        try:
+            return top.curvature.fixed(unmoved(top)).covariance(), [], exact
+        except NotPositiveError:
+            return _NO_MAXIMUM
+
+    def _drawn(
+        self, top: Maximum, worker_variance: Floats | None
+    ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
+        """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
+        point, terms, seed = top.point, self.priors(top.point), self.run.seed
+        params = {"scores": point.scores, "workers": self.bounds.values(point), "order": "expected", "seed": seed}
+        shared = self.session.evaluate(params).shared
+        held = unmoved(top)
+        if worker_variance is not None:
+            soft = top.held & (worker_variance > 0)
+            own = np.einsum("kbb->kb", shared["workers_curvature"])
+            lacking = np.maximum(1.0 / np.where(soft, worker_variance, 1.0) - own, 0.0)
+            terms = replace(terms, workers_curvature=np.where(soft, lacking, terms.workers_curvature))
+            held = held & ~soft
+        matrix = information(shared, terms, self.bounds, top.curvature.part, top.curvature.gauge)
+        prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
+        try:
+            draws = draw(matrix, shared["noise"], prior, seed, held)
+        except NotPositiveError:
+            return _NO_MAXIMUM
+        details = {"intervals": "posterior draws by conjugate gradients"}
+        return draws, [] if draws.solved else [_ROUGH], details
+
+
+_ROUGH = Note("rough-intervals", "The posterior draws were cut short; intervals may be too narrow.")
+_NO_MAXIMUM = (
+    None,
+    [Note("no-intervals", "The fit did not end at a proper maximum, so there are no intervals.")],
+    {"intervals": "none"},
+)
+
+
+def unmoved(top: Maximum) -> NDArray[np.bool_]:
+    """Worker parameters that carry no information: at a bound, or with no curvature at all."""
+    return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
+
+
+def require_near(climb: Ascent, top: Maximum) -> None:
+    """Without regularisation: scores that went far away are on their way to infinity."""
+    if climb.gauge and np.abs(top.point.scores).max(initial=0.0) > FAR:
+        raise FitError(
+            f"Without regularisation the scores have no finite maximum: one of them has reached "
+            f"{np.abs(top.point.scores).max():.0f} and would go on.",
+            hint="Use regularization > 0, for example --set regularization=0.5",
+        )
+
+
+def unsettled(climb: Ascent) -> list[Note]:
+    """A note where the strengths of the priors still changed at the end."""
+    if not climb.unsettled:
+        return []
+    message = (
+        f"The strengths of the priors still changed after {ROUNDS} rounds; scores and intervals are provisional."
+    )
+    return [Note("not-converged", message)]
+
+
+def convergence(top: Maximum) -> list[Note]:
+    """A note where the climb stopped short of a maximum."""
+    if top.converged:
+        return []
+    return [
+        Note(
+            "not-converged",
+            f"The fit did not converge in {top.iterations} iterations; the steepest slope left is "
+            f"{top.slope:.2g}. Scores and intervals are provisional.",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Models of whole lists: Plackett-Luce and Mallows."""

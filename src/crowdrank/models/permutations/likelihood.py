@@ -1,0 +1,136 @@
+"""The sums of Plackett-Luce over shards of lists: value, gradient and curvature.
+
+A row of list l has x = a_l s, s its node's score and a_l = e^alpha the precision of the list's worker (1 where
+workers have none). With g = dL/dx and H = -d2L/dx2 of the kernel, both times the weight of the list:
+
+    by s: a g      by alpha: x g      by s, s: a a H      by s, alpha: a (H x - g)      by alpha twice: x (H x - g)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Floats, summed
+from crowdrank.engine import Stats
+from crowdrank.kernels.plackett_luce import Derivatives, derivatives
+from crowdrank.models.permutations.shards import ListShard
+from crowdrank.solve import accumulate
+from crowdrank.solve.draws import DRAWS, signs
+from crowdrank.solve.matrices import DENSE_CELLS, Matrix
+
+
+@dataclass(frozen=True)
+class LuceSums:
+    """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
+    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws."""
+
+    by_worker: bool = False
+    stateful = False
+
+    def start(self, shard: ListShard, seed: int) -> None:
+        """No state."""
+        return None
+
+    def collect(self, shard: ListShard, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
+        """Nothing that belongs to a shard."""
+        return {}
+
+    def statistics(self, shard: ListShard, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+        """The sums over one shard."""
+        scores, count = params["scores"], len(shard.part)
+        slope = np.ones(len(shard.weight))
+        if self.by_worker:
+            slope = np.exp(params["workers"][shard.worker, 0])
+        slope, weight = slope[shard.list], shard.weight[shard.list]
+        x = slope * scores[shard.node]
+        found = derivatives(x, shard.orders)
+        gradient = weight * found.gradient
+        shared: dict[str, Any] = {
+            "value": float(shard.weight @ found.value),
+            "scores": summed(shard.node, slope * gradient, count),
+            "workers": self._by_worker(shard, x * gradient),
+        }
+        if params["order"] == 1:
+            return Stats(shared), None
+        shared |= self._curvature(shard, found, x, slope, weight, gradient)
+        if params["order"] == "expected":
+            shared["noise"] = self._noise(shard, x, slope, gradient, params["seed"])
+        return Stats(shared), None
+
+    def _by_worker(self, shard: ListShard, values: Floats) -> Floats:
+        if not self.by_worker:
+            return np.zeros((0, 1))
+        assert shard.worker is not None
+        return summed(shard.worker[shard.list], values, shard.workers)[:, None]
+
+    def _curvature(
+        self, shard: ListShard, found: Derivatives, x: Floats, slope: Floats, weight: Floats, gradient: Floats
+    ) -> dict[str, Any]:
+        own = weight * slope**2 * found.curvature
+        score = x / slope
+        cells, times_s = _Cells(shard), own * score
+        for one, other, value in found.cross(slope, weight):
+            cells.add(one, other, value)
+            if self.by_worker:
+                times_s += summed(one, value * score[other], len(x)) + summed(other, value * score[one], len(x))
+        items = cells.matrix(own)
+        if not self.by_worker:
+            none = {"coupling": np.zeros((len(shard.part), 0)), "workers_curvature": np.zeros((0, 1, 1))}
+            return {"items": items, **none}
+        assert shard.worker is not None
+        worker = shard.worker[shard.list].astype(np.int64)
+        bend = times_s - slope * gradient
+        return {
+            "items": items,
+            "coupling": accumulate(worker, shard.node, bend, (shard.workers, len(shard.part))).T,
+            "workers_curvature": self._by_worker(shard, score * bend)[:, :, None],
+        }
+
+    def _noise(self, shard: ListShard, x: Floats, slope: Floats, gradient: Floats, seed: int) -> Floats:
+        """A sign for each list and draw times its gradient, whose covariance is that of the gradients."""
+        root = np.sqrt(shard.weight)[shard.list]
+        drawn = signs((shard.first + np.arange(len(shard.weight)),), DRAWS, seed)[shard.list]
+        width = shard.workers if self.by_worker else 0
+        noise = np.zeros((len(shard.part) + width, DRAWS))
+        for draw in range(DRAWS):
+            own = drawn[:, draw] * gradient / root
+            noise[: len(shard.part), draw] = summed(shard.node, slope * own, len(shard.part))
+            noise[len(shard.part) :, draw] = self._by_worker(shard, x * own)[:, 0] if self.by_worker else 0.0
+        return noise
+
+
+class _Cells:
+    """The matrix of pairs of nodes that a shard fills: counted into the squares of its parts where these are
+    well filled, else collected entry by entry."""
+
+    def __init__(self, shard: ListShard) -> None:
+        self.shard, self.count = shard, len(shard.part)
+        size = np.diff(shard.orders.start).astype(float)
+        self.sparse = shard.squares.cells > 4 * float((size**2).sum()) + DENSE_CELLS
+        self.cells = np.zeros(0 if self.sparse else shard.squares.cells)
+        self.entries: list[tuple[Any, Any, Floats]] = []
+
+    def add(self, one: Any, other: Any, values: Floats) -> None:
+        """Add to the entries of the nodes of two rows, and of the same turned round."""
+        if self.sparse:
+            self.entries.append((self.shard.local[one], self.shard.local[other], values))
+        else:
+            row, place = self.shard.corner
+            self.cells += summed(row[one] + place[other], values, len(self.cells))
+
+    def matrix(self, diagonal: Floats) -> Matrix:
+        """The matrix over all nodes, with the ``diagonal`` (a row) on its diagonal."""
+        squares, touched, local = self.shard.squares, self.shard.touched, self.shard.local
+        shape = (self.count, self.count)
+        if self.sparse:
+            i, j, values = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+            rows, columns = np.concatenate([i, j, local]), np.concatenate([j, i, local])
+            return accumulate(touched[rows], touched[columns], np.concatenate([values, values, diagonal]), shape)
+        i, j = squares.ends
+        both = self.cells + self.cells[squares.cell(j, i)]
+        both += summed(squares.cell(local, local), diagonal, len(both))
+        return accumulate(touched[i], touched[j], both, shape)

@@ -1,0 +1,131 @@
+"""Lists cut into shards, what the models of permutations sum over; and what they say of lists alike."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.errors import Note
+from crowdrank.kernels.kemeny import Squares
+from crowdrank.kernels.plackett_luce import Orders
+from crowdrank.kernels.segments import segment_of
+from crowdrank.models.lists import Integers, Lists
+
+SHARD_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class ListShard:
+    """Some lists: rows with ``node`` sorted by (list, level); ``worker`` and ``weight`` of each list.
+
+    ``part``: the connected part of every node; ``first``: the number of the first list.
+    """
+
+    orders: Orders
+    node: Integers
+    worker: NDArray[np.int32] | None
+    weight: Floats
+    part: NDArray[np.int32]
+    workers: int
+    first: int
+
+    def load(self) -> Self:
+        """A shard in memory is its own reference."""
+        return self
+
+    @cached_property
+    def list(self) -> Integers:
+        """The list of each row, from 0 on."""
+        return segment_of(self.orders.start)
+
+    @cached_property
+    def touched(self) -> Integers:
+        """The nodes that stand in these lists."""
+        return np.unique(self.node)
+
+    @cached_property
+    def squares(self) -> Squares:
+        """The cells of pairs of touched nodes, by their places in ``touched``."""
+        return Squares(np.unique(self.part[self.touched], return_inverse=True)[1].astype(np.int32))
+
+    @cached_property
+    def corner(self) -> tuple[Integers, Integers]:
+        """Of each row, where its node's row of cells begins, and its place in a row of cells."""
+        return self.squares.row[self.local], self.squares.place[self.local]
+
+    @cached_property
+    def local(self) -> Integers:
+        """The place of each row's node in ``touched``."""
+        return np.searchsorted(self.touched, self.node)
+
+
+def shards(lists: Lists, rows: int = SHARD_ROWS) -> list[ListShard]:
+    """Cut into runs of whole lists of about ``rows`` rows: by the data alone, never by the machine."""
+    cuts = np.flatnonzero(np.diff(lists.start[:-1] // rows, prepend=-1))
+    ends = np.append(cuts[1:], len(lists))
+    return [
+        ListShard(
+            orders=Orders(
+                lists.start[low : high + 1] - lists.start[low], lists.level[lists.start[low] : lists.start[high]]
+            ),
+            node=lists.node[lists.start[low] : lists.start[high]],
+            worker=None if lists.worker is None else lists.worker[low:high],
+            weight=lists.weight[low:high],
+            part=lists.part,
+            workers=lists.n_workers,
+            first=int(low),
+        )
+        for low, high in zip(cuts, ends, strict=True)
+    ]
+
+
+def turned(lists: Lists) -> tuple[Lists, Integers]:
+    """The same lists with the last level first, and the row that each of their rows was."""
+    rows = (lists.start[:-1] + lists.start[1:] - 1)[lists.list] - np.arange(len(lists.list))
+    last = lists.level[lists.start[1:] - 1]
+    more = copy(lists)
+    more.node, more.bottom = lists.node[rows], lists.bottom[rows]
+    more.level = last[lists.list] - lists.level[rows]
+    return more, rows
+
+
+def tie_share(lists: Lists) -> float:
+    """The share of ties among the pairs of items that a list ranks, with half a pair more for either kind."""
+    ranked = ~lists.bottom
+    size = summed(lists.list[ranked], None, len(lists))
+    group = np.cumsum((np.diff(lists.list, prepend=-1) != 0) | (np.diff(lists.level, prepend=-1) != 0)) - 1
+    tied = summed(group[ranked], None, int(group[-1]) + 1)
+    own = lists.weight[lists.list[np.unique(group, return_index=True)[1]]]
+    ties, pairs = own @ (tied * (tied - 1) / 2), lists.weight @ (size * (size - 1) / 2)
+    return float((ties + 0.5) / (pairs + 1.0))
+
+
+def extremes(lists: Lists, *, regularised: bool) -> list[Note]:
+    """Notes on items that no list ranks above another, or below another."""
+    last = lists.level[lists.start[1:] - 1][lists.list]
+    above, below = (
+        summed(lists.node, chosen.astype(float), len(lists.nodes))
+        for chosen in (lists.level < last, lists.level > 0)
+    )
+    notes = []
+    for code, own, other, word in (("winless", above, below, "above"), ("unbeaten", below, above, "below")):
+        found = np.flatnonzero((own == 0) & (other > 0))
+        if len(found):
+            one = len(found) == 1
+            rests = (
+                f" {'Its score rests' if one else 'Their scores rest'} on the regularisation."
+                if regularised
+                else ""
+            )
+            message = (
+                f"{len(found)} {'item was' if one else 'items were'} never ranked {word} another: "
+                f"{lists.item_names(found)}.{rests}"
+            )
+            notes.append(Note(code, message))
+    return notes
