@@ -287,7 +287,7 @@ class BetweenWorkers(Covariance):
         own = node >= 0
         shape = (len(lists.contests.worker), len(lists.query))
         self.a = csc_array((a[own], (judge[own], node[own])), shape=shape)
-        self.m = lists.judges[lists.query].astype(float)
+        self.m = np.maximum(lists.judges, 1)[lists.query].astype(float)
         self.v = np.array([lists.measure.toss(int(n)) ** 2 for n in lists.sizes])[lists.query]
         self.squares = summed(node[own], a[own] ** 2, shape[1])
         self.total = values.total
@@ -305,7 +305,7 @@ class BetweenWorkers(Covariance):
 
 
 def _placed(votes: Votes, lists: Lists, values: Values) -> Spread:
-    score = values.total / lists.judges[lists.query]
+    score = values.total / np.maximum(lists.judges, 1)[lists.query]
     covariance = BetweenWorkers(lists, values)
     queries = np.split(np.arange(len(score)), lists.start[1:])
     placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
