@@ -16,6 +16,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "There are no intervals",
         "Only the order of the scores is given here, and nothing says how sure it is.",
     ),
+    "cycle": (
+        "The fit went round in a circle",
+        "Several rankings suit the votes about equally well; a stronger prior on the workers' quality settles it.",
+    ),
     "mirror": (
         "The direction of the ranking needs a look",
         "Check that the best items are not the worst ones; a few pairs of known order (--anchors) settle it.",

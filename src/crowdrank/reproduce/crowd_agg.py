@@ -127,7 +127,7 @@ def table2b(seeds: int, data: Path | None) -> Result:
         TABLE2B,
         "CrowdAgg table 2(b): MIREX2005",
         [
-            "The print's gold is five grades by experts; ours is the groups that were made from these very votes, "
+            "The print's gold is five grades of another source; ours is the groups that were made from these very votes, "
             "all workers equal, so methods without qualities (CondorcetFuse, GreedyOrder, BradleyTerry) have the "
             "advantage here and not there.",
             f"{_HALF} That is {relevant:.1f} of a query here, and at least {10 * TABLE2B['CrowdAggNDCG'][4]:.1f} "
