@@ -88,7 +88,7 @@ class TestSpammers:
             "right": list("bcbcbc"),
             "said": [1, 0, 1, 1, -1, 1],
         }
-    ).filter(pl.col("left") != pl.col("right"))
+    )
     gold = pl.DataFrame({"query": ["q"] * 3, "item": list("abc"), "value": [2.0, 1.0, 1.0]})
 
     def test_the_malicious_say_the_opposite_where_gold_tells_the_two_apart(self):
