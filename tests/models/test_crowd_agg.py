@@ -289,6 +289,7 @@ def test_every_option_is_free_of_names_and_rows(model, pair):
     ("parameters", "message"),
     [
         ({"pair": "eq6"}, "'pair' must be direct or logistic"),
+        ({"pair": ["direct"]}, "'pair' must be direct or logistic"),
         ({"quality": "none"}, "'quality' must be estimated or equal"),
         ({"prior": 3}, "'prior' must be two numbers"),
         ({"prior": (-1, 2)}, "'prior' must be a number of at least 0"),

@@ -31,8 +31,6 @@ from crowdrank.data.arrays import Floats
 
 CHUNK = 1 << 21
 """Numbers that are held at once."""
-DIRECT = 64
-"""Sequences up to this length are convolved by their definition, longer ones by FFT."""
 
 
 def rank_distribution(wins: Floats) -> Floats:
@@ -44,15 +42,15 @@ def rank_distribution(wins: Floats) -> Floats:
 
 
 def rank_distribution_halves(wins: Floats) -> Floats:
-    """The same by divide and conquer (algorithm 2)."""
-    if len(wins) < 2:
-        return rank_distribution(wins)
-    middle = len(wins) // 2
-    left, right = rank_distribution_halves(wins[:middle]), rank_distribution_halves(wins[middle:])
-    if len(wins) <= DIRECT:
-        return np.convolve(left, right).astype(np.float64)
-    size = len(wins) + 1
-    return np.asarray(np.fft.irfft(np.fft.rfft(left, size) * np.fft.rfft(right, size), size), np.float64)
+    """The same by divide and conquer (algorithm 2): neighbours are convolved, all of a level at once."""
+    count = len(wins)
+    parts = np.tile([1.0, 0.0], (1 << max(count - 1, 0).bit_length(), 1))  # sure wins change nothing
+    parts[:count] = np.column_stack([wins, 1.0 - np.asarray(wins)])
+    while len(parts) > 1:
+        half = parts.shape[1] - 1
+        spectra = np.fft.rfft(parts, 3 * half)  # more than 2 half + 1, and quick to transform
+        parts = np.fft.irfft(spectra[::2] * spectra[1::2], 3 * half)[:, : 2 * half + 1]
+    return np.asarray(parts[0, : count + 1], np.float64)
 
 
 def losses(chances: Floats) -> Floats:

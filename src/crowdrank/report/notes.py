@@ -20,6 +20,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The consensus may not be the best one",
         "Majorities contradict each other in a circle; read the order within it as one of several good ones.",
     ),
+    "cycle": (
+        "The fit went round in a circle",
+        "Several rankings suit the votes about equally well; a stronger prior on the workers' quality settles it.",
+    ),
     "mirror": (
         "The direction of the ranking needs a look",
         "Check that the best items are not the worst ones; a few pairs of known order (--anchors) settle it.",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crowdrank.data import Judgments, Scored, read, read_ranking
+from crowdrank.data import Judgments, Scored, read, read_ranking, to_pairs
 from crowdrank.errors import InputError
 from crowdrank.measures import evaluate
 from crowdrank.models.base import Model
@@ -67,13 +67,16 @@ def mirex(data: Path | None) -> Data:
 
 
 def trec(data: Path | None) -> Data:
-    """Relevance labels of the items that have gold, as one list: there are no topics."""
+    """Relevance labels of the items that have gold, as one list: there are no topics.
+
+    They are the pairs of equation 5, in which equal labels say nothing.
+    """
     folder = _folder(data, "trec2010", "labels.csv")
     text = {"item": pl.String, "worker": pl.String}
     gold = pl.read_csv(folder / "gold.csv", schema_overrides=text)
     labels = pl.read_csv(folder / "labels.csv", schema_overrides=text).join(gold, on="item", how="semi")
     one = pl.lit(None, pl.String).alias("query")
-    return _data(read(labels), gold.select(one, "item", grade=pl.col("gold") - 1))
+    return _data(to_pairs(read(labels), ties="drop"), gold.select(one, "item", grade=pl.col("gold") - 1))
 
 
 def reading_level(data: Path | None) -> Data:

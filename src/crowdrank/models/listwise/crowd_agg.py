@@ -73,7 +73,7 @@ class CrowdAgg(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         for name, value, choices in (("pair", self.pair, PAIRS), ("quality", self.quality, QUALITIES)):
-            if value not in choices:
+            if not isinstance(value, str) or value not in choices:
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         if not isinstance(self.pool, bool):
             raise UsageError(f"The parameter 'pool' must be true or false. Got {self.pool!r}.")

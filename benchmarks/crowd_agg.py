@@ -1,0 +1,107 @@
+"""CrowdAgg against the number of items, beside algorithm 2 of its paper.
+
+As many workers as items, 10 judged pairs each. A round of CrowdAgg needs the expected discount of every item
+on every worker's list. Ours computes those of the judged items; all others have one and the same. Algorithm 2
+computes the distribution of each: it is timed on a sample of (worker, item) cells and multiplied up.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.timing import best
+from crowdrank.data import Floats, Pairs
+from crowdrank.kernels.rank_distribution import rank_distribution_halves
+from crowdrank.models.listwise.contests import Contests
+from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG
+from crowdrank.models.listwise.expected import NDCG, Lists
+from crowdrank.models.votes import Votes
+
+PAIRS = 10
+SIZES = (10, 100, 1_000, 10_000)
+SAMPLE = 50
+ETA = 0.8
+
+
+def crowd(items: int) -> Pairs:
+    """Worker k is asked about k and the next ten items of a shuffled round, and is right in four of five."""
+    rng = np.random.default_rng(items)
+    order = rng.permutation(items)
+    worker = np.repeat(np.arange(items), PAIRS)
+    place = worker + np.tile(np.arange(PAIRS), items) % (items - 1)
+    first, second = order[place % items], order[(place + 1) % items]
+    better, worse = np.minimum(first, second), np.maximum(first, second)
+    wrong = rng.random(len(worker)) > ETA
+    better, worse = np.where(wrong, worse, better), np.where(wrong, better, worse)
+    return Pairs.from_votes(
+        winner=[f"i{code:05d}" for code in better],
+        loser=[f"i{code:05d}" for code in worse],
+        worker=[f"w{code:05d}" for code in worker],
+    )
+
+
+def wins(contests: Contests, worker: int, node: int, n: int) -> Floats:
+    """The chances of an item to beat each other one on a worker's list."""
+    rows = contests.rows.take(contests.row_judge == worker)
+    chance = (rows.wins + ETA * (rows.losses - rows.wins)) / (rows.wins + rows.losses)  # of j to win
+    found = np.full(n, 0.5)
+    found[rows.j[rows.i == node]] = 1.0 - chance[rows.i == node]
+    found[rows.i[rows.j == node]] = chance[rows.j == node]
+    return np.delete(found, node)
+
+
+class Line(NamedTuple):
+    """Judged cells; seconds of a fit, a round, and algorithm 2 for one cell; how far the two differ at most."""
+
+    cells: int
+    fit: float
+    round: float
+    halves: float
+    difference: float
+
+
+def measured(items: int) -> Line:
+    """All of a number of items."""
+    pairs = crowd(items)
+    votes = Votes(pairs)
+    fit, _ = best(lambda: CrowdAggNDCG().fit(pairs))
+    contests = Contests.of(votes, "direct")
+    measure = NDCG({items: max(cells.contests for cells in contests.groups)})
+    lists, eta = Lists(contests, measure, votes), np.full(items, ETA)
+    turn, values = best(lambda: lists.values(eta))
+    seconds, worst = [], 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(SAMPLE):
+        group = int(rng.integers(len(contests.groups)))
+        own = contests.groups[group]
+        cell = int(rng.integers(len(own.node)))
+        others = wins(contests, int(own.judge[own.row[cell]]), int(own.node[cell]), items)
+        took, ranks = best(partial(rank_distribution_halves, others))
+        seconds.append(took)
+        theirs = ranks @ measure.discounts(items) / measure.level(items) - 1.0
+        worst = max(worst, abs(theirs - values.cells[group][cell]))
+    cells = sum(len(cells.node) for cells in contests.groups)
+    return Line(cells, fit, turn, float(np.mean(seconds)), worst)
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        "| items | judged cells | fit, s | round, s | algorithm 2, s | ratio | judged cells alone | difference |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for items in SIZES:
+        line = measured(items)
+        total = line.halves * items * items
+        print(
+            f"| {items:,} | {line.cells:,} | {line.fit:.3f} | {line.round:.4f} | {total:,.2f} | "
+            f"{total / line.round:,.0f} | {line.halves * line.cells / line.round:,.0f} | {line.difference:.0e} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
