@@ -8,7 +8,7 @@ import sys
 import polars as pl
 import pytest
 
-from helpers import random_votes
+from helpers import random_lists, random_votes
 
 
 @pytest.fixture
@@ -129,3 +129,18 @@ def test_exit_2_and_a_reason(crowdrank, tmp_path, words, stdin, expected):
     for word in expected:
         assert word in ran.err
     assert not (tmp_path / "result").exists()
+
+
+def test_lists_by_gold_and_time_alone(crowdrank, tmp_path):
+    random_lists(queries=3).write_csv(tmp_path / "lists.csv")
+    gold = random_lists(queries=3).select("query", "item").unique()
+    gold.with_columns(grade=pl.col("item").str.slice(1)).write_csv(tmp_path / "gold.csv")
+    words = ("--gold", "gold.csv", "--folds", "0", "--measures", "tau AP", "--models", "rrf,plackett-luce,borda")
+    ran = crowdrank("compare", "lists.csv", *words, "--json", "--out", "result")
+    assert ran.code == 0, ran.err
+    rows = json.loads(ran.out)["models"]
+    assert {row["model"] for row in rows} == {"rrf", "plackett-luce", "borda"}
+    assert all(set(row["gold"]) == {"tau", "AP"} and row["log_loss"] is None for row in rows)
+    page = (tmp_path / "result" / "report.md").read_text()
+    assert "0 folds" not in page
+    assert "held-out" not in page

@@ -156,10 +156,58 @@ class TestInput:
         assert fit["details"]["auto"]["folds"] == 3
         assert fit["parameters"]["regularization"] == 1
 
-    def test_ratings_keep_their_default(self, crowdrank, tmp_path):
-        ratings = "worker,item,label\nx,a,3\nx,b,1\ny,a,2\ny,b,1\n"
-        assert crowdrank("rank", "-", "--out", "result", stdin=ratings).code == 0
-        assert json.loads((tmp_path / "result" / "fit.json").read_text())["model"] == "crowd-bt"
+    @pytest.mark.parametrize(
+        ("rows", "model"),
+        [
+            ("worker,item,label\nx,a,3\nx,b,1\ny,a,3\ny,b,1\n", "dawid-skene"),
+            ("item,label\na,3\nb,1\na,2\nb,1\n", "average"),
+            ("worker,item,label\n" + "".join(f"x,i{k},{k}\ny,i{k},{k + 0.5}\n" for k in range(30)), "average"),
+            ("worker,item,rank\nx,a,1\nx,b,2\ny,a,1\ny,b,2\n", "plackett-luce"),
+        ],
+    )
+    def test_ratings_and_rankings_have_defaults_of_their_own(self, crowdrank, tmp_path, rows, model):
+        assert crowdrank("rank", "-", "--out", "result", stdin=rows).code == 0
+        assert json.loads((tmp_path / "result" / "fit.json").read_text())["model"] == model
+
+    def test_labels_have_a_file_and_their_accuracy_by_gold(self, crowdrank, tmp_path):
+        ratings = "worker,item,label\n" + "".join(f"{w},{i},{v}\n" for w in "xyz" for i, v in (("a", 3), ("b", 1)))
+        (tmp_path / "gold.csv").write_text("item,grade\na,3\nb,2\n")
+        ran = crowdrank("rank", "-", "--out", "result", "--gold", "gold.csv", stdin=ratings)
+        assert "labels by gold: 0.5000" in ran.err
+        labels = pl.read_csv(tmp_path / "result" / "labels.csv")
+        assert labels.columns == ["query", "item", "label", "probability", "p_1", "p_3"]
+        assert labels["label"].to_list() == [3.0, 1.0]
+        crowdrank("rank", "-", "--model", "bt", "--out", "result", stdin=ratings)
+        assert not (tmp_path / "result" / "labels.csv").exists()
+
+    def test_what_a_missing_item_means(self, crowdrank, tmp_path):
+        rows = "worker,item,rank\nx,a,1\nx,b,2\ny,a,1\ny,b,2\nz,c,1\nz,b,2\n"
+        last = {}
+        for missing in ("below", "unknown"):
+            ran = crowdrank("rank", "-", "--set", f"missing={missing}", "--out", "result", stdin=rows)
+            assert ran.code == 0
+            fit = json.loads((tmp_path / "result" / "fit.json").read_text())
+            assert fit["judgments"]["missing"] == missing
+            last[missing] = pl.read_csv(tmp_path / "result" / "ranking.csv")["item"].to_list()[-1]
+        assert last == {"below": "c", "unknown": "b"}
+        ran = crowdrank("rank", "-", "--set", "missing=above", stdin=rows)
+        assert (ran.code, "'below' or 'unknown'" in ran.err) == (2, True)
+        ran = crowdrank("rank", "-", "--set", "missing=below", stdin="winner,loser\na,b\n")
+        assert (ran.code, "is said of rankings" in ran.err) == (2, True)
+
+    def test_gold_in_the_judgments_themselves(self, crowdrank, tmp_path):
+        text = "2 qid:1 1:1 2:2 #docid = a\n0 qid:1 1:2 2:NULL #docid = b\n0 qid:1 1:NULL 2:1 #docid = c\n"
+        (tmp_path / "one.txt").write_text(text)
+        (tmp_path / "two.txt").write_text(text.replace("qid:1", "qid:2"))
+        own = crowdrank("rank", "one.txt", "two.txt", "--gold", "judgments", "--measures", "AP P@1")
+        named = crowdrank(
+            "rank", "one.txt", "two.txt", "--gold", "one.txt", "--gold", "two.txt", "--measures", "AP P@1"
+        )
+        assert own.code == named.code == 0
+        assert "AP by gold: " in own.err
+        assert own.err == named.err
+        twice = crowdrank("rank", "one.txt", "--gold", "one.txt", "--gold", "one.txt")
+        assert (twice.code, "graded in more than one of 2 files" in twice.err) == (2, True)
 
     def test_votes_of_unknown_people_are_ranked_without_workers(self, crowdrank, file, tmp_path):
         pl.read_csv(file).drop("worker").write_csv(tmp_path / "anonymous.csv")

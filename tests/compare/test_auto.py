@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from contract.test_models import same
+from answers import same
 from crowdrank.compare.auto import CANDIDATES
 from crowdrank.data import comparisons
 from crowdrank.simulate import bt_crowd
-from helpers import random_votes
+from helpers import random_labels, random_lists, random_votes
 
 
 def chosen(model):
@@ -56,7 +56,7 @@ class TestChoice:
 
     def test_the_figures_are_those_of_compare(self, spammed):
         inner = cr.Auto().fit(spammed).fit_.details["auto"]["candidates"]
-        outer = {row.model: row for row in cr.compare_models(spammed, CANDIDATES, folds=3).rows}
+        outer = {row.model: row for row in cr.compare_models(spammed, CANDIDATES["pairs"], folds=3).rows}
         for row in inner:
             assert row["log_loss"] == pytest.approx(outer[row["model"]].log_loss, abs=1e-12)
 
@@ -70,7 +70,7 @@ class TestChoice:
 
     def test_few_votes(self):
         model = cr.Auto().fit(random_votes(votes=19))
-        assert chosen(model) == CANDIDATES[-1]
+        assert chosen(model) == CANDIDATES["pairs"][-1]
         assert "with 19 votes nothing can be held out" in note(model)
         assert model.fit_.details["auto"]["candidates"] == []
 
@@ -104,8 +104,10 @@ class TestChoice:
         same(two, one)
 
     def test_it_stands_in_a_comparison_with_inner_folds(self, spammed):
-        found = {row.model: row for row in cr.compare_models(spammed.head(1000), ["auto", *CANDIDATES]).rows}
-        losses = [found[name].log_loss for name in CANDIDATES]
+        found = {
+            row.model: row for row in cr.compare_models(spammed.head(1000), ["auto", *CANDIDATES["pairs"]]).rows
+        }
+        losses = [found[name].log_loss for name in CANDIDATES["pairs"]]
         assert min(losses) <= found["auto"].log_loss <= max(losses)
 
 
@@ -183,3 +185,12 @@ def test_ratings_are_converted_once_and_said():
     model = cr.Auto().fit(frame)
     assert [note.code for note in model.fit_.warnings].count("conversion") == 1
     assert model.ranking_.polars()["item"].to_list() == ["a", "b"]
+
+
+@pytest.mark.parametrize(("frame", "kind"), [(random_lists(queries=3), "rankings"), (random_labels(), "ratings")])
+def test_lists_and_labels_have_candidates_of_their_own(frame, kind):
+    model = cr.Auto().fit(frame)
+    assert chosen(model) in CANDIDATES[kind]
+    tried = model.fit_.details["auto"]["candidates"]
+    assert {row["model"] for row in tried} == set(CANDIDATES[kind])
+    assert all(row["error"] is None for row in tried)

@@ -17,8 +17,12 @@ from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models import registry
 from crowdrank.models.base import Model, Progress, whole
 
-CANDIDATES = ("bt", "crowd-bt", "judge-bt")
-"""From the simplest on; the last that can run is taken where there is nothing to choose by."""
+CANDIDATES = {
+    "pairs": ("bt", "crowd-bt", "judge-bt"),
+    "rankings": ("bt", "mallows", "judge-bt", "plackett-luce"),
+    "ratings": ("average", "ordinal", "dawid-skene"),
+}
+"""For each kind of judgments; the last that can run is taken where there is nothing to choose by."""
 FEW = 20
 """With fewer votes nothing is held out."""
 
@@ -69,7 +73,8 @@ class Auto(Model):
 
     def settable(self) -> set[str]:
         """Its own parameters and those of its candidates."""
-        return set(self.parameters()).union(*(registry.find(name).load().parameters() for name in CANDIDATES))
+        names = {name for kind in CANDIDATES.values() for name in kind}
+        return set(self.parameters()).union(*(registry.find(name).load().parameters() for name in names))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of its own, or of its candidates; an unknown name is an error that lists the names."""
@@ -107,8 +112,9 @@ class Auto(Model):
         return self
 
     def _choice(self, table: AnyJudgments, anchors: Anchors | None, engine: Engine | str | None) -> _Choice:
-        able, _ = runnable(CANDIDATES, table)
-        every = shared(CANDIDATES, {"seed": self.seed, **(self.settings or {})})
+        names = CANDIDATES[table.kind]
+        able, _ = runnable(names, table)
+        every = shared(names, {"seed": self.seed, **(self.settings or {})})
         models = {name: every[name] for name in able}
         default = models[able[-1]]
         if len(able) == 1:

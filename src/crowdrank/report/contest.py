@@ -20,9 +20,11 @@ WIDTH = 2.0
 def build_contest(found: Comparison) -> ContestReport:
     """The content of a page from a comparison."""
     models = counted(len(found.rows), "model")
-    facts = [counted(found.votes, "vote"), counted(found.folds, "fold"), f"seed {found.seed}"]
+    facts = [f"seed {found.seed}"]
+    if found.folds:
+        facts = [counted(found.votes, "vote"), counted(found.folds, "fold"), *facts]
     return ContestReport(
-        title=f"{models} by held-out votes",
+        title=f"{models} by held-out votes" if found.folds else f"{models} by gold",
         facts=tuple(facts),
         cautions=cautions(found.notes),
         contest=_contest(found.as_dict(), found.as_dict()["models"]),
@@ -37,6 +39,11 @@ def choice(fit: Fit) -> Contest | None:
 
 def told(contest: Contest) -> str:
     """How to read the figures."""
+    if not contest.folds:
+        return (
+            "Nothing was held out: each model was fitted to all judgments, and its ranking is measured by gold. "
+            f"The order is that of {contest.measures[0] if contest.measures else 'their names'}."
+        )
     return (
         f"Each of {contest.votes:,} votes, dealt into {contest.folds} folds, was predicted by models fitted to "
         "the other folds. The log loss is the mean of minus the logarithm of the probability that they gave it: "
@@ -46,7 +53,8 @@ def told(contest: Contest) -> str:
 
 
 def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Contest:
-    rows = tuple(_contender(row, place == 0) for place, row in enumerate(models))
+    held_out = bool(figures["folds"])
+    rows = tuple(_contender(row, held_out=held_out, first=place == 0) for place, row in enumerate(models))
     spans = [value for row in rows for value in (row.behind, row.low, row.high) if value is not None]
     return Contest(
         rows=rows,
@@ -59,12 +67,12 @@ def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) ->
     )
 
 
-def _contender(row: Mapping[str, Any], first: bool) -> Contender:
+def _contender(row: Mapping[str, Any], *, held_out: bool, first: bool) -> Contender:
     behind = _rounded(row["behind"])
     width = WIDTH * (row["behind_se"] or 0.0)
     return Contender(
         model=row["model"],
-        place=_place(row, first),
+        place=_place(row, held_out=held_out, first=first),
         log_loss=_rounded(row["log_loss"]),
         log_loss_se=_rounded(row["log_loss_se"]),
         behind=behind,
@@ -78,11 +86,11 @@ def _contender(row: Mapping[str, Any], first: bool) -> Contender:
     )
 
 
-def _place(row: Mapping[str, Any], first: bool) -> str:
+def _place(row: Mapping[str, Any], *, held_out: bool, first: bool) -> str:
     if row["error"] is not None:
         return "failed"
     if row["log_loss"] is None:
-        return "order only"
+        return "order only" if held_out else ""
     return "best" if first else "as good" if row["tied_with_best"] else "behind"
 
 

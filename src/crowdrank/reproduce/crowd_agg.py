@@ -3,7 +3,6 @@ Crowdsourcing, CIKM 2015; and the same table on the reading-level votes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import LEFT, TIE, Floats, Judgments, Pairs, read
-from crowdrank.models.registry import entries, make
+from crowdrank.models.registry import make
 from crowdrank.reproduce.crowd_data import GRADED, Data, mirex, reading_level, trec
 from crowdrank.reproduce.result import Result
 
@@ -83,10 +82,6 @@ VARIATION = {
 # -------------------------------------------------------------------------------------- table 2
 
 
-def _methods(names: Sequence[str] = tuple(METHODS)) -> list[str]:
-    return [name for name in names if METHODS[name] in entries()]
-
-
 def _table(
     data: Data,
     printed: dict[str, tuple[float, ...]],
@@ -97,7 +92,7 @@ def _table(
     """The rows of table 2, ours above the print's; ``settings`` of a method where it has some."""
     given = settings or {}
     rows: list[tuple[object, ...]] = []
-    runs = [(name, make(METHODS[name], given.get(name, {}))) for name in _methods()]
+    runs = [(name, make(METHODS[name], given.get(name, {}))) for name in METHODS]
     papers = [(f"{name}, eq. 17", make(METHODS[name], PAPERS)) for name in ("CrowdAggNDCG", "CrowdAggRBP")]
     for name, model in (*runs, *papers):
         found = data.measured(model.fit(data.votes))
@@ -328,7 +323,7 @@ _TEXT = {"query": pl.String, "worker": pl.String, "name": pl.String}
 def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: list[str]) -> Result:
     own = mirex(data)
     votes, gold = _votes(own.votes), own.graded.frame
-    runs: dict[str, tuple[str, dict[str, Any]]] = {name: (METHODS[name], {}) for name in _methods(LEGEND)}
+    runs: dict[str, tuple[str, dict[str, Any]]] = {name: (METHODS[name], {}) for name in LEGEND}
     runs["CrowdAggNDCG, eq. 17"] = ("crowdagg-ndcg", PAPERS)
     found = {name: np.zeros((len(RATIOS), len(CURVES))) for name in runs}
     for place, ratio in enumerate(RATIOS):

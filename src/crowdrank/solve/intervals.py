@@ -72,7 +72,7 @@ def spread(
         better[nodes], worse[nodes] = _by_differences(score[nodes], deviation, level)
     stderr = np.sqrt(np.maximum(variance, 0.0))
     z = _z(level)
-    rank, size = ranks(score, query, tie_break)
+    rank, size = ranks(score, query, tie_break, stderr)
     part_of = np.empty(count, np.int64)
     place = np.empty(count, np.int64)
     for number, nodes in enumerate(parts):
@@ -119,7 +119,7 @@ def resampled(
         worse[nodes] = len(nodes) - 1 - np.quantile(ahead, 1 - tail, axis=0, method="higher")
         if len(nodes) <= PAIRWISE:
             apart[number] = np.where(_ahead(own) > 1 - tail, 0.0, np.inf)
-    rank, size = ranks(score, query, tie_break)
+    rank, size = ranks(score, query, tie_break, stderr)
     alone = np.isinf(stderr)
     low, high = np.where(alone, -np.inf, np.minimum(low, score)), np.where(alone, np.inf, np.maximum(high, score))
     tier = _tiers(score, stderr, query, rank, part_of, place, apart, _z(level))
@@ -174,13 +174,16 @@ def differences(block: Floats) -> Floats:
     return np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * block, 0.0))
 
 
-def ranks(score: Floats, query: NDArray[np.int32], tie_break: Floats | None = None) -> tuple[Integers, Integers]:
+def ranks(
+    score: Floats, query: NDArray[np.int32], tie_break: Floats | None = None, stderr: Floats | None = None
+) -> tuple[Integers, Integers]:
     """Strict ranks from 1 within each query, and the size of each node's query.
 
-    Equal scores are ordered by ``tie_break`` (larger first), then by the order of the ids.
+    Equal scores are ordered by ``tie_break`` (larger first), then by ``stderr`` (smaller first), at last by
+    the order of the ids.
     """
-    second = np.zeros_like(score) if tie_break is None else tie_break
-    order = np.lexsort((-second, -score, query))
+    second, third = (np.zeros_like(score) if key is None else key for key in (tie_break, stderr))
+    order = np.lexsort((third, -second, -score, query))
     sizes = np.bincount(query)
     starts = np.cumsum(sizes) - sizes
     rank = np.empty(len(score), np.int64)

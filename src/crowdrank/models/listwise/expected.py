@@ -56,11 +56,13 @@ class NDCG(Measure):
         return np.asarray(gains / (gains @ self.discounts(n)))
 
     def level(self, n: int) -> float:
-        """From the tables of fair coins."""
-        return float(self.tables[n][0][0])
+        """From the tables of fair coins; an item that is alone is the first."""
+        return float(self.tables[n][0][0]) if n > 1 else float(self.discounts(1)[0])
 
     def toss(self, n: int) -> float:
-        """From the tables of fair coins."""
+        """From the tables of fair coins; an item that is alone meets nobody."""
+        if n == 1:
+            return 0.0
         won, lost = self.tables[n][1]
         return float(won - lost) / (2.0 * self.level(n))
 

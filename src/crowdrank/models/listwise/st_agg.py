@@ -82,7 +82,7 @@ class StAgg(VotesModel):
             slope = _slope(lists, measure, most, everyone, votes)
             own = PairContests(votes.comparisons, votes.graph.part, share_variance(votes.comparisons)).own
             covariance = Independent(slope**2 * own)
-        result = placed(votes, values.total / lists.judges[lists.query], covariance)
+        result = placed(votes, values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
         return Outcome(
             result,
             votes.agreement(result.score),
