@@ -180,13 +180,6 @@ class TestContract:
         assert json.loads(json.dumps(fitted, allow_nan=False)) == fitted
 
 
-def test_ratings_are_converted_once_and_said():
-    frame = pl.DataFrame({"worker": list("xxyy"), "item": list("abab"), "label": [3, 1, 2, 1]})
-    model = cr.Auto().fit(frame)
-    assert [note.code for note in model.fit_.warnings].count("conversion") == 1
-    assert model.ranking_.polars()["item"].to_list() == ["a", "b"]
-
-
 @pytest.mark.parametrize(("frame", "kind"), [(random_lists(queries=3), "rankings"), (random_labels(), "ratings")])
 def test_lists_and_labels_have_candidates_of_their_own(frame, kind):
     model = cr.Auto().fit(frame)

@@ -84,3 +84,17 @@ def test_no_folds_compare_by_gold_and_time():
     assert all(set(row.gold) == {"tau", "AP"} for row in found.rows)
     with pytest.raises(cr.UsageError, match="nothing to compare by"):
         cr.compare_models(frame, ["rrf"], folds=0)
+
+
+def test_whole_lists_are_scored_where_a_model_gives_their_probability():
+    frame = random_lists(seed=4, queries=4)
+    found = {row.model: row for row in cr.compare_models(frame, ["plackett-luce", "rrf"], folds=3).rows}
+    assert found["rrf"].list_loss is None
+    dealt = split(cr.read(frame), 3, 0, "keep", ALL)
+    total, lists = 0.0, 0
+    for number in range(3):
+        held = dealt.judgments.take(dealt.row_fold == number)
+        own = cr.PlackettLuce().fit(dealt.given(number)).list_log_likelihood(held)
+        total -= own.sum()
+        lists += len(np.unique(held.list))
+    assert found["plackett-luce"].list_loss == pytest.approx(total / lists)

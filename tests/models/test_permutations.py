@@ -331,13 +331,27 @@ class TestPredictions:
         assert (found[:, 0] > found[:, 2]).all()
 
     def test_a_pair_of_a_list_is_as_likely_as_in_all_lists(self, model):
-        fitted = model().fit(random_lists(seed=2, items=4, most=4, ties=0))
+        whole = random_lists(seed=2, items=4, most=4, ties=0).filter(pl.len().over("worker", "list") == 4)
+        fitted = model().fit(whole)
         every = [[f"i{item}" for item in order] for order in permutations(range(4))]
         chance = np.exp(fitted.list_log_likelihood(frame_of(every, [99] * 24)))
         wanted = sum(p for p, order in zip(chance, every, strict=True) if order.index("i0") < order.index("i3"))
         left, tie, right = fitted.probabilities(cr.Pairs.from_votes(winner=["i0"], loser=["i3"]))[0]
         assert left / (left + right) == pytest.approx(wanted)
         assert 0 < tie < 0.1
+
+    def test_lists_of_a_few_of_many_items_do_not_make_pairs_certain(self, model):
+        """Votes of a crowd that puts the better item above with a probability of .75, as lists of three of 60."""
+        rng, lists = np.random.default_rng(3), []
+        for _ in range(600):
+            seen = np.sort(rng.choice(60, 3, replace=False))
+            order = [f"i{seen[k]:02d}" for k in np.argsort(np.arange(3) + rng.gumbel(0, 0.9, 3))]
+            lists.append(order)
+        fitted = model().fit(frame_of(lists[:400]))
+        held = cr.to_pairs(cr.read(frame_of(lists[400:])))
+        said = fitted.probabilities(held)
+        loss = -np.log(np.where(held.outcome == 0, said[:, 0], said[:, 2])).mean()
+        assert loss < np.log(2)
 
     def test_an_unseen_item_is_an_average_one(self, model):
         fitted = model().fit(random_lists())

@@ -92,8 +92,11 @@ def _show(found: Comparison) -> None:
     from crowdrank.cli.terminal import aligned, table
 
     measures = list(dict.fromkeys(name for row in found.rows for name in row.gold))
-    columns = ("model", "log loss", "±", "accuracy", "±", *measures, "seconds", "")
-    rows = [_cells(row, measures, found.best) for row in found.rows]
+    held_out = ("log loss", "±", "accuracy", "±") if found.folds else ()
+    if any(row.list_loss is not None for row in found.rows):
+        held_out = (*held_out, "list loss", "±")
+    columns = ("model", *held_out, *measures, "seconds", "")
+    rows = [_cells(row, measures, found, len(held_out)) for row in found.rows]
     if sys.stdout.isatty():
         table("", columns, rows, left=("model", ""))
     else:
@@ -103,8 +106,9 @@ def _show(found: Comparison) -> None:
             print(f"warning: {row.model} failed: {row.error}", file=sys.stderr)
 
 
-def _cells(row: Row, measures: list[str], best: Row | None) -> list[str]:
-    figures = (row.log_loss, row.log_loss_se, row.accuracy, row.accuracy_se, *(row.gold.get(m) for m in measures))
-    mark = "failed" if row.error else "best" if row is best else "as good" if row.tied_with_best else ""
+def _cells(row: Row, measures: list[str], found: Comparison, held_out: int) -> list[str]:
+    every = (row.log_loss, row.log_loss_se, row.accuracy, row.accuracy_se, row.list_loss, row.list_loss_se)
+    figures = (*every[:held_out], *(row.gold.get(measure) for measure in measures))
+    mark = "failed" if row.error else "best" if row is found.best else "as good" if row.tied_with_best else ""
     seconds = "-" if row.seconds is None else f"{row.seconds:.2f}"
     return [row.model, *("-" if value is None else f"{value:.4f}" for value in figures), seconds, mark]

@@ -49,7 +49,8 @@ class Row:
     """A model's figures. None: the model has no such figure, or there is nothing to take it from.
 
     ``behind`` is its mean log loss less the best model's, ``behind_se`` the standard error of that
-    difference, vote by vote. ``seconds`` and ``gold`` are those of the fit to all votes.
+    difference, vote by vote. ``seconds`` and ``gold`` are those of the fit to all votes. ``list_loss`` is the
+    mean of -ln P over whole lists held out.
     """
 
     model: str
@@ -63,6 +64,8 @@ class Row:
     behind_se: float | None = None
     tied_with_best: bool = False
     error: str | None = None
+    list_loss: float | None = None
+    list_loss_se: float | None = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +213,9 @@ def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pa
         return row
     accuracy = _accuracy(trial.predictions, pairs)
     row = replace(row, accuracy=_known(accuracy.mean), accuracy_se=_known(accuracy.error))
+    if trial.predictions.lists is not None:
+        whole_lists = figure(*trial.predictions.lists)
+        row = replace(row, list_loss=_known(whole_lists.mean), list_loss_se=_known(whole_lists.error))
     if trial.model not in losses or best is None:
         return row
     loss = figure(losses[trial.model], pairs.weight)

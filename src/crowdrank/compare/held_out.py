@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from crowdrank.compare.scores import leading
 from crowdrank.compare.split import Split
-from crowdrank.data import Floats, Pairs
-from crowdrank.models.base import Model
+from crowdrank.data import Floats, Pairs, Rankings
+from crowdrank.errors import InputError
+from crowdrank.models.base import ListPredictor, Model
 
 Told = Callable[[str], None]
 """Called with a few words on what is being done."""
@@ -24,18 +25,20 @@ class Predictions:
     """What was said of each vote by a model that had not seen it.
 
     ``probabilities`` (rows, 3) of left, tie and right; None where the model only orders. ``ahead`` is 1
-    where it puts left first, -1 where right, 0 where neither.
+    where it puts left first, -1 where right, 0 where neither. ``lists``: -ln P of each whole list that was
+    held out with its weight, where the model gives such probabilities.
     """
 
     probabilities: Floats | None
     ahead: Floats
+    lists: tuple[Floats, Floats] | None = None
 
 
 def predict(model: Model, split: Split, told: Told | None = None, **options: Any) -> Predictions:
     """The votes of every fold, predicted from the other folds; ``options`` go to the fits."""
     asked = split.asked
     probabilities: Floats | None = np.full((asked.rows, 3), np.nan)
-    ahead = np.zeros(asked.rows)
+    ahead, lists = np.zeros(asked.rows), list[tuple[Floats, Floats]]()
     for place, number in enumerate(split.numbers):
         if told is not None:
             told(f"{model.name}: fold {place + 1} of {len(split.numbers)}")
@@ -48,7 +51,23 @@ def predict(model: Model, split: Split, told: Told | None = None, **options: Any
         else:
             probabilities = None
             ahead[held] = _by_scores(fitted, votes)
-    return Predictions(probabilities, ahead)
+        if isinstance(fitted, ListPredictor) and isinstance(split.judgments, Rankings):
+            own = split.judgments.take(split.row_fold == number)
+            lists.append(_list_losses(fitted, own))
+    if not lists or any(np.isnan(losses).any() for losses, _ in lists):
+        return Predictions(probabilities, ahead)
+    losses, weight = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+    return Predictions(probabilities, ahead, (losses, weight))
+
+
+def _list_losses(model: ListPredictor, held: Rankings) -> tuple[Floats, Floats]:
+    """-ln P of each list held out, and its weight; NaN where the model has no probability for one of them."""
+    present, first = np.unique(held.list, return_index=True)
+    weight = np.ones(len(present)) if held.weight is None else held.weight[first]
+    try:
+        return -model.list_log_likelihood(held)[present], weight
+    except InputError:  # an item that the others do not rank
+        return np.full(len(present), np.nan), weight
 
 
 def _plain(model: Model) -> Model:

@@ -21,6 +21,8 @@ which have no such trouble.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,7 +76,7 @@ def log_normalisers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
     return value, slope, curve
 
 
-def above(gap: NDArray[np.int64], theta: Floats | float) -> Floats:
+def above(gap: NDArray[Any], theta: Floats | float) -> Floats:
     """The probability that an item stands above one that is ``gap`` > 0 places below it in the consensus."""
     near = gap.astype(np.float64) * theta
     far = near + theta

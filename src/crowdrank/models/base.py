@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,15 @@ class Predictor(Protocol):
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities."""
+        ...
+
+
+@runtime_checkable
+class ListPredictor(Protocol):
+    """A model that gives probabilities of whole lists."""
+
+    def list_log_likelihood(self, rankings: Any) -> Floats:
+        """ln P of each list given, in the order of their ids."""
         ...
 
 

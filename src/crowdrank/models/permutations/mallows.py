@@ -84,10 +84,18 @@ class MallowsSums:
         return cells
 
     def _gaps(self, shard: ListShard, place: Integers) -> Floats:
-        gaps = np.zeros(int(self.squares.size.max()))
+        gaps, held = np.zeros(int(self.squares.size.max())), np.diff(shard.orders.start)
         for one, other in _ordered(shard):
-            gaps += summed(np.abs(place[one] - place[other]), shard.weight[shard.list[one]], len(gaps))
+            apart = np.abs(place[one] - place[other])
+            share = within(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
+            gap = np.maximum(np.rint(apart * share), 1).astype(np.int64)
+            gaps += summed(gap, shard.weight[shard.list[one]], len(gaps))
         return gaps[1:]
+
+
+def within(held: NDArray[Any], items: NDArray[Any]) -> Floats:
+    """Of the places between two items of a consensus of so many, the share that a list keeps that holds fewer."""
+    return np.asarray((held + 1.0) / (items + 1.0))
 
 
 def _ordered(shard: ListShard) -> Any:
@@ -138,7 +146,7 @@ class Mallows(ListsModel):
             log_likelihood=turns.log_likelihood,
             notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap(found), *notes),
             details={"theta": turns.crowd, "gap": found.gap, "largest_cycle": found.largest},
-            predictor=Places(place, lists.part, theta, turns.crowd, tie_share(lists)),
+            predictor=Places(place, lists.part, _kept(lists), theta, turns.crowd, tie_share(lists)),
         )
 
     def list_log_likelihood(self, rankings: Any) -> Floats:
@@ -274,6 +282,15 @@ def _drops(margin: Floats) -> Floats:
     return np.asarray(drop - drop.T)
 
 
+def _kept(lists: Lists) -> Floats:
+    """Of each node's part: the share of the places between two items that an average list keeps."""
+    part = lists.part[lists.node[lists.start[:-1]]]
+    items = np.bincount(lists.part)
+    weight = summed(part, lists.weight, len(items))
+    held = summed(part, lists.weight * lists.size, len(items)) / np.where(weight > 0, weight, 1.0)
+    return np.asarray(within(np.where(weight > 0, held, items), items)[lists.part])
+
+
 def _gap(found: Consensus) -> list[Note]:
     if found.gap == 0:
         return []
@@ -287,10 +304,14 @@ def _gap(found: Consensus) -> list[Note]:
 @dataclass(frozen=True, eq=False)
 class Places:
     """P(i above j) by how many places apart they are in the consensus, and the worker's theta (the crowd's where
-    the worker is not known). Items that no list links are as likely to stand either way."""
+    the worker is not known). Items that no list links are as likely to stand either way.
+
+    ``kept``: the share of these places that an average list keeps, of each node's part; theta is that of lists.
+    """
 
     place: Integers
     part: NDArray[np.int32]
+    kept: Floats
     theta: Floats
     crowd: float
     tie: float
@@ -302,5 +323,5 @@ class Places:
         own = at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
         ahead = self.place[right] - self.place[left]
         known = (left >= 0) & (right >= 0) & (self.part[left] == self.part[right]) & (ahead != 0)
-        chance = above(np.maximum(np.abs(ahead), 1), own)
+        chance = above(np.maximum(np.abs(ahead) * self.kept[left], 1.0), own)
         return with_ties(np.where(known, np.where(ahead > 0, chance, 1.0 - chance), 0.5), self.tie)
