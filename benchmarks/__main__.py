@@ -1,7 +1,7 @@
 """Every benchmark, one after the other."""
 
-from benchmarks import cluster, coverage, crowd_agg, growth, labels, peers, reading, robustness, startup
+from benchmarks import cluster, consensus, coverage, crowd_agg, growth, labels, peers, reading, robustness, startup
 
-for module in (startup, reading, peers, labels, growth, crowd_agg, cluster, coverage, robustness):
+for module in (startup, reading, peers, labels, consensus, growth, crowd_agg, cluster, coverage, robustness):
     print(f"\n== {module.__doc__.strip().splitlines()[0]}", flush=True)
     module.main()
