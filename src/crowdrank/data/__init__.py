@@ -1,6 +1,6 @@
 """The only room that knows files, columns and ids."""
 
-from crowdrank.data.arrays import Floats, Ints, summed
+from crowdrank.data.arrays import Floats, Ints, Resident, summed
 from crowdrank.data.columns import parse_mapping
 from crowdrank.data.comparisons import (
     CodedVotes,
@@ -39,6 +39,7 @@ __all__ = [
     "Pairs",
     "Rankings",
     "Ratings",
+    "Resident",
     "Scored",
     "ShardRef",
     "SpooledPairs",

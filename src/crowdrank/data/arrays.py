@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+
+
+class Resident:
+    """A shard in memory."""
+
+    def load(self) -> Self:
+        """It is its own reference."""
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its rows take."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
 
 def summed(codes: NDArray[Any], values: NDArray[Any] | None, size: int) -> Floats:

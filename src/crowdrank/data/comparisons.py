@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Ints, summed
+from crowdrank.data.arrays import Floats, Ints, Resident, summed
 from crowdrank.data.nodes import Nodes, merged_nodes, named_nodes
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 
@@ -24,7 +24,7 @@ SHARD_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons:
+class Comparisons(Resident):
     """Rows of two nodes with ``wins`` of i over j and ``losses``; ``worker`` None: not told apart.
 
     ``i < j``, or, where sides are kept, i was shown left and j right. ``ties`` is None where a tie is
@@ -42,15 +42,6 @@ class Comparisons:
 
     def __len__(self) -> int:
         return len(self.i)
-
-    def load(self) -> Self:
-        """A shard in memory is its own reference."""
-        return self
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the rows take."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
     @property
     def weight(self) -> Floats:

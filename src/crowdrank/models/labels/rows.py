@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Anchors, Floats
+from crowdrank.data import Anchors, Floats, Resident
 from crowdrank.errors import InputError, Note
 from crowdrank.models.labelled import Labels
 from crowdrank.solve.matrices import Matrix
@@ -31,7 +31,7 @@ LOST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class LabelRows:
+class LabelRows(Resident):
     """Rows sorted by ``node``, which counts from the shard's first one; ``known`` (nodes,) is the true label
     of a node, or -1."""
 
@@ -43,15 +43,6 @@ class LabelRows:
     first: int
     workers: int
     classes: int
-
-    def load(self) -> Self:
-        """A shard in memory is its own reference."""
-        return self
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the rows take."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
     @property
     def nodes(self) -> slice:

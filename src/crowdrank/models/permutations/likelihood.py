@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data import Floats, summed
-from crowdrank.engine import Stats
+from crowdrank.engine import Stateless, Stats
 from crowdrank.kernels.plackett_luce import Derivatives, derivatives
 from crowdrank.models.permutations.shards import ListShard
 from crowdrank.solve import accumulate
@@ -24,20 +24,11 @@ from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
 
 @dataclass(frozen=True)
-class LuceSums:
+class LuceSums(Stateless):
     """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
     for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws."""
 
     by_worker: bool = False
-    stateful = False
-
-    def start(self, shard: ListShard, seed: int) -> None:
-        """No state."""
-        return None
-
-    def collect(self, shard: ListShard, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
-        """Nothing that belongs to a shard."""
-        return {}
 
     def statistics(self, shard: ListShard, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""

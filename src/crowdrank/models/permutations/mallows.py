@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.engine import Stats
+from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.kernels.kemeny import Consensus, Squares, consensus
 from crowdrank.kernels.kendall import distances
@@ -46,21 +46,12 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class MallowsSums:
+class MallowsSums(Stateless):
     """With ``theta`` of the workers in params: ``cells``, how much says i above j. Else with the ``place`` of each
     node in its part's consensus: ``distance`` of the lists of each worker, and ``gaps``, the weight of ordered
     pairs by how many places apart they are."""
 
     squares: Squares
-    stateful = False
-
-    def start(self, shard: ListShard, seed: int) -> None:
-        """No state."""
-        return None
-
-    def collect(self, shard: ListShard, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
-        """Nothing that belongs to a shard."""
-        return {}
 
     def statistics(self, shard: ListShard, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""

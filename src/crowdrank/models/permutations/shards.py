@@ -5,12 +5,11 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Resident, summed
 from crowdrank.errors import Note
 from crowdrank.kernels.kemeny import Squares
 from crowdrank.kernels.plackett_luce import Orders
@@ -21,7 +20,7 @@ SHARD_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class ListShard:
+class ListShard(Resident):
     """Some lists: rows with ``node`` sorted by (list, level); ``worker`` and ``weight`` of each list.
 
     ``part``: the connected part of every node; ``first``: the number of the first list.
@@ -34,10 +33,6 @@ class ListShard:
     part: NDArray[np.int32]
     workers: int
     first: int
-
-    def load(self) -> Self:
-        """A shard in memory is its own reference."""
-        return self
 
     @cached_property
     def list(self) -> Integers:
