@@ -17,6 +17,7 @@ where there are some, else by the larger mean quality.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -113,12 +114,16 @@ class _Qualities(Climb):
         )
         self.gold = votes.gold
         by_agreement = model.start == "agreed" and not len(self.gold)
-        self.plain = votes.counted("worker")
         gold = agreed_pairs(votes.comparisons, self.plain) if by_agreement else self.gold
         if len(gold):
             self.start[:, 0] = self._first_qualities(gold)
         self.bounds.fixed[self.known[0], 0] = True
         self.start[self.known[0], 0] = self.known[1]
+
+    @cached_property
+    def plain(self) -> Tally:
+        """Counts by worker, whatever the sides, a tie being half a win for either."""
+        return self.votes.counted("worker")
 
     @property
     def prior(self) -> BetaPrior:

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import Note
+from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.estimator import placed
 from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetWins, Strengths, ballots, climb
 from crowdrank.models.paired.priors import Normal
-from crowdrank.models.paired.quality import TELLABLE, quality_notes
+from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
@@ -46,7 +47,6 @@ ALIKE = 1e9
 """The precision of adherences that are all but equal: with these the climb begins."""
 REVERSED = 0.3
 """Where more of the votes than this are of workers with a negative adherence, that is said."""
-CURVE = 129
 
 
 class MPM(VotesModel):
@@ -72,7 +72,9 @@ class MPM(VotesModel):
         here = search.run()
         covariance, notes = search.uncertainty(here)
         scores = placed(votes, here.scores, covariance)
-        curve = Agreement(votes, scores.score)
+        rows = votes.comparisons
+        apart = 2.0 * np.abs(scores.score[rows.i] - scores.score[rows.j])  # as a Bradley-Terry vote has it
+        curve = Agreement(LOGISTIC, apart, rows.weight)
         return Outcome(
             spread=scores,
             workers=_workers(votes, here.theta, covariance, curve),
@@ -84,7 +86,7 @@ class MPM(VotesModel):
                 *search.convergence(here),
                 *notes,
                 *_direction(votes, here.theta),
-                *quality_notes(votes, curve.usual),
+                *quality_notes(votes, curve.perfect),
             ),
             details={
                 "intervals": "none" if covariance is None else "exact information",
@@ -189,41 +191,22 @@ def _direction(votes: Votes, theta: Floats) -> list[Note]:
     return [Note("mirror", message)]
 
 
-class Agreement:
-    """How often a worker of a given adherence agrees with the fitted order on an average judged pair:
-    the mean of F(2 theta |v_i - v_j|), which is that of a Bradley-Terry vote."""
-
-    def __init__(self, votes: Votes, scores: Floats) -> None:
-        from scipy.special import expit
-
-        rows = votes.comparisons
-        apart, weight = 2.0 * np.abs(scores[rows.i] - scores[rows.j]), rows.weight
-        self.grid = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
-        self.share = np.array([float(weight @ expit(theta * apart)) for theta in self.grid]) / weight.sum()
-        self.usual = float(np.interp(1.0, self.grid, self.share))
-
-    def __call__(self, theta: Floats) -> Floats:
-        """The quality of each adherence."""
-        above = np.interp(np.abs(theta), self.grid, self.share) - 0.5
-        return np.asarray(0.5 + np.sign(theta) * above)
-
-
 def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve: Agreement) -> Workers:
     """Qualities and adherences with intervals; one worker alone says nothing of the own adherence."""
     deviation = np.full(len(theta), np.inf)
     if covariance is not None and len(theta) > 1:
         deviation = np.sqrt(np.maximum(covariance.worker_variance()[:, 0], 0.0))
     half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * deviation
-    low, high = curve(theta - half), curve(theta + half)
+    quality, low, high = (curve.quality(("slope",), end[:, None]) for end in (theta, theta - half, theta + half))
     pairs = votes.pairs
     assert pairs.index.workers is not None
     return Workers(
         worker=pairs.index.workers,
         judgments=votes.judgments,
-        quality=curve(theta),
+        quality=quality,
         low=low,
         high=high,
-        verdict=verdicts(low, high, tellable=curve.usual > TELLABLE),
+        verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
         further={"adherence": theta, "adherence_low": theta - half, "adherence_high": theta + half},
         backend=pairs.backend,
     )
