@@ -146,7 +146,8 @@ class Evidence:
         """The votes between the items of a query, or the lists that hold both, from the best to the worst.
 
         What is below the diagonal is zero. Row and column are an item each, or a run of neighbours in rank
-        where there are many items. None where it was not counted: only the first queries' are, so that memory stays bounded.
+        where there are many items. None where it was not counted: only the first queries' are, so that
+        memory stays bounded.
         """
         side = int(self.side[query])
         start = int((self.side[:query] ** 2).sum())
