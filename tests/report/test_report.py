@@ -275,7 +275,7 @@ class TestSuggestions:
     def test_labels_are_asked_for_item_by_item(self):
         rows = ranked(
             tier=[1, 1, 1, 1, 2], rank_low=[1, 1, 1, 1, 5], rank_high=[4, 4, 4, 4, 5],
-            low=[5.0, 3.25, 2.0, -np.inf, 1.0], high=[5.0, 5.0, 4.0, np.inf, 4.0],
+            low=[5.0, 3.25, 2.0, -np.inf, 1.0], high=[5.0, 5.0, 4.0, np.inf, 1.3],
             part=[0, 0, 0, 1, 1], comparisons=[10.0, 4.0, 10.0, 10.0, 10.0],
         )  # fmt: skip
         assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "labels")] == [

@@ -16,6 +16,8 @@ from crowdrank.report.words import counted, percent, signed
 MOST = 3
 NAMES = 5
 LETTERS = 60
+OPEN = 0.1
+"""An interval of labels that is at least this part of their range is wide."""
 
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI"}
 
@@ -118,12 +120,12 @@ def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
 
 
 def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """The items whose score is the least known, where the rank is open: of many equal labels it always is."""
+    """The items whose score is the least known; ranks are open wherever many items have one label."""
     median = ranking["comparisons"].median()
     width = pl.col("high") - pl.col("low")
-    rows = ranking.filter(
-        pl.col("rank_high") - pl.col("rank_low") >= 2, pl.col("comparisons") > 0, width.is_finite(), width > 0
-    ).sort(width, "comparisons", descending=[True, False], maintain_order=True)
+    rows = ranking.filter(pl.col("comparisons") > 0, width.is_finite(), width > 0)
+    rows = rows.filter(width >= OPEN * (pl.col("high").max() - pl.col("low").min()))
+    rows = rows.sort(width, "comparisons", descending=[True, False], maintain_order=True)
     for row in rows.head(MOST).iter_rows(named=True):
         low, high = (signed(float(f"{row[end]:.3g}")) for end in ("low", "high"))
         yield Suggestion(
