@@ -127,11 +127,12 @@ class LabelPosterior:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the votes say of each row of a ranking, in the ranking's own order, and who met whom.
+    """What the judgments say of each row of a ranking, in the ranking's own order, and who met whom.
 
-    ``comparisons`` is the weight of the votes on an item, ``opponents`` the number of items that it was
+    ``comparisons`` is the weight of the judgments on an item, ``opponents`` the number of items that it was
     compared with, ``part`` the number of its connected part. ``side`` and ``cells`` hold a square matrix
     for each query (in the order of their ids), items in the order of their ranks: see ``matrix``.
+    ``unit`` says what is counted: "votes", "lists" or "labels".
     """
 
     comparisons: Floats
@@ -139,12 +140,14 @@ class Evidence:
     part: NDArray[np.int32]
     side: NDArray[np.int64]
     cells: Floats
+    unit: str = "votes"
 
     def matrix(self, query: int) -> Floats | None:
-        """The votes between the items of a query, above the diagonal, from the best to the worst.
+        """The votes between the items of a query, or the lists that hold both, from the best to the worst.
 
-        Row and column are an item each, or a run of neighbours in rank where there are many items.
-        None where it was not counted: only the first queries' are, so that memory stays bounded.
+        What is below the diagonal is zero. Row and column are an item each, or a run of neighbours in rank
+        where there are many items. None where it was not counted: only the first queries' are, so that
+        memory stays bounded.
         """
         side = int(self.side[query])
         start = int((self.side[:query] ** 2).sum())

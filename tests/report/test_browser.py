@@ -10,7 +10,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.compare import Row
 from crowdrank.report import build, build_contest, contest_to_html, to_html
-from helpers import random_votes
+from helpers import random_labels, random_lists, random_votes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -34,7 +34,8 @@ def browser():
 def written(folder, name, frame, model):
     fitted = model.fit(frame)
     path = folder / name
-    page = to_html(build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_))
+    found = build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, labels=fitted.labels_)
+    page = to_html(found)
     path.write_text(page, encoding="utf-8")
     return path.as_uri()
 
@@ -65,6 +66,19 @@ def judged(tmp_path_factory):
 def chosen(tmp_path_factory):
     """A model that auto chose."""
     return written(tmp_path_factory.mktemp("chosen"), "report.html", random_votes(), cr.Auto())
+
+
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory):
+    """Ranked lists of several queries."""
+    return written(tmp_path_factory.mktemp("lists"), "report.html", random_lists(queries=3), cr.PlackettLuce())
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """Labels, some of them below zero."""
+    labels = random_labels(labels=1000, queries=2).with_columns(label=pl.col("label") - 2)
+    return written(tmp_path_factory.mktemp("labels"), "report.html", labels, cr.DawidSkene())
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +209,40 @@ def test_the_picture_has_a_square_for_each_pair(visit, many):
     assert re.search(r"\d+ of 105 possible pairs were compared", label)
 
 
-@pytest.mark.parametrize("kind", ["one", "many"])
+def test_lists_have_their_own_words(visit, ranked):
+    page = visit(ranked)
+    heading(page, "#ranking", "Lists").click()
+    counts = [int(text) for text in column(page, "#items", 7)]
+    assert counts == sorted(counts)
+    label = page.locator("#picture svg").get_attribute("aria-label")
+    assert re.fullmatch(r"Who shares a list .*: For \d+ of 28 possible pairs some list holds both items\.", label)
+    assert re.search(r" An item is in \d+ to \d+ \(median \d+\) lists\.$", page.locator(".links").inner_text())
+    assert re.search(r": \d+ lists?$", page.locator("#picture rect title").first.text_content())
+    assert "vote" not in page.locator("main").inner_text()
+
+
+def test_labels_sort_and_stay_as_they_were_written(visit, labelled):
+    rows = visit(labelled, java_script_enabled=False).locator("#items tbody tr").all_inner_texts()
+    page = visit(labelled)
+    assert page.locator("#items tbody tr").all_inner_texts()[: len(rows)] == rows
+    heading(page, "#ranking", "Label").click()
+    labels = [text.replace("−", "-").split() for text in column(page, "#items", 8)]
+    numbers = [int(label) for label, _ in labels]
+    assert numbers == sorted(numbers)
+    assert numbers[0] == -1
+    assert all(re.fullmatch(r"\([01]\.\d\d\)", chance) for _, chance in labels)
+    assert page.locator("#connections").count() == 0
+    assert page.get_by_role("link", name="Connections").count() == 0
+
+
+def test_a_label_is_told_on_a_phone(visit, labelled):
+    page = visit(labelled, PHONE)
+    small = page.locator("#items tbody .small").first
+    assert small.is_visible()
+    assert re.fullmatch(r"tier \d+, rank \d+–\d+, label −?\d \([01]\.\d\d\)", small.inner_text())
+
+
+@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled"])
 def test_a_phone_needs_no_sideways_scrolling(visit, kind, request):
     page = visit(request.getfixturevalue(kind), PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
@@ -244,7 +291,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("kind", ["one", "many", "chosen", "contest"])
+@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "chosen", "contest"])
 def test_no_barrier_is_found(visit, kind, viewport, scheme, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = visit(request.getfixturevalue(kind), viewport, color_scheme=scheme)

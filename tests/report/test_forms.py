@@ -8,7 +8,7 @@ import polars as pl
 
 import crowdrank as cr
 from crowdrank.report import build, to_html, to_json, to_markdown
-from helpers import random_votes
+from helpers import random_labels, random_lists, random_votes
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -21,7 +21,7 @@ HOSTILE = [
 
 def report(frame, model=None, gold=None):
     fitted = (model or cr.CrowdBT()).fit(frame)
-    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold)
+    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold, fitted.labels_)
 
 
 def hostile_votes():
@@ -32,6 +32,11 @@ def hostile_votes():
 
 def embedded(html):
     return json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
+
+
+def told(html):
+    """The page without its style and its scripts."""
+    return re.sub(r"(?s)<(style|script)\b.*?</\1>", "", html)
 
 
 class TestPage:
@@ -60,7 +65,23 @@ class TestPage:
     def test_without_workers_and_without_warnings(self):
         html = to_html(report(random_votes(votes=2000).drop("worker"), cr.BradleyTerry()))
         assert 'id="workers"' not in html
-        assert "Nothing to warn of" in html
+        assert "Nothing to warn of: the fit converged, all items are connected, each won and lost." in html
+
+    def test_lists_are_told_in_their_words(self):
+        html = to_html(report(random_lists(workers=20), cr.PlackettLuce()))
+        assert "Nothing to warn of: the fit converged, and the lists link all items." in html
+        assert "How the lists connect</h2>" in html
+        assert 'data-key="comparisons" class="num wide" title="Lists that hold the item"' in html
+        assert 'data-key="label"' not in html
+        assert "votes" not in told(html).lower()
+
+    def test_labels_are_told_in_their_words(self):
+        html = to_html(report(random_labels(queries=2, labels=2000), cr.DawidSkene()))
+        assert "Nothing to warn of: the fit converged, and every item has labels." in html
+        assert "connect" not in told(html).lower()
+        assert re.search(r'<td class="num wide">\d \(\d\.\d\d\)</td></tr>', html)
+        for other in ("votes", "linked groups", "pairs", ">met<"):
+            assert other not in told(html).lower()
 
     def test_it_needs_nothing_from_outside(self):
         html = to_html(report(random_votes(queries=2)))
@@ -118,6 +139,26 @@ class TestMarkdown:
         assert len(re.findall(r"^\| \d", text, re.M)) == 12
         assert "- tau by gold: 0.5000" in text
 
+    def test_lists(self):
+        text = to_markdown(report(random_lists(), cr.PlackettLuce()))
+        assert "| Score | 90 % interval | Lists |\n" in text
+        assert "## How the lists connect" in text
+        assert "vote" not in text
+
+    def test_labels(self):
+        found = report(random_labels(), cr.DawidSkene())
+        text = to_markdown(found)
+        first = found.queries[0].rows[0]
+        assert "| Score | 90 % interval | Labels | Label |\n" in text
+        assert re.search(rf"^\| 1 \|.*\| {first.label} \({first.probability:.2f}\) \|$", text, re.M)
+        assert "connect" not in text
+        assert "vote" not in text
+
+    def test_where_nothing_is_open_that_is_said(self):
+        rows = [("a", "b"), ("b", "a")] + [("a", "b")] * 200
+        text = to_markdown(report(pl.DataFrame(rows, schema=["winner", "loser"], orient="row"), cr.BradleyTerry()))
+        assert "Nothing stands out: every neighbour in rank is told apart, and no worker needs a look." in text
+
     def test_names_cannot_bring_markup(self):
         text = to_markdown(report(hostile_votes()))
         assert not re.search(r"(?<!\\)<", text)
@@ -140,6 +181,18 @@ class TestJson:
         assert data["queries"][0]["rows"][0] == vars(found.queries[0].rows[0])
         assert data["crowd"]["verdicts"] == found.crowd.verdicts
         assert data["suggestions"][0]["sentence"] == found.suggestions[0].sentence
+
+    def test_labels(self):
+        data = json.loads(to_json(report(random_labels(), cr.DawidSkene())))
+        assert data["unit"] == "labels"
+        assert data["connections"] is None
+        assert data["queries"][0]["connections"] is None
+        assert set(data["queries"][0]["rows"][0]) >= {"label", "probability", "comparisons", "opponents"}
+
+    def test_votes_have_no_label(self):
+        data = json.loads(to_json(report(random_votes())))
+        assert data["unit"] == "votes"
+        assert {row["label"] for row in data["queries"][0]["rows"]} == {None}
 
     def test_names_stay_as_they_are(self):
         data = json.loads(to_json(report(hostile_votes())))

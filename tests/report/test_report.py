@@ -9,12 +9,14 @@ from crowdrank.errors import Note
 from crowdrank.report import build
 from crowdrank.report.notes import cautions
 from crowdrank.report.suggestions import suggestions
-from helpers import random_votes
+from crowdrank.report.units import UNITS
+from crowdrank.report.words import connected, perfect, split
+from helpers import random_labels, random_lists, random_votes
 
 
 def report(frame, model=None, gold=None):
     fitted = (model or cr.CrowdBT()).fit(frame)
-    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold)
+    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold, fitted.labels_)
 
 
 def votes(*rows, query=None):
@@ -106,6 +108,85 @@ class TestContent:
         assert "the first 2 of 3 queries are here, with their first 5 items each" in found.cut
 
 
+def lists(*orders):
+    """Ranked lists, each a word of items, the best first."""
+    rows = [(f"l{at}", item, rank) for at, order in enumerate(orders) for rank, item in enumerate(order, 1)]
+    return pl.DataFrame(rows, schema=["worker", "item", "rank"], orient="row")
+
+
+def graded(**labels):
+    """Labels of items by workers w0, w1 and so on, each a string of digits."""
+    rows = [(f"w{at}", item, int(label)) for item, all in labels.items() for at, label in enumerate(all)]
+    return pl.DataFrame(rows, schema=["worker", "item", "label"], orient="row")
+
+
+class TestLists:
+    def test_they_are_counted_as_lists(self):
+        found = report(lists("abc", "acb", "xy"), cr.PlackettLuce())
+        assert found.unit == "lists"
+        assert found.facts == ("3 lists of 8 ranked items", "3 workers", "5 items", "model plackett-luce")
+        assert {row.item: row.comparisons for row in found.queries[0].rows} == dict.fromkeys("abc", 2) | {
+            "x": 1,
+            "y": 1,
+        }
+        assert not found.labelled
+
+    def test_pairs_made_of_them_are_votes(self):
+        found = report(lists("abc", "acb"), cr.BradleyTerry())
+        assert (found.unit, found.facts[0]) == ("votes", "2 lists of 6 ranked items")
+
+    def test_how_they_connect(self):
+        found = report(lists("abc", "acb", "xy"), cr.PlackettLuce())
+        assert list(connected(found.connections, UNITS["lists"])) == [
+            "The items fall into 2 groups that share no list.",
+            "For 4 of 10 possible pairs some list holds both items (40 %).",
+            "An item is in 1 to 2 (median 2) lists.",
+            "An item shares a list with 1 to 2 (median 2) other items.",
+        ]
+
+    def test_how_those_of_several_queries_connect(self):
+        found = report(random_lists(queries=2), cr.PlackettLuce())
+        assert split(found) == "In every query the lists link all items."
+
+    def test_of_one_pair(self):
+        found = report(lists("ab"), cr.PlackettLuce())
+        assert list(connected(found.connections, UNITS["lists"]))[1:] == [
+            "For 1 of 1 possible pair some list holds both items (100 %).",
+            "An item is in 1 list.",
+            "An item shares a list with 1 other item.",
+        ]
+
+
+class TestLabels:
+    FRAME = graded(a="5555", b="1115", c="33", d="3")
+
+    def test_each_item_has_its_label(self):
+        found = report(self.FRAME, cr.Average())
+        labels = {row.item: (row.label, row.probability) for row in found.queries[0].rows}
+        assert labels == {"a": (5, 1.0), "b": (1, 0.75), "c": (3, 1.0), "d": (3, 1.0)}
+        assert found.labelled
+        assert (found.unit, found.facts[0]) == ("labels", "11 ratings")
+
+    def test_labels_follow_their_items_in_every_query(self):
+        fitted = cr.DawidSkene().fit(random_labels(queries=3))
+        found = build(
+            fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, labels=fitted.labels_
+        ).queries
+        shown = {(query.name, row.item): (row.label, row.probability) for query in found for row in query.rows}
+        rows = fitted.labels_.polars().select("query", "item", "label", "probability").rows()
+        assert shown == {(query, item): (label, round(chance, 2)) for query, item, label, chance in rows}
+
+    def test_nothing_needs_to_connect(self):
+        found = report(random_labels(queries=2), cr.DawidSkene())
+        assert found.connections is None
+        assert [query.connections for query in found.queries] == [None, None]
+
+    def test_quality_is_told_of_labels_that_differ(self):
+        found = report(self.FRAME, cr.DawidSkene())
+        assert "on a pair of items whose labels differ: 1 is one who always agrees" in perfect(found)
+        assert "on an average pair" in perfect(report(random_votes()))
+
+
 class TestCautions:
     def test_warnings_of_a_kind_stand_together(self):
         notes = [Note("one-sided", "first"), Note("mirror", "turned"), Note("one-sided", "second")]
@@ -174,6 +255,37 @@ class TestSuggestions:
         found = suggestions(ranked(part=range(5)), None)
         assert [entry.kind for entry in found] == ["bridge"] * 4
         assert found[-1].sentence == "1 more group needs such a link."
+
+    def test_lists_are_asked_for(self):
+        rows = ranked(
+            tier=[1, 1, 2, 3, 4], rank_low=[1, 1, 3, 4, 5], rank_high=[2, 4, 3, 4, 5], part=[0, 0, 0, 0, 1],
+            comparisons=[8.0, 8.0, 8.0, 8.0, 1.0],
+        )  # fmt: skip
+        assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "lists")] == [
+            ("bridge", "Ask for lists that hold both “a” and “e”: that would join a group of 1 item to the "
+             "largest group of 4 items."),
+            ("pair", "The first place is open: ask for lists that hold both “a” and “b”: they are neighbours at "
+             "ranks 1 and 2, and these lists cannot tell them apart."),
+            ("item", "“b” may rank anywhere from 1 to 4: it has 8 lists with 4 other items; the median item has "
+             "8 lists."),
+            ("few-lists", "1 item has less than half the lists of the median item (8 lists); ask for lists that "
+             "hold “e” (1 list) first."),
+        ]  # fmt: skip
+
+    def test_labels_are_asked_for_item_by_item(self):
+        rows = ranked(
+            tier=[1, 1, 1, 1, 2], rank_low=[1, 1, 1, 1, 5], rank_high=[4, 4, 4, 4, 5],
+            low=[5.0, 3.25, 2.0, -np.inf, 1.0], high=[5.0, 5.0, 4.0, np.inf, 1.3],
+            part=[0, 0, 0, 1, 1], comparisons=[10.0, 4.0, 10.0, 10.0, 10.0],
+        )  # fmt: skip
+        assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "labels")] == [
+            ("item", "Ask for more labels of “c”: its score may be anywhere from 2 to 4; it has 10 labels, the "
+             "median item has 10 labels."),
+            ("item", "Ask for more labels of “b”: its score may be anywhere from 3.25 to 5; it has 4 labels, the "
+             "median item has 10 labels."),
+            ("few-labels", "1 item has less than half the labels of the median item (10 labels); ask for more "
+             "labels of “b” (4 labels) first."),
+        ]  # fmt: skip
 
     @pytest.mark.parametrize(
         ("verdict", "start"),

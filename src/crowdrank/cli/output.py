@@ -131,7 +131,7 @@ def write_result(folder: Folder, estimator: Model, measured: dict[str, float], f
         files[f"workers.{form}"] = frame_writer(workers.polars(), form)
     if estimator.labels_ is not None:
         files[f"labels.{form}"] = frame_writer(estimator.labels_.polars(), form)
-    report = build(ranking, workers, fit, estimator.evidence_, measured)
+    report = build(ranking, workers, fit, estimator.evidence_, measured, estimator.labels_)
     forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
     files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit

@@ -86,4 +86,5 @@ class Labels(Subjects):
         """The weight of the labels of each node; all items of a query are on one scale."""
         sizes = np.bincount(self.nodes.query)
         opponents = sizes[self.nodes.query] - 1
-        return Evidence(self.judgments, opponents, self.part, np.zeros(len(sizes), np.int64), np.empty(0))
+        none = np.zeros(len(sizes), np.int64)
+        return Evidence(self.judgments, opponents, self.part, none, np.empty(0), "labels")

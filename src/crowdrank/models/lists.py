@@ -161,7 +161,7 @@ class Lists(Subjects):
         counted = ends <= MATRIX_CELLS
         place = (np.cumsum(side) - side)[query] + (rank - 1) * side[query] // sizes[query]
         cells = self._met(place, side, ends[counted].max(initial=0))
-        return Evidence(self.judgments, self._opponents(), self.part, side, cells)
+        return Evidence(self.judgments, self._opponents(), self.part, side, cells, "lists")
 
     def _met(self, place: Integers, side: Integers, cells: int) -> Floats:
         """The weight of the lists in which two places of a query's ranking meet, above the diagonal: a square

@@ -16,7 +16,7 @@ from crowdrank.report.contest import choice
 from crowdrank.report.notes import cautions
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.words import counted
-from crowdrank.results import Evidence, Fit, Ranking, Workers, plain
+from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers, plain
 
 ROWS = 20_000
 """The most rows of rankings, and of workers, that a report holds."""
@@ -31,9 +31,13 @@ def build(
     fit: Fit,
     evidence: Evidence,
     gold: Mapping[str, float] | None = None,
+    labels: LabelPosterior | None = None,
 ) -> Report:
-    """The content of a report from a model's results; ``gold`` holds measures by a gold standard."""
-    rows = _with_evidence(ranking, evidence)
+    """The content of a report from a model's results.
+
+    ``gold`` holds measures by a gold standard, ``labels`` what label each item of the ranking has.
+    """
+    rows = _with_evidence(ranking, evidence, labels)
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
     people = None if workers is None else workers.polars().sort("quality", "worker")
     return Report(
@@ -44,18 +48,21 @@ def build(
         queries_total=len(sizes),
         queries=_queries(rows, ranking, evidence, len(sizes)),
         crowd=None if people is None else _crowd(people),
-        connections=connections(rows, sum(pairs_of(size) for size in sizes["len"])),
+        connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
-        suggestions=suggestions(rows, people),
+        suggestions=suggestions(rows, people, evidence.unit),
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=plain(dict(gold or {})),
+        unit=evidence.unit,
     )
 
 
-def _with_evidence(ranking: Ranking, evidence: Evidence) -> pl.DataFrame:
-    """The ranking's rows, best first, with what the votes say of each."""
+def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior | None) -> pl.DataFrame:
+    """The ranking's rows, best first, with what the judgments say of each, and its label where it has one."""
     further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
+    if labels is not None:
+        further |= {"label": labels.label, "probability": labels.probability.max(axis=1)}
     order = pl.DataFrame({"query": ranking.query, "rank": ranking.rank, **further}).sort("query", "rank")
     return ranking.polars().hstack(order.select(*further))
 
@@ -68,13 +75,19 @@ def _title(fit: Fit) -> str:
 
 def _facts(fit: Fit) -> tuple[str, ...]:
     judged = fit.judgments
-    facts = [counted(judged["rows"], judged["kind"].removesuffix("s"))]
+    facts = [_judged(judged)]
     if judged["workers"]:
         facts.append(counted(judged["workers"], "worker"))
     facts.append(counted(judged["items"], "item"))
     if judged["queries"] > 1:
         facts.append(counted(judged["queries"], "query", "queries"))
     return (*facts, f"model {fit.model}")
+
+
+def _judged(judged: Mapping[str, Any]) -> str:
+    if judged["kind"] == "rankings":
+        return f"{counted(judged['lists'], 'list')} of {counted(judged['rows'], 'ranked item')}"
+    return counted(judged["rows"], judged["kind"].removesuffix("s"))
 
 
 def _queries(rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int) -> tuple[Query, ...]:
@@ -98,7 +111,7 @@ def _query(part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number:
         tiers=part["tier"].n_unique(),
         rows=tuple(_item(row, axis.decimals) for row in shown),
         axis=axis,
-        connections=connections(part, pairs_of(len(part))),
+        connections=connections(part, pairs_of(len(part)), evidence.unit),
         matrix=matrix(evidence, number),
     )
 
@@ -116,7 +129,14 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
         comparisons=tidy(row["comparisons"]),
         opponents=row["opponents"],
         group=row["part"],
+        label=_label(row.get("label")),
+        probability=None if "label" not in row else round(row["probability"], 2),
     )
+
+
+def _label(value: float | None) -> float | None:
+    """A label as it is shown: whole numbers are whole."""
+    return int(value) if value is not None and value == int(value) else value
 
 
 def _bounded(value: float, decimals: int) -> float | None:

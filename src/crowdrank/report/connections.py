@@ -11,8 +11,13 @@ from crowdrank.report.content import Connections, Matrix, Span
 from crowdrank.results import Evidence
 
 
-def connections(rows: pl.DataFrame, possible: int) -> Connections:
-    """The figures of these rows of a ranking, of whose pairs ``possible`` could have been compared."""
+def connections(rows: pl.DataFrame, possible: int, unit: str) -> Connections | None:
+    """The figures of these rows of a ranking, of whose pairs ``possible`` could have been compared.
+
+    None for labels: they are on one scale, whoever gave them.
+    """
+    if unit == "labels":
+        return None
     return Connections(
         groups=rows["part"].n_unique(),
         pairs=int(rows["opponents"].sum()) // 2,
@@ -37,7 +42,7 @@ def matrix(evidence: Evidence, query: int) -> Matrix | None:
 
 
 def tidy(value: float) -> float:
-    """A weight of votes with at most one decimal; whole numbers are whole."""
+    """A weight of judgments with at most one decimal; whole numbers are whole."""
     return int(value) if value == int(value) else round(value, 1)
 
 

@@ -21,7 +21,11 @@ class Caution:
 
 @dataclass(frozen=True)
 class Item:
-    """A row of a ranking; an end of the score's interval is None where it is not bounded."""
+    """A row of a ranking; an end of the score's interval is None where it is not bounded.
+
+    ``comparisons`` counts the votes, lists or labels (the report's ``unit``). ``label`` is the most probable
+    one, for models of labels, and None for others.
+    """
 
     item: str
     rank: int
@@ -34,6 +38,8 @@ class Item:
     comparisons: float
     opponents: int
     group: int
+    label: float | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,10 @@ class Connections:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Votes between items in rank order: the upper triangle, row by row, the diagonal included.
+    """Votes between items, or lists that hold both, in rank order.
 
-    A row is an item, or where there are more items than ``side`` a run of neighbours in rank.
+    The upper triangle, row by row, the diagonal included. A row is an item, or where there are more items
+    than ``side`` a run of neighbours in rank.
     """
 
     side: int
@@ -91,7 +98,7 @@ class Query:
     tiers: int
     rows: tuple[Item, ...]
     axis: Axis
-    connections: Connections
+    connections: Connections | None
     matrix: Matrix | None
 
 
@@ -191,6 +198,8 @@ class Report:
 
     ``items`` and ``queries_total`` count all there are; ``queries`` may hold fewer, and each of them
     fewer rows, where showing all would make the page too heavy. ``choice`` is how `auto` chose the model.
+    ``unit`` is what is counted of an item: "votes", "lists" or "labels"; labels need not connect, and
+    ``connections`` is None for them.
     """
 
     title: str
@@ -200,12 +209,18 @@ class Report:
     queries_total: int
     queries: tuple[Query, ...]
     crowd: Crowd | None
-    connections: Connections
+    connections: Connections | None
     split_queries: int
     suggestions: tuple[Suggestion, ...]
     choice: Contest | None
     fit: dict[str, Any]
     gold: dict[str, float | None]
+    unit: str
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the rows have a label."""
+        return any(row.label is not None for query in self.queries for row in query.rows)
 
     @property
     def cut(self) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report
 from crowdrank.report.contest import told
 from crowdrank.report.method import method
-from crowdrank.report.words import connected, interval, number, perfect, signed, split
+from crowdrank.report.units import UNITS
+from crowdrank.report.words import connected, interval, label, number, perfect, settled, signed, split
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -36,6 +37,7 @@ def to_html(report: Report) -> str:
     script = environment.get_template("report.js").render()
     return environment.get_template("report.html").render(
         report=report,
+        unit=UNITS[report.unit],
         script=script,
         policy=_hash(script),
         data=_embedded(_data(report)),
@@ -66,7 +68,14 @@ def _environment() -> Environment:
     )
     environment.filters.update(number=number, signed=signed)
     environment.globals.update(
-        connected=connected, interval=interval, split=split, place=_place, ticks=_ticks, told_contest=told
+        connected=connected,
+        interval=interval,
+        split=split,
+        settled=settled,
+        label=label,
+        place=_place,
+        ticks=_ticks,
+        told_contest=told,
     )
     return environment
 
@@ -89,19 +98,21 @@ def _data(report: Report) -> dict[str, Any]:
         "workers": None if report.crowd is None else _people(report.crowd),
         "verdicts": VERDICTS,
         "quality": vars(QUALITY),
+        "unit": vars(UNITS[report.unit]),
     }
 
 
 def _columns(query: Query) -> dict[str, Any]:
-    names = ("item", "tier", "score", "low", "high", "rank_low", "rank_high", "comparisons", "opponents")
-    links = query.connections
+    names = ["item", "tier", "score", "low", "high", "rank_low", "rank_high", "comparisons"]
+    names += ["label", "probability"] if query.rows[0].label is not None else []
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
+    columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
+    links = query.connections
+    if links is None:
+        return columns
     return columns | {
-        "name": query.name,
-        "items": query.items,
-        "tiers": query.tiers,
+        "opponents": [row.opponents for row in query.rows],
         "groups": links.groups,
-        "axis": vars(query.axis),
         "pairs": [links.pairs, links.possible],
         "votes": list(vars(links.comparisons).values()),
         "matrix": None if query.matrix is None else vars(query.matrix),

@@ -8,7 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from crowdrank.report.content import Contender, Contest, ContestReport, Crowd, Query, Report
 from crowdrank.report.contest import told
 from crowdrank.report.method import method
-from crowdrank.report.words import connected, interval, number, perfect, plus_minus, signed, split
+from crowdrank.report.units import UNITS, Unit
+from crowdrank.report.words import (
+    connected,
+    interval,
+    label,
+    number,
+    perfect,
+    plus_minus,
+    settled,
+    signed,
+    split,
+)
 
 ROWS = 50
 QUERIES = 20
@@ -21,8 +32,8 @@ def to_markdown(report: Report) -> str:
         _warnings(report),
         _ranking(report),
         [] if report.crowd is None else _workers(report.crowd, perfect(report)),
-        ["## How the comparisons connect", *_connections(report)],
-        ["## What would make it surer", _bullets(_safe(entry.sentence) for entry in report.suggestions)],
+        _connections(report),
+        ["## What would make it surer", _suggestions(report)],
         [] if report.choice is None else ["## How the model was chosen", *_contest(report.choice)],
         ["## How it was computed", _bullets(f"{_safe(name)}: {_safe(value)}" for name, value in method(report))],
     ]
@@ -75,7 +86,7 @@ def _ranking(report: Report) -> Iterator[str]:
     for query in report.queries[:QUERIES]:
         if query.name is not None:
             yield f"### Query {_safe(query.name)}"
-        yield _items(query)
+        yield _items(query, UNITS[report.unit], report.labelled)
         shown = min(len(query.rows), ROWS)
         if query.items > shown:
             yield f"The first {shown} of {query.items:,} items; the ranking file has all of them."
@@ -83,16 +94,18 @@ def _ranking(report: Report) -> Iterator[str]:
         yield f"The first {QUERIES} of {report.queries_total:,} queries; the ranking file has all of them."
 
 
-def _items(query: Query) -> str:
+def _items(query: Query, unit: Unit, labelled: bool) -> str:
     decimals = query.axis.decimals
     rows = (
         (
             f"{row.rank}", f"{row.rank_low}–{row.rank_high}", f"{row.tier}", row.item, signed(row.score, decimals),
             interval(row.low, row.high, decimals), number(row.comparisons),
+            *([label(row.label, row.probability)] if labelled else []),
         )
         for row in query.rows[:ROWS]
     )  # fmt: skip
-    return _table(("Rank", "Between", "Tier", "Item", "Score", "90 % interval", "Votes"), rows, "rrrlrrr")
+    head = ["Rank", "Between", "Tier", "Item", "Score", "90 % interval", f"{unit.noun.title()}s"]
+    return _table([*head, "Label"] if labelled else head, rows, "rrrlrrr" + "r" * labelled)
 
 
 def _workers(crowd: Crowd, quality: str) -> Iterator[str]:
@@ -111,11 +124,17 @@ def _workers(crowd: Crowd, quality: str) -> Iterator[str]:
 
 
 def _connections(report: Report) -> list[str]:
-    several = report.queries_total > 1
-    lines = [*connected(report.connections, several=several)]
+    if report.connections is None:
+        return []
+    unit, several = UNITS[report.unit], report.queries_total > 1
+    lines = [*connected(report.connections, unit, several=several)]
     if several:
         lines.insert(0, split(report))
-    return [_bullets(lines)]
+    return [f"## How the {unit.links} connect", _bullets(lines)]
+
+
+def _suggestions(report: Report) -> str:
+    return _bullets(_safe(entry.sentence) for entry in report.suggestions) or settled(report)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:

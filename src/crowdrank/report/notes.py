@@ -26,11 +26,11 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "mirror": (
         "The direction of the ranking needs a look",
-        "Check that the best items are not the worst ones; a few pairs of known order (--anchors) settle it.",
+        "Check that the best items are not the worst ones; a few known pairs or labels (--anchors) settle it.",
     ),
     "disconnected": (
         "Some items were never linked",
-        "Compare only within a group, or ask about pairs that join the groups; some are named below.",
+        "Compare only within a group, or ask about items of two groups together; some are named below.",
     ),
     "position": (
         "One side is favoured",
@@ -41,7 +41,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "Keep who stood on the left in the file (left, right, label) if a bias towards one side matters.",
     ),
     "unjudged": (
-        "Items without a comparison",
+        "Items without a judgment",
         "Nothing is known of such an item; its place in the ranking means nothing.",
     ),
     "winless": (
@@ -62,7 +62,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "few-judgments": (
         "Items with few judgments",
-        "One more vote can move such an item far; ask about it first.",
+        "One more judgment can move such an item far; ask about it first.",
     ),
     "one-sided": (
         "Workers who nearly always chose one side",

@@ -10,25 +10,33 @@ import polars as pl
 
 from crowdrank.report.connections import tidy
 from crowdrank.report.content import Suggestion
-from crowdrank.report.words import counted, percent
+from crowdrank.report.units import UNITS, Unit
+from crowdrank.report.words import counted, percent, signed
 
 MOST = 3
 NAMES = 5
 LETTERS = 60
+OPEN = 0.1
+"""An interval of labels that is at least this part of their range is wide."""
 
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI"}
 
 
-def suggestions(ranking: pl.DataFrame, workers: pl.DataFrame | None) -> tuple[Suggestion, ...]:
+def suggestions(
+    ranking: pl.DataFrame, workers: pl.DataFrame | None, unit: str = "votes"
+) -> tuple[Suggestion, ...]:
     """Suggestions from the rows of a ranking with their evidence, best first, and from the workers.
 
-    ``ranking`` has the columns of a ranking, and comparisons, opponents and part.
+    ``ranking`` has the columns of a ranking, and comparisons, opponents and part. ``unit`` is what the
+    comparisons are: votes, lists or labels; labels are asked for item by item, and join nothing.
     """
-    found = [*_bridges(ranking), *_pairs(ranking), *_wide(ranking), *_few(ranking)]
+    words = UNITS[unit]
+    items = [*(_unsure if unit == "labels" else _wide)(ranking, words), *_few(ranking, words)]
+    found = items if unit == "labels" else [*_bridges(ranking, words), *_pairs(ranking, words), *items]
     return (*found, *(() if workers is None else _workers(workers)))
 
 
-def _bridges(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     """One pair for each group that hangs loose: its best known item, and that of the largest group."""
     groups = (
         ranking.sort("comparisons", descending=True, maintain_order=True)
@@ -48,8 +56,9 @@ def _bridges(ranking: pl.DataFrame) -> Iterator[Suggestion]:
         if loose <= MOST:
             yield Suggestion(
                 "bridge",
-                f"Ask about {_quoted(main['item'])} and {_quoted(row['item'])}{_inside(row)}: it would join a "
-                f"group of {_count(row['size'], 'item')} to the largest group of {_count(main['size'], 'item')}.",
+                f"{_begun(unit.pair)} {_quoted(main['item'])} and {_quoted(row['item'])}{_inside(row)}: that "
+                f"would join a group of {_count(row['size'], 'item')} to the largest group of "
+                f"{_count(main['size'], 'item')}.",
                 row["query"],
                 (main["item"], row["item"]),
             )
@@ -58,7 +67,7 @@ def _bridges(ranking: pl.DataFrame) -> Iterator[Suggestion]:
         yield Suggestion("bridge", f"{_count(loose - MOST, 'more group')} {needs} such a link.")
 
 
-def _pairs(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+def _pairs(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     """Neighbours in rank that cannot be told apart: the best ranked first, then those least settled."""
     after = ranking.select(pl.all().shift(-1).name.suffix("_next"))
     open_pairs = (
@@ -79,17 +88,18 @@ def _pairs(ranking: pl.DataFrame) -> Iterator[Suggestion]:
         if len(used) == 2 * MOST or used & {row["place"], row["place"] + 1}:
             continue
         used |= {row["place"], row["place"] + 1}
-        start = "The first place is open: ask" if row["rank"] == 1 else "Ask"
+        start = f"The first place is open: {unit.pair}" if row["rank"] == 1 else _begun(unit.pair)
         yield Suggestion(
             "pair",
-            f"{start} about {_quoted(row['item'])} and {_quoted(row['item_next'])}{_inside(row)}: they are "
-            f"neighbours at ranks {row['rank']} and {row['rank'] + 1}, and these votes cannot tell them apart.",
+            f"{start} {_quoted(row['item'])} and {_quoted(row['item_next'])}{_inside(row)}: they are "
+            f"neighbours at ranks {row['rank']} and {row['rank'] + 1}, and these {unit.noun}s cannot tell "
+            "them apart.",
             row["query"],
             (row["item"], row["item_next"]),
         )
 
 
-def _wide(ranking: pl.DataFrame) -> Iterator[Suggestion]:
+def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     """The items whose rank is the least known, by the share of their query that it leaves open."""
     median = ranking["comparisons"].median()
     width = pl.col("rank_high") - pl.col("rank_low")
@@ -102,28 +112,47 @@ def _wide(ranking: pl.DataFrame) -> Iterator[Suggestion]:
         yield Suggestion(
             "item",
             f"{_quoted(row['item'])}{_inside(row)} may rank anywhere from {row['rank_low']} to "
-            f"{row['rank_high']}: it has {_votes(row['comparisons'])} against "
-            f"{_count(row['opponents'], 'other item')}; the median item has {_votes(median)}.",
+            f"{row['rank_high']}: it has {_count(row['comparisons'], unit.noun)} {unit.beside} "
+            f"{_count(row['opponents'], 'other item')}; the median item has {_count(median, unit.noun)}.",
             row["query"],
             (row["item"],),
         )
 
 
-def _few(ranking: pl.DataFrame) -> Iterator[Suggestion]:
-    """Items with less than half the votes of the median item."""
+def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
+    """The items whose score is the least known; ranks are open wherever many items have one label."""
+    median = ranking["comparisons"].median()
+    width = pl.col("high") - pl.col("low")
+    rows = ranking.filter(pl.col("comparisons") > 0, width.is_finite(), width > 0)
+    rows = rows.filter(width >= OPEN * (pl.col("high").max() - pl.col("low").min()))
+    rows = rows.sort(width, "comparisons", descending=[True, False], maintain_order=True)
+    for row in rows.head(MOST).iter_rows(named=True):
+        low, high = (signed(float(f"{row[end]:.3g}")) for end in ("low", "high"))
+        yield Suggestion(
+            "item",
+            f"{_begun(unit.ask)} {_quoted(row['item'])}{_inside(row)}: its score may be anywhere from {low} to "
+            f"{high}; it has {_count(row['comparisons'], unit.noun)}, the median item has "
+            f"{_count(median, unit.noun)}.",
+            row["query"],
+            (row["item"],),
+        )
+
+
+def _few(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
+    """Items with less than half the judgments of the median item."""
     median = ranking["comparisons"].median()
     rows = ranking.filter(pl.col("comparisons") * 2 < median).sort("comparisons", maintain_order=True)
     if rows.is_empty():
         return
     shown = rows.head(NAMES)
     named = [
-        f"{_quoted(row['item'])}{_inside(row)} ({_votes(row['comparisons'])})"
+        f"{_quoted(row['item'])}{_inside(row)} ({_count(row['comparisons'], unit.noun)})"
         for row in shown.iter_rows(named=True)
     ]
     yield Suggestion(
-        "few-votes",
-        f"{_count(len(rows), 'item')} {'has' if len(rows) == 1 else 'have'} less than half the votes of the "
-        f"median item ({_votes(median)}); ask about {_listed(named, len(rows))} first.",
+        f"few-{unit.noun}s",
+        f"{_count(len(rows), 'item')} {'has' if len(rows) == 1 else 'have'} less than half the {unit.noun}s of "
+        f"the median item ({_count(median, unit.noun)}); {unit.ask} {_listed(named, len(rows))} first.",
         items=tuple(shown["item"]),
     )
 
@@ -168,12 +197,13 @@ def _inside(row: dict[str, Any]) -> str:
     return "" if row["query"] is None else f" of query {_quoted(row['query'])}"
 
 
-def _count(number: float, noun: str) -> str:
+def _count(number: Any, noun: str) -> str:
     return counted(tidy(number), noun)
 
 
-def _votes(number: Any) -> str:
-    return _count(number, "vote")
+def _begun(words: str) -> str:
+    """Words at the beginning of a sentence."""
+    return words[0].upper() + words[1:]
 
 
 def _listed(names: Sequence[str], total: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from crowdrank.report.content import Connections, Report, Span
+from crowdrank.report.units import UNITS, Unit
 
 
 def number(value: Any, decimals: int | None = None) -> str:
@@ -37,12 +38,18 @@ def interval(low: float | None, high: float | None, decimals: int) -> str:
     return f"{signed(low, decimals)} to {signed(high, decimals)}"
 
 
+def label(value: float | None, probability: float | None) -> str:
+    """The most probable label of an item and its probability."""
+    return f"{signed(value)} ({number(probability, 2)})"
+
+
 def perfect(report: Report) -> str:
     """What the quality of a worker is measured by, as a sentence."""
+    pair = "an average pair" if report.unit != "labels" else "a pair of items whose labels differ"
     most = report.fit["details"].get("perfect_quality")
     top = "1 is one who always agrees" if most is None else f"on these items {most:.2f} is a perfect worker"
     return (
-        f"Quality is the probability of agreeing with this ranking on an average pair: {top}, 0.5 is one who "
+        f"Quality is the probability of agreeing with this ranking on {pair}: {top}, 0.5 is one who "
         "guesses, and below 0.5 are those who say the opposite."
     )
 
@@ -57,28 +64,34 @@ def counted(count: float, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def settled(report: Report) -> str:
+    """What is said where there is nothing to suggest."""
+    return f"Nothing stands out: {UNITS[report.unit].settled}, and no worker needs a look."
+
+
 def split(report: Report) -> str:
     """How many queries fall into groups, as a sentence."""
+    unit = UNITS[report.unit]
     if not report.split_queries:
-        return "In every query the comparisons link all items."
+        return f"In every query the {unit.links} link all items."
     of = f"{report.split_queries:,} of {report.queries_total:,} queries"
-    return f"In {of} the items fall into groups that were never compared with each other."
+    return f"In {of} the items fall into groups that {unit.apart}."
 
 
-def connected(links: Connections, *, several: bool = False) -> Iterator[str]:
-    """How the comparisons connect, as sentences; of ``several`` queries together, groups are not told."""
+def connected(links: Connections, unit: Unit, *, several: bool = False) -> Iterator[str]:
+    """How the items connect, as sentences; of ``several`` queries together, groups are not told."""
     if not several:
-        alone = "All items are linked by comparisons: one group."
-        apart = f"The items fall into {links.groups:,} groups that were never compared with each other."
-        yield alone if links.groups == 1 else apart
-    verb = "was" if links.possible == 1 else "were"
+        alone = f"All items are linked by {unit.links}: one group."
+        yield alone if links.groups == 1 else f"The items fall into {links.groups:,} groups that {unit.apart}."
     possible = counted(links.possible, "possible pair")
-    yield f"{links.pairs:,} of {possible} {verb} compared ({percent(links.share)})."
-    yield f"An item has {_span(links.comparisons)} votes."
-    yield f"An item met {_span(links.opponents)} other items."
+    were = "was" if links.possible == 1 else "were"
+    pairs = unit.together.format(pairs=f"{links.pairs:,}", possible=possible, were=were)
+    yield f"{pairs} ({percent(links.share)})."
+    yield unit.each.format(span=_span(links.comparisons, unit.noun))
+    yield unit.others.format(span=_span(links.opponents, "other item"))
 
 
-def _span(span: Span) -> str:
+def _span(span: Span, noun: str) -> str:
     if span.least == span.most:
-        return f"{span.least:,}"
-    return f"{span.least:,} to {span.most:,} (median {span.median:,})"
+        return counted(span.least, noun)
+    return f"{span.least:,} to {span.most:,} (median {span.median:,}) {noun}s"

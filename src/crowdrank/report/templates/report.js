@@ -169,6 +169,8 @@
     return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
   }
 
+  const labelOf = ({ label, probability }, row) => `${label[row]} (${signed(probability[row], 2)})`.replace("-", "−");
+
   function showRanking(query) {
     setAxis(find("#items"), query.axis);
     ranking.load({
@@ -178,11 +180,14 @@
       kind: (row, before, key) => tierClass(query, row, before, key),
       draw: (row) => {
         const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
+        const label = query.label ? labelOf(query, row) : null;
+        const small = `tier ${tier}, rank ${between}${label === null ? "" : `, label ${label}`}`;
         return make(
           "tr", {}, number(row + 1, "num"), cell("num wide", between), number(tier),
-          name(query.item[row], `tier ${tier}, rank ${between}`), cell("num", signed(query.score[row], query.axis.decimals)),
+          name(query.item[row], small), cell("num", signed(query.score[row], query.axis.decimals)),
           bar(query.low[row], query.high[row], query.score[row], query.axis),
-          number(query.comparisons[row]), number(query.opponents[row]),
+          number(query.comparisons[row]), ...(query.opponents ? [number(query.opponents[row])] : []),
+          ...(label === null ? [] : [cell("num wide", label)]),
         );
       },
     });
@@ -216,6 +221,9 @@
 
   // ------------------------------------------------------------------------------ connections
 
+  /** A sentence of the unit of judgments with its figures in place. */
+  const fill = (sentence, figures) => sentence.replace(/{(\w+)}/g, (_, key) => figures[key]);
+
   /** Who was compared with whom: a square for each pair of items, or of runs of neighbours in rank. */
   function picture(query) {
     const { side, cells } = query.matrix;
@@ -231,7 +239,7 @@
           const box = { x: x * size, y: y * size, width: size * 0.94, height: size * 0.94 };
           const strength = (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2);
           const look = votes ? { class: "cell", "fill-opacity": strength } : { class: "none" };
-          const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, "vote")}`;
+          const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, data.unit.noun)}`;
           svg.append(drawn("rect", { ...box, ...look }, drawn("title", {}, words)));
         }
       }
@@ -254,20 +262,22 @@
 
   function compared(query) {
     const [pairs, possible] = query.pairs;
-    return `${whole(pairs)} of ${plural(possible, "possible pair")} ${possible === 1 ? "was" : "were"} compared.`;
+    const figures = { pairs: whole(pairs), possible: plural(possible, "possible pair"), were: possible === 1 ? "was" : "were" };
+    return `${fill(data.unit.together, figures)}.`;
   }
 
   function described(query) {
-    return `Who was compared with whom, in the order of the ranking: ${compared(query)}`;
+    return `${data.unit.picture}, in the order of the ranking: ${compared(query)}`;
   }
 
   function caption(query, most) {
-    const unit = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
+    const judgments = `${data.unit.noun}s`;
+    const each = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
     return make(
-      "figcaption", {}, make("strong", {}, "Who was compared with whom"),
-      make("p", {}, `Each row and column is ${unit}, the best first.`),
-      make("p", {}, `The stronger its colour, the more votes a square has: from none to ${whole(most)}.`),
-      make("p", { class: "note" }, "Squares along the diagonal are close in rank: votes there settle the order."),
+      "figcaption", {}, make("strong", {}, data.unit.picture),
+      make("p", {}, `Each row and column is ${each}, the best first.`),
+      make("p", {}, `The stronger its colour, the more ${judgments} a square has: from none to ${whole(most)}.`),
+      make("p", { class: "note" }, `Squares along the diagonal are close in rank: ${judgments} there settle the order.`),
     );
   }
 
@@ -283,8 +293,8 @@
   function summary(query) {
     const [least, median, most] = query.votes.map(whole);
     const groups = query.groups === 1 ? "One group" : plural(query.groups, "group");
-    const votes = least === most ? least : `${least} to ${most} (median ${median})`;
-    return `${groups}. ${compared(query)} An item has ${votes} votes.`;
+    const span = least === most ? plural(query.votes[0], data.unit.noun) : `${least} to ${most} (median ${median}) ${data.unit.noun}s`;
+    return `${groups}. ${compared(query)} ${fill(data.unit.each, { span })}`;
   }
 
   // --------------------------------------------------------------------------------- queries
@@ -298,7 +308,7 @@
     const picker = find("#pick");
     if (picker) picker.value = query.name;
     showRanking(query);
-    showConnections(query);
+    if (query.groups) showConnections(query);
   }
 
   function asked() {
@@ -333,7 +343,7 @@
         const link = make("a", { href: address(query) }, make("bdi", {}, query.name));
         return make(
           "tr", {}, make("th", { scope: "row", class: "name" }, link), number(query.items, "num"), number(query.tiers, "num"),
-          number(query.groups), cell("name wide", make("bdi", {}, query.item[0])),
+          ...(query.groups ? [number(query.groups)] : []), cell("name wide", make("bdi", {}, query.item[0])),
         );
       },
     });
