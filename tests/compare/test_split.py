@@ -39,11 +39,6 @@ class TestEveryKind:
             counts = [int((dealt.fold == number).sum()) for dealt in (one, other)]
             assert counts[0] == counts[1]
 
-    def test_a_part_of_it(self, frame):
-        table = cr.read(frame)
-        part = thinned(table, 0.5)
-        assert 0.2 * table.rows < part.rows < 0.8 * table.rows
-
 
 def test_lists_of_a_worker_about_a_query_stay_together_and_her_queries_are_spread():
     table = cr.read(random_lists(seed=1, queries=8))
@@ -63,6 +58,35 @@ def test_lists_that_nobody_signed_are_told_apart_by_what_they_say():
 def test_a_part_of_the_votes_is_asked_about():
     dealt = split(cr.read(random_lists(queries=6)), 3, 0, "keep", 300)
     assert 150 < dealt.asked.rows < 450
+
+
+@pytest.mark.parametrize("frame", [random_lists(queries=4), random_labels()], ids=["lists", "labels"])
+def test_a_part_of_it(frame):
+    table = cr.read(frame)
+    part = thinned(table, 0.5)
+    assert 0.2 * table.rows < part.rows < 0.8 * table.rows
+
+
+def test_what_stands_below_does_so_whatever_else_is_held_out():
+    """Runs that name only what they rank are dealt as the same runs with the others named."""
+    runs = random_lists(seed=8, queries=3)
+    named = pl.concat(
+        [
+            runs,
+            runs.select("query", "worker", "list")
+            .unique()
+            .join(runs.select("query", "item").unique(), on="query")
+            .join(runs, on=["query", "worker", "list", "item"], how="anti")
+            .with_columns(rank=pl.lit(None, pl.Int64))
+            .select(runs.columns),
+        ]
+    )
+    one, other = (split(cr.read(frame, missing="below"), 3, 0, "keep", ALL) for frame in (runs, named))
+    assert one.asked.rows == other.asked.rows
+    found = [
+        cr.compare_models(cr.read(frame, missing="below"), ["bt"], folds=3).rows[0] for frame in (runs, named)
+    ]
+    assert found[0].log_loss == pytest.approx(found[1].log_loss)
 
 
 def test_too_few():

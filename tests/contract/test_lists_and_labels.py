@@ -250,3 +250,18 @@ class TestOddData:
             assert ("missing" in self.codes(model)) == (missing == "below")
         assert order["below"][-1] == "c"  # four lists do not rank it, and so put it below
         assert order["unknown"][-1] == "b"
+
+    def test_rows_of_other_weights_in_any_order(self, entry):
+        if entry.kinds[0] != "rankings":
+            pytest.skip("labels have a weight each")
+        rows = [("w", "a", 1, 1.0), ("w", "b", 2, 9.0), ("v", "b", 1, 1.0), ("v", "c", 2, 2.0)]
+        rows += [("v", "a", None, 5.0), ("u", "c", 1, 1.0), ("u", "a", 2, 1.0)]
+        frame = pl.DataFrame(rows, schema=["worker", "item", "rank", "weight"], orient="row")
+        one = fit(entry, frame)
+        for seed in range(5):
+            same(one, fit(entry, frame.sample(fraction=1, shuffle=True, seed=seed)))
+
+    def test_two_labels_or_lists_prove_nothing_of_a_worker(self, entry):
+        rows = [("w", "a", 1), ("w", "b", 2), ("v", "a", 2), ("v", "b", 1)]
+        people = fit(entry, self.given(entry, rows)).workers_.polars()
+        assert set(people["verdict"]) == {"unsure"}

@@ -150,3 +150,29 @@ def test_workers_who_contradict_each_other():
 def test_a_wrong_parameter():
     with pytest.raises(cr.UsageError, match="'estimated' or 'equal'"):
         CrowdLists(quality="good").fit(random_lists())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_workers_who_share_one_item_or_none(seed):
+    """A correlation over one item is 1 or -1, and rounding may take it beyond."""
+    rng, rows = np.random.default_rng(seed), []
+    for worker in range(20):
+        rows += [(f"w{worker}", f"i{item}", place) for place, item in enumerate(rng.permutation(12)[:4], 1)]
+    model = CrowdLists().fit(pl.DataFrame(rows, schema=["worker", "item", "rank"], orient="row"))
+    assert model.fit_.converged
+    assert np.isfinite(model.ranking_.score).all()
+    assert (
+        model.workers_.polars().select(pl.col("agreement", "weight", "copies").is_finite().all()).row(0)
+        == (True,) * 3
+    )
+
+
+def test_more_workers_than_can_be_told_apart(monkeypatch):
+    from crowdrank.models.listwise import crowd_lists
+
+    frame, truth = crowd(5)
+    some = CrowdLists().fit(frame)
+    monkeypatch.setattr(crowd_lists, "MOST_WORKERS", 3)
+    many = CrowdLists().fit(frame)
+    assert "look-alikes" in {note.code for note in many.fit_.warnings}
+    assert accuracy(many, truth) == pytest.approx(accuracy(some, truth), abs=0.02)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.reproduce import reproduce
+from crowdrank.reproduce import crowd_agg, reproduce
 from crowdrank.reproduce.crowd_agg import RATIOS, divergence, spammers
 
 
@@ -61,11 +61,13 @@ def test_figure2_has_the_divergences_beside_the_print(made):
 
 
 @pytest.mark.parametrize(("figure", "theirs"), [(3, 0.0216), (4, 0.0099)])
-def test_figures_3_and_4_with_one_draw(made, figure, theirs):
-    rows = made(f"crowdagg-figure{figure}", "--seeds", "1")["rows"]
-    own = {(row["method"], row["measure"]): row for row in rows}
+def test_figures_3_and_4_at_three_ratios(real, monkeypatch, figure, theirs):
+    monkeypatch.setattr(crowd_agg, "RATIOS", np.array([0.0, 0.5, 1.0]))
+    monkeypatch.setattr(crowd_agg, "SHOWN", (0, 2))
+    found = json.loads(reproduce(f"crowdagg-figure{figure}", seeds=1, data=real).to_json())
+    own = {(row["method"], row["measure"]): row for row in found["rows"]}
     assert own["CrowdAggNDCG", "nDCG@10"]["its print"] == theirs
-    assert all(row["variation"] > 0 for row in rows)
+    assert all(row["variation"] > 0 for row in found["rows"])
     bt = own["BradleyTerry", "AP"]
     assert bt["1"] < bt["0"]
     if figure == 4:

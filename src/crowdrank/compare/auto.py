@@ -126,8 +126,8 @@ class Auto(Model):
             return _Choice(default, f"auto took {default.name}: with {votes} votes nothing can be held out.")
         try:
             dealt = split(part, whole("folds", self.folds), seed, "keep", most)
-        except InputError:
-            return _Choice(default, f"auto took {default.name}: all votes are one worker's on one pair.")
+        except InputError as error:
+            return _Choice(default, f"auto took {default.name}: nothing could be held out. {error.message}")
         return self._best(models, dealt, anchors, engine)
 
     def _best(

@@ -325,7 +325,8 @@ def _quick(
     votes = table.rows if isinstance(table, Pairs) else count_pairs(table)
     if votes <= 5 * TRIAL:
         return dict(models), []
-    part = thinned(table, TRIAL / votes, seed)
+    part = sampled(table, TRIAL, seed) if isinstance(table, Pairs) else thinned(table, TRIAL / votes, seed)
+    part = part.compact()
     quick, notes = {}, []
     for name, model in models.items():
         seconds = _seconds(model, part, engine) * (folds + 1) * votes / TRIAL

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.compare.folds import Hashes, deal, hashed, mixed, sampled
-from crowdrank.data import Judgments, Pairs, Rankings, Ratings, joined_pairs, to_pairs
+from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, joined_pairs, to_pairs
 from crowdrank.errors import InputError, UsageError
 
 Folds = NDArray[np.int64]
+LARGE = 4_000_000
+"""With more pairs in a fold, a part of the lists or labels is chosen before they are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,31 +56,45 @@ def split(judgments: Pairs | Rankings | Ratings, folds: int, seed: int, ties: st
     return found
 
 
-def thinned(judgments: Pairs | Rankings | Ratings, share: float, seed: int = 0) -> Judgments:
-    """About this share of the votes, lists or labels, chosen by a hash."""
-    if isinstance(judgments, Pairs):
-        return sampled(judgments, max(1, round(share * judgments.rows)), seed).compact()
+def thinned(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
+    """About this share of the lists or labels, chosen by a hash; the index stays."""
     units, first, _ = _units(judgments, seed)
     chosen = first.astype(np.float64) < share * 2.0**64
-    return judgments.take(chosen[units]).compact() if chosen.any() else judgments
+    return judgments.take(chosen[units]) if chosen.any() else judgments
 
 
 def _of_others(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
+    if isinstance(judgments, Rankings):
+        judgments = judgments.complete()  # what stands below stands below whatever else is held out
     rows = _deal_rows(judgments, folds, seed)
-    parts = []
-    for number in range(folds):
-        held = judgments.take(rows == number)
-        try:
-            parts.append(to_pairs(held, ties=ties) if held.rows else None)
-        except InputError:  # no worker has two judgments here that differ
-            parts.append(None)
-    known = [(number, part) for number, part in enumerate(parts) if isinstance(part, Pairs)]
-    if not known:
+    held = [judgments.take(rows == number) for number in range(folds)]
+    counts = [count_pairs(part) for part in held]
+    if not any(counts):
         raise InputError("There are too few votes to hold some of them out.")
-    votes = sum(part.rows for _, part in known)
-    chosen = [(number, sampled(part, max(1, most * part.rows // votes), seed)) for number, part in known]
-    fold = np.repeat([number for number, _ in chosen], [part.rows for _, part in chosen])
-    return Split(judgments, rows, joined_pairs([part for _, part in chosen]), fold)
+    share = min(1.0, most / sum(counts))
+    parts = [
+        (number, found)
+        for number, (part, count) in enumerate(zip(held, counts, strict=True))
+        if count and (found := _votes_of(part, count, share, ties, seed)).rows
+    ]
+    if not parts:
+        raise InputError("There are too few votes to hold some of them out.")
+    fold = np.repeat([number for number, _ in parts], [part.rows for _, part in parts])
+    return Split(judgments, rows, joined_pairs([part for _, part in parts]), fold)
+
+
+def _votes_of(held: Rankings | Ratings, count: int, share: float, ties: str, seed: int) -> Pairs:
+    """About this share of the pairs that a fold's judgments make.
+
+    Where these are very many, lists or labels are left out before they are made: pairs grow with the square of
+    a worker's labels.
+    """
+    if count > LARGE and share < 1.0:
+        held = thinned(held, share if isinstance(held, Rankings) else share**0.5, seed)
+        share = 1.0
+    found = to_pairs(held, ties=ties)
+    assert isinstance(found, Pairs)
+    return sampled(found, max(1, round(share * found.rows)), seed)
 
 
 def _deal_rows(judgments: Rankings | Ratings, folds: int, seed: int) -> Folds:

@@ -38,6 +38,8 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
             hint="Use a model that takes ratings or rankings as they are, or split the queries.",
         )
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
+    if isinstance(judgments, Ratings) and judgments.worker is not None:
+        judgments = _once(judgments)
     if isinstance(judgments, Rankings):
         judgments = judgments.complete()
         value = np.where(judgments.ranked, -judgments.rank, -np.inf)
@@ -89,7 +91,12 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
             f"{model} takes rankings or ratings, and these judgments are {judgments.kind}.",
             hint="Choose a model that takes them: crowdrank models",
         )
-    ratings = _once(judgments, model)
+    if judgments.worker is None and len(np.unique(_cells(judgments))) < judgments.rows:
+        raise InputError(
+            f"{model} needs to know who judged: these ratings name no worker, and some items several times.",
+            hint="Name the column with --columns worker=NAME",
+        )
+    ratings = _once(judgments)
     groups, lists = np.unique(_groups(ratings), return_inverse=True)
     message = f"{described(judgments)} were read as {len(groups)} lists."
     return Rankings(
@@ -107,17 +114,16 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     )
 
 
-def _once(ratings: Ratings, model: str) -> Ratings:
+def _cells(ratings: Ratings) -> NDArray[np.int64]:
+    """One number for each worker's label of an item within a query."""
+    return np.asarray(_groups(ratings).astype(np.int64) * len(ratings.index.items) + ratings.item)
+
+
+def _once(ratings: Ratings) -> Ratings:
     """Ratings in which nobody rates an item twice: the mean label, with the weight of all."""
-    key = _groups(ratings) * len(ratings.index.items) + ratings.item
-    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    _, first, place = np.unique(_cells(ratings), return_index=True, return_inverse=True)
     if len(first) == ratings.rows:
         return ratings
-    if ratings.worker is None:
-        raise InputError(
-            f"{model} needs to know who judged: these ratings name no worker, and some items several times.",
-            hint="Name the column with --columns worker=NAME",
-        )
     weight = summed(place, ratings.weight, len(first))
     label = summed(place, ratings.label if ratings.weight is None else ratings.weight * ratings.label, len(first))
     return replace(ratings.take(first), label=label / weight, weight=weight)

@@ -211,16 +211,19 @@ class Anchors:
         """The nodes whose label is known, and their labels. A label without a query holds in every query."""
         if self.labels is None:
             return np.empty(0, np.int64), np.empty(0)
-        self.labels.require_common(index)
+        if not index.items.is_in(self.labels.frame["item"].to_list()).any():
+            problem = "The judgments and the known labels of the anchors have no item in common."
+            raise InputError(problem, hint="Ids are text: '01' is not '1'.")
         frame = self.labels.frame
         item, value = _translate(frame["item"], index.items), frame["value"].to_numpy().astype(float)
         query: NDArray[Any] | None = None
         if index.queries is not None:
-            if frame["query"].null_count():
-                item, value = (np.tile(own, len(index.queries)) for own in (item, value))
-                query = np.repeat(np.arange(len(index.queries), dtype=np.int32), len(frame))
-            else:
-                query = _translate(frame["query"], index.queries)
+            query = np.full(len(frame), -1, np.int32)
+            named = frame["query"].is_not_null().to_numpy()
+            query[named] = _translate(frame["query"].drop_nulls(), index.queries)
+            every = np.arange(len(index.queries), dtype=np.int32)
+            query = np.concatenate([query[named], np.repeat(every, int((~named).sum()))])
+            item, value = (np.concatenate([own[named], np.tile(own[~named], len(every))]) for own in (item, value))
         seen = (item >= 0) if query is None else (item >= 0) & (query >= 0)
         found = node_codes(nodes, index, None if query is None else query[seen], item[seen])
         return found[found >= 0].astype(np.int64), value[seen][found >= 0]

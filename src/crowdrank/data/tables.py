@@ -254,7 +254,26 @@ class Rankings(Judgments):
         there = key[order][found] == wanted
         source = np.where(there, order[found], first[given][row_of])
         table = self.take(source)
-        return replace(table, item=item, rank=np.where(there, table.rank, np.nan))
+        table = replace(table, item=item, rank=np.where(there, table.rank, np.nan))
+        weight = table.weight
+        if weight is not None:
+            weight = np.where(table.ranked, weight, self._mean_weight()[table.list])
+        timestamp = None if self.timestamp is None else self._last()[table.list]
+        return replace(table, weight=weight, timestamp=timestamp)
+
+    def _mean_weight(self) -> Floats:
+        """For each list the mean weight of what it ranks, which what it does not rank has too."""
+        own, ranked = self.list[self.ranked], self.ranked
+        assert self.weight is not None
+        total = np.bincount(own, self.weight[ranked], self.lists)
+        return np.asarray(total / np.maximum(np.bincount(own, minlength=self.lists), 1))
+
+    def _last(self) -> Floats:
+        """For each list the time of its last row, when it was done."""
+        last = np.full(self.lists, -np.inf)
+        assert self.timestamp is not None
+        np.maximum.at(last, self.list, self.timestamp)
+        return last
 
 
 def joined_pairs(parts: Sequence[Pairs]) -> Pairs:

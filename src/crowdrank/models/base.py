@@ -196,6 +196,7 @@ class PreparedModel(Model, Generic[S]):
 
     needs_workers: ClassVar[bool] = False
     anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs", "workers" and "labels", what it can use
+    _plain: ClassVar[str] = "--model bt"
 
     def fit(
         self,
@@ -246,7 +247,7 @@ class PreparedModel(Model, Generic[S]):
         if self.needs_workers and table.index.workers is None:
             raise InputError(
                 f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
-                hint="Name the column with --columns worker=NAME, or use a model without workers: --model bt",
+                hint=f"Name the column with --columns worker=NAME, or use a model without workers: {self._plain}",
             )
 
     def _unused(self, anchors: Anchors) -> list[Note]:
@@ -288,6 +289,8 @@ class VotesModel(PreparedModel[Votes]):
 class ListsModel(PreparedModel[Lists]):
     """A model of ranked lists. Ratings are lists too: those of one worker within a query, larger ones first."""
 
+    _plain = "--model plackett-luce"
+
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
         lists = to_lists(table, self.name)
         return Lists(lists), (*lists.notes, *self._unused(anchors))
@@ -295,6 +298,8 @@ class ListsModel(PreparedModel[Lists]):
 
 class LabelsModel(PreparedModel[Labels]):
     """A model of graded labels."""
+
+    _plain = "--model average"
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
         if not isinstance(table, Ratings):

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Ratings, named_nodes, node_codes, summed
-from crowdrank.errors import Note
+from crowdrank.errors import InputError, Note
 from crowdrank.models.subjects import Subjects
 from crowdrank.results import Evidence
 
 Integers = NDArray[np.int64]
+LARGEST = 1e100
+"""The squares of larger labels are no numbers."""
 
 
 class Labels(Subjects):
@@ -27,6 +29,8 @@ class Labels(Subjects):
         self.index, self.backend = ratings.index, ratings.backend
         self.nodes = named_nodes(len(self.index.items), ratings.query, ratings.item)
         self.values, label = np.unique(ratings.label, return_inverse=True)
+        if np.abs(self.values).max() > LARGEST:
+            raise InputError(f"Labels must lie between -{LARGEST:g} and {LARGEST:g}.")
         node = node_codes(self.nodes, self.index, ratings.query, ratings.item)
         worker = np.zeros(len(node), np.int32) if ratings.worker is None else ratings.worker
         order = np.lexsort((label, worker, node))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Rankings, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
+from crowdrank.kernels.kendall import agreements
 from crowdrank.models.subjects import MATRIX_BINS, MATRIX_CELLS, MATRIX_ITEMS, Subjects
 from crowdrank.results import Evidence, Workers
 
@@ -131,11 +132,6 @@ class Lists(Subjects):
         )
         return [Note("missing", message)]
 
-    def pairs(self) -> tuple[Integers, Integers, Integers]:
-        """Every two rows of a list of which one stands above the other: (row above, row below, list)."""
-        above, below = _above_below(self.start, self.level)
-        return above, below, self.list[above]
-
     def agreement(self, scores: Floats) -> Workers | None:
         """For models without worker parameters: the share of pairs that each worker orders as the scores do.
 
@@ -144,10 +140,8 @@ class Lists(Subjects):
         """
         if self.worker is None:
             return None
-        difference = scores[self.node]
-        above, below, own = self.pairs()
-        ahead = (1.0 + np.sign(difference[above] - difference[below])) / 2.0
-        share = summed(own, ahead, len(self)) / np.maximum(summed(own, None, len(self)), 1.0)
+        ordered, alike = agreements(self.level, -scores[self.node], self.start)
+        share = alike / np.maximum(ordered, 1.0)
         judged = self.weight * (self.size - 1)
         total = summed(self.worker, judged, self.n_workers)
         return self.judged_by(summed(self.worker, judged * share, self.n_workers), total)
@@ -192,13 +186,3 @@ class Lists(Subjects):
             together = (columns[:, first : first + BLOCK].T @ self.incidence).tocsr()
             found[first : first + BLOCK] = np.diff(together.indptr)
         return np.maximum(found - 1, 0)
-
-
-def _above_below(start: Integers, level: Integers) -> tuple[Integers, Integers]:
-    """Row numbers (above, below) of all pairs within each list whose levels differ."""
-    end_of = np.repeat(start[1:], np.diff(start))
-    partners = end_of - np.arange(len(level)) - 1
-    above = np.repeat(np.arange(len(level)), partners)
-    below = above + 1 + np.arange(len(above)) - np.repeat(np.cumsum(partners) - partners, partners)
-    apart: Any = level[above] < level[below]
-    return above[apart], below[apart]

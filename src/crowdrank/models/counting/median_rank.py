@@ -14,13 +14,17 @@ from crowdrank.models.lists import Integers, Lists
 from crowdrank.results import LEVEL
 from crowdrank.solve import Independent, spread
 
+FEW_LISTS = 5
+"""With fewer lists, all of them agree on one side of the median with a probability above 0.1: 2 / 2^n."""
+
 
 class MedianRank(ListsModel):
     """score_i = - median over the lists of the place of i (Fagin et al. 2003).
 
     The order of the medians is within a factor of the one that has the least sum of Spearman's footrule
     distances to the lists. Equal medians are ordered by the mean place. The interval is that between the
-    order statistics which hold the median with probability 0.9.
+    order statistics which hold the median with probability 0.9; with fewer than 5 lists none do, and it is
+    all places.
     """
 
     name = "median-rank"
@@ -45,8 +49,10 @@ class MedianRank(ListsModel):
             np.where(unknown, own, found)
             for own, found in (((sizes + 1) / 2.0, middle), (np.ones(count), low), (sizes + 0.0, high))
         )
+        few = total < FEW_LISTS  # no two places of so few lists hold the median with that probability
+        low, high = np.where(few, 1.0, low), np.where(few, sizes, high)
         stderr = np.maximum((high - low) / (2 * z), 0.5 / np.sqrt(np.maximum(total, 1.0)))
-        mean = summed(ready.node, weight * place, count) / np.where(unknown, 1.0, total)
+        mean = np.where(unknown, middle, summed(ready.node, weight * place, count) / np.where(unknown, 1.0, total))
         found = spread(
             -middle, Independent(stderr**2), ready.nodes.query, ready.members(), level=LEVEL, tie_break=-mean
         )

@@ -46,9 +46,10 @@ def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True
 
     Of equal scores the one with the larger mean label is first, and then the surer one.
     """
-    score = np.round(score, DIGITS)
+    unit = float(np.ptp(labels.values)) or 1.0
+    score = np.round(score / unit, DIGITS) * unit
     mean = labels.counts @ labels.values / np.maximum(labels.judgments, LEAST)
-    keys = np.round(np.stack([mean, -variance], axis=1), DIGITS)
+    keys = np.round(np.stack([mean / unit, -variance / unit**2], axis=1), DIGITS)
     second = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(float)
     queries = labels.members()
     made = spread(score, Independent(variance), labels.nodes.query, queries, level=LEVEL, tie_break=second)
@@ -122,11 +123,10 @@ def of_confusion(
 def of_correlation(labels: Labels, r: Floats, effective: Floats, further: Mapping[str, Floats]) -> Workers:
     """Workers by the correlation of their labels with the truth; Fisher's interval, ``effective`` labels."""
     r = np.clip(r, -1.0 + LEAST, 1.0 - LEAST)
-    half = Z / np.sqrt(effective + 1.0)
-    quality, low, high = (
-        0.5 + np.arcsin(np.tanh(np.arctanh(r) + shift)) / np.pi for shift in (np.zeros_like(half), -half, half)
-    )
-    return workers(labels, quality, low, high, further)
+    ends = np.arctanh(r * effective / (effective + 1.0))  # one label more, of no relation: few prove nothing
+    half = Z / np.sqrt(effective + 0.01)
+    low, high = (0.5 + np.arcsin(np.tanh(ends + shift)) / np.pi for shift in (-half, half))
+    return workers(labels, 0.5 + np.arcsin(r) / np.pi, low, high, further)
 
 
 def workers(labels: Labels, quality: Floats, low: Floats, high: Floats, further: Mapping[str, Floats]) -> Workers:

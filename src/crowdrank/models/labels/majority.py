@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from crowdrank.data import summed
 from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
@@ -36,7 +38,7 @@ class MajorityVote(LabelsModel):
         people = None
         if labels.index.workers is not None:
             chance = labels.weight * posterior[labels.node, labels.label]
-            accuracy = summed(labels.worker, chance, labels.people) / labels.given
+            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(labels.given, 1e-300)
             r, _ = against_the_others(labels)
             people = of_correlation(labels, r, told(labels) * labels.given, {"accuracy": accuracy})
         return Outcome(

@@ -153,8 +153,10 @@ def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], l
     place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
     found = labels.values[place] == values
     known[nodes[found]] = place[found]
-    used, total = int((known >= 0).sum()), len(anchors.labels.frame)
-    if used >= total:
+    used = set(labels.items().gather(nodes[found]).to_list())
+    items = anchors.labels.frame["item"].to_list()
+    total, lost = len(items), sum(item not in used for item in items)
+    if not lost:
         return known, []
-    message = f"{total - used} of {total} known labels are of items that nobody judged, or that nobody gave."
+    message = f"{lost} of {total} known labels are of items that nobody judged, or that nobody gave."
     return known, [Note("anchors", message)]

@@ -152,7 +152,7 @@ class _Crowd:
             return None
         z = NormalDist().inv_cdf(1.0 - 0.05 / max(count, 2))
         error = z / np.sqrt(np.maximum(self.shared - 2.0, 1e-9))
-        least = np.tanh(np.arctanh(np.minimum(self.correlation, NEAR)) - error)
+        least = np.tanh(np.arctanh(np.clip(self.correlation, -NEAR, NEAR)) - error)
         known = np.minimum(np.outer(quality, quality), NEAR)
         alike = np.clip((least - known) / (NEAR - known + 1e-9), 0.0, 1.0)
         np.fill_diagonal(alike, 1.0)
@@ -164,8 +164,12 @@ class _Crowd:
         product, own, others = np.zeros((3, len(self.items)))
         for block in self.blocks:
             who = block.workers
-            unlike = 1.0 - np.eye(len(who)) if alike is None else 1.0 - alike[np.ix_(who, who)]
-            sums = np.where(block.there, block.scores @ (weight[who] * unlike).T, 0.0)
+            if alike is None:
+                own_part = block.scores * weight[who]
+                sums = own_part.sum(axis=1, keepdims=True) - own_part
+            else:
+                sums = block.scores @ (weight[who] * (1.0 - alike[np.ix_(who, who)])).T
+            sums = np.where(block.there, sums, 0.0)
             product[who] += (block.scores * sums).sum(axis=0)
             own[who] += (block.scores**2).sum(axis=0)
             others[who] += (sums**2).sum(axis=0)
@@ -189,7 +193,7 @@ def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
     for step in range(1, STEPS + 1):
         alike = crowd.alike(quality) if step > 1 else np.eye(count) if count <= MOST_WORKERS else None
         if alike is not None:
-            copies = (copies + (alike**power).sum(axis=1)) / 2.0  # half a step, or two may take turns
+            copies = (alike**power).sum(axis=1)
         found = crowd.agreement(weight, alike)
         known = np.isfinite(found)
         middle = float(found[known].mean()) if known.any() else 1.0
@@ -197,11 +201,12 @@ def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
         quality = np.maximum(shrunk, 0.0)
         new = quality / copies
         change = float(np.abs(new - weight).max())
-        weight = new
+        weight = (weight + new) / 2.0 if step > 1 else new
         if progress is not None:
             progress(step, float(quality.mean()), change)
         if change <= TOLERANCE or not weight.any():
             break
+    weight = np.where(weight > TOLERANCE, weight, 0.0)
     if not weight.any():
         return _Weighed(quality, copies, np.ones(count), converged=True, iterations=step)
     return _Weighed(quality, copies, weight, change <= TOLERANCE, step)

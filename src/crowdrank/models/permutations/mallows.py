@@ -39,7 +39,7 @@ from crowdrank.solve import by_probability, iterate
 
 DISPERSIONS = ("by-worker", "shared")
 ROUNDS = 100
-MOST_ITEMS = 5000
+MOST_ITEMS = 1000
 """The largest group of items that are linked by lists: its consensus takes a square of cells."""
 EQUAL = 1e-9
 """A smaller drop of the log likelihood, against the margins' size, is rounding."""
@@ -226,13 +226,16 @@ class Turns:
 
         m the margins; so P(the item at a is above that at b) = 1 / (1 + e^-drop). The score of an item is the sum
         of P - 1/2 over the others, how many places it is above the middle, made to fall along the consensus.
+        A worker's theta counts as no more than the crowd's here: that of few lists is found with the
+        consensus that it is to prove, and would make it look surer than it is.
         """
         from scipy.special import expit
 
+        cells = self._weights(np.minimum(self.theta, self.crowd))
         ahead, scores = [], np.zeros(len(place))
         for nodes in self.lists.parts():
             order = nodes[np.argsort(place[nodes], kind="stable")]
-            weight = self.squares.square(self.cells, order)
+            weight = self.squares.square(cells, order)
             sure = expit(_drops(weight - weight.T))
             net = (sure - 0.5).sum(axis=1)
             falling = np.minimum.accumulate(net), np.maximum.accumulate(net[::-1])[::-1]
