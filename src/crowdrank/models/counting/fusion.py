@@ -49,4 +49,4 @@ class RootRank(ListsModel):
         self.seed = seed
 
     def _fit(self, ready: Lists, run: Run) -> Outcome:
-        return mean_over_lists(ready, -(places(ready) ** number("power", self.power, low=1e-6)))
+        return mean_over_lists(ready, -(places(ready) ** number("power", self.power, low=1e-6, high=10)))
