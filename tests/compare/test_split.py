@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.compare.split import split, thinned
+from crowdrank.compare.split import fewer, split, thinned
 from helpers import random_labels, random_lists, random_votes
 
 ALL = 10**9
@@ -122,3 +122,13 @@ def test_whole_lists_are_scored_where_a_model_gives_their_probability():
         total -= own.sum()
         lists += len(np.unique(held.list))
     assert found["plackett-luce"].list_loss == pytest.approx(total / lists)
+
+
+def test_fewer_queries_with_all_that_was_judged_in_them():
+    table = cr.read(random_lists(queries=12))
+    part = fewer(table, 0.5)
+    kept = np.unique(part.query)
+    assert 2 <= len(kept) <= 10
+    assert part.rows == int(np.isin(table.query, kept).sum())
+    alone = cr.read(random_lists())
+    assert fewer(alone, 0.5).rows == thinned(alone, 0.5).rows

@@ -10,8 +10,8 @@ from typing import Any, Self
 from crowdrank.compare.catalogue import shared
 from crowdrank.compare.comparison import Comparison, attempt, runnable, scored
 from crowdrank.compare.folds import sampled
-from crowdrank.compare.split import Split, split
-from crowdrank.data import Anchors, AnyJudgments, Pairs, SpooledPairs, count_pairs, read
+from crowdrank.compare.split import Split, fewer, split
+from crowdrank.data import Anchors, AnyJudgments, Pairs, Rankings, Ratings, SpooledPairs, count_pairs, read
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models import registry
@@ -23,6 +23,8 @@ CANDIDATES = {
     "ratings": ("average", "ordinal", "dawid-skene"),
 }
 """For each kind of judgments; the last that can run is taken where there is nothing to choose by."""
+SPARE = 10
+"""Of lists and labels the choice looks at this many times ``sample`` pairs."""
 FEW = 20
 """With fewer votes nothing is held out."""
 
@@ -120,8 +122,13 @@ class Auto(Model):
         if len(able) == 1:
             return _Choice(default, f"auto took {default.name}: no other candidate can run without workers.")
         most, seed = whole("sample", self.sample), whole("seed", self.seed)
-        part = sampled(table, most, seed).compact() if isinstance(table, Pairs | SpooledPairs) else table
-        votes = part.rows if isinstance(part, Pairs) else count_pairs(part)
+        if isinstance(table, Pairs | SpooledPairs):
+            part: Pairs | Rankings | Ratings = sampled(table, most, seed).compact()
+            votes = part.rows
+        else:
+            votes = count_pairs(table)
+            share = SPARE * most / max(votes, 1)  # pairs of a list hang together: more of them tell as much
+            part = table if share >= 1 else fewer(table, share, seed).compact()
         if votes < FEW:
             return _Choice(default, f"auto took {default.name}: with {votes} votes nothing can be held out.")
         try:

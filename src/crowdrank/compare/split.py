@@ -59,8 +59,20 @@ def split(judgments: Pairs | Rankings | Ratings, folds: int, seed: int, ties: st
 def thinned(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
     """About this share of the lists or labels, chosen by a hash; the index stays."""
     units, first, _ = _units(judgments, seed)
-    chosen = first.astype(np.float64) < share * 2.0**64
-    return judgments.take(chosen[units]) if chosen.any() else judgments
+    return _chosen(judgments, first[units], share)
+
+
+def fewer(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
+    """About this share of the queries with all that was judged in them; of the lists or labels of a single one."""
+    queries = judgments.index.queries
+    if queries is None or len(queries) * share < 1:
+        return thinned(judgments, share, seed)
+    return _chosen(judgments, hashed(queries, judgments.query, seed), share)
+
+
+def _chosen(judgments: Rankings | Ratings, key: Hashes, share: float) -> Rankings | Ratings:
+    rows = key.astype(np.float64) < share * 2.0**64
+    return judgments.take(rows) if rows.any() else judgments
 
 
 def _of_others(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
