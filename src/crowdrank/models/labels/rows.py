@@ -18,12 +18,12 @@ from crowdrank.errors import InputError, Note
 from crowdrank.models.labelled import Labels
 from crowdrank.solve.matrices import Matrix
 
-SHARD_ROWS = 1 << 14
+SHARD_ROWS = 1 << 16
 MOST_CLASSES = 20
 """With more distinct labels than this they are no classes, and have no confusion matrix."""
 TOLERANCE = 1e-8
 """Converged: no slope is steeper than this times the total weight of the labels."""
-STOP = 1e-12
+STOP = 1e-10
 """Within the first ``PATIENCE`` rounds, EM ends only where no slope is steeper than this times that."""
 PATIENCE, ROUNDS, TRIAL = 100, 3000, 12
 """``TRIAL``: rounds from a mirror image. Its likelihood is the same, so that few tell which prior is better."""
