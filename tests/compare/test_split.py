@@ -132,3 +132,12 @@ def test_fewer_queries_with_all_that_was_judged_in_them():
     assert part.rows == int(np.isin(table.query, kept).sum())
     alone = cr.read(random_lists())
     assert fewer(alone, 0.5).rows == thinned(alone, 0.5).rows
+
+
+def test_folds_of_ties_alone_are_not_asked_about():
+    rows = [(f"w{k}", item, 1) for k in range(9) for item in "abc"]
+    rows += [("x", "a", 1), ("x", "b", 2), ("x", "c", 3)]
+    table = cr.read(pl.DataFrame(rows, schema=["worker", "item", "rank"], orient="row"))
+    dealt = split(table, 3, 0, "drop", ALL)
+    assert len(dealt.numbers) == 1
+    assert dealt.asked.rows == 3

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.compare.folds import Hashes, deal, hashed, mixed, sampled
-from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, joined_pairs, to_pairs
+from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, joined_pairs, made_pairs
 from crowdrank.errors import InputError, UsageError
 
 Folds = NDArray[np.int64]
@@ -104,8 +104,7 @@ def _votes_of(held: Rankings | Ratings, count: int, share: float, ties: str, see
     if count > LARGE and share < 1.0:
         held = thinned(held, share if isinstance(held, Rankings) else share**0.5, seed)
         share = 1.0
-    found = to_pairs(held, ties=ties)
-    assert isinstance(found, Pairs)
+    found = made_pairs(held, ties=ties)
     return sampled(found, max(1, round(share * found.rows)), seed)
 
 

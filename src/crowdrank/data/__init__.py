@@ -14,10 +14,10 @@ from crowdrank.data.comparisons import (
     plan,
     tally,
 )
-from crowdrank.data.convert import count_pairs, described, to_lists, to_pairs
+from crowdrank.data.convert import count_pairs, described, made_pairs, to_lists, to_pairs
 from crowdrank.data.gold import Anchors, Scored, agreed_pairs, read_gold, read_ranking
 from crowdrank.data.graph import Graph, graph
-from crowdrank.data.nodes import Nodes, named_nodes
+from crowdrank.data.nodes import Nodes, named_nodes, translated
 from crowdrank.data.read import AnyJudgments, read
 from crowdrank.data.spooled import SpooledPairs, tally_batches, tally_spooled
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Index, Judgments, Pairs, Rankings, Ratings, joined_pairs
@@ -51,6 +51,7 @@ __all__ = [
     "graph",
     "joined",
     "joined_pairs",
+    "made_pairs",
     "named_nodes",
     "node_codes",
     "nodes_of",
@@ -65,4 +66,5 @@ __all__ = [
     "tally_spooled",
     "to_lists",
     "to_pairs",
+    "translated",
 ]

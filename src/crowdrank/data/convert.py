@@ -31,12 +31,17 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         return judgments
     if not isinstance(judgments, Ratings | Rankings):
         raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
-    total = count_pairs(judgments)
-    if total > MOST_PAIRS:
+    found = made_pairs(judgments, ties=ties)
+    if not found.rows:
         raise InputError(
-            f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
-            hint="Use a model that takes ratings or rankings as they are, or split the queries.",
+            f"These {judgments.kind} give no pair: no worker judged two items differently.",
+            hint="Comparisons need a worker (or list) with at least two items.",
         )
+    return found
+
+
+def made_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
+    """The same of ratings or rankings, where there may be no pair at all."""
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
     if isinstance(judgments, Ratings) and judgments.worker is not None:
         judgments = _once(judgments)
@@ -45,6 +50,12 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         value = np.where(judgments.ranked, -judgments.rank, -np.inf)
     else:
         value = judgments.label
+    total = _counted(judgments)
+    if total > MOST_PAIRS:
+        raise InputError(
+            f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
+            hint="Use a model that takes ratings or rankings as they are, or split the queries.",
+        )
     first, second = _within(_groups(judgments), value > -np.inf)
     left, right = judgments.item[first], judgments.item[second]
     difference = np.sign(value[first] - value[second])
@@ -53,11 +64,6 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         keep &= difference != 0
     first, second, left, right = first[keep], second[keep], left[keep], right[keep]
     difference = difference[keep]
-    if not len(first):
-        raise InputError(
-            f"These {judgments.kind} give no pair: no worker judged two items differently.",
-            hint="Comparisons need a worker (or list) with at least two items.",
-        )
     outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
     weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
     below = isinstance(judgments, Rankings) and not judgments.ranked.all()
@@ -138,11 +144,16 @@ def described(judgments: Ratings | Rankings) -> str:
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs they convert to, ties and repeated items included."""
+    return _counted(judgments.complete() if isinstance(judgments, Rankings) else judgments)
+
+
+def _counted(judgments: Ratings | Rankings) -> int:
+    """The same of ratings, or of rankings with a row for every item that counts."""
     if isinstance(judgments, Ratings):
         sizes = np.unique(_groups(judgments), return_counts=True)[1]
         return int((sizes * (sizes - 1) // 2).sum())
     ranked = np.bincount(judgments.list[judgments.ranked], minlength=judgments.lists)
-    unranked = np.bincount(judgments.complete().list, minlength=judgments.lists) - ranked
+    unranked = np.bincount(judgments.list, minlength=judgments.lists) - ranked
     return int((ranked * (ranked - 1) // 2 + ranked * unranked).sum())
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Ints
+from crowdrank.data.arrays import Floats
 from crowdrank.data.cells import Cells, first_row, from_native
 from crowdrank.data.columns import parse_mapping
 from crowdrank.data.comparisons import Comparisons, Tally, node_codes
 from crowdrank.data.files import as_text, open_source
-from crowdrank.data.nodes import Nodes
+from crowdrank.data.nodes import Nodes, translated
 from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
 from crowdrank.errors import InputError, UsageError
@@ -179,7 +179,7 @@ class Anchors:
         if self.pairs is None:
             return np.empty((0, 2), np.int64), 0
         own = self.pairs
-        item = _translate(own.index.items, index.items)
+        item = translated(own.index.items, index.items)
         swap = own.outcome == RIGHT
         better = item[np.where(swap, own.right, own.left)]
         worse = item[np.where(swap, own.left, own.right)]
@@ -187,7 +187,7 @@ class Anchors:
         query: NDArray[Any] | None = None
         if index.queries is not None:
             if own.query is not None and own.index.queries is not None:
-                query = _translate(own.index.queries, index.queries)[own.query]
+                query = translated(own.index.queries, index.queries)[own.query]
             else:
                 place = np.tile(place, len(index.queries))
                 query = np.repeat(np.arange(len(index.queries), dtype=np.int32), own.rows)
@@ -203,7 +203,7 @@ class Anchors:
         """Codes and qualities of the workers whose quality is known."""
         if not self.workers or index.workers is None:
             return np.empty(0, np.int64), np.empty(0)
-        codes = _translate(pl.Series(list(self.workers)), index.workers).astype(np.int64)
+        codes = translated(pl.Series(list(self.workers)), index.workers).astype(np.int64)
         quality = np.array(list(self.workers.values()), float)
         return codes[codes >= 0], quality[codes >= 0]
 
@@ -215,12 +215,12 @@ class Anchors:
             problem = "The judgments and the known labels of the anchors have no item in common."
             raise InputError(problem, hint="Ids are text: '01' is not '1'.")
         frame = self.labels.frame
-        item, value = _translate(frame["item"], index.items), frame["value"].to_numpy().astype(float)
+        item, value = translated(frame["item"], index.items), frame["value"].to_numpy().astype(float)
         query: NDArray[Any] | None = None
         if index.queries is not None:
             query = np.full(len(frame), -1, np.int32)
             named = frame["query"].is_not_null().to_numpy()
-            query[named] = _translate(frame["query"].drop_nulls(), index.queries)
+            query[named] = translated(frame["query"].drop_nulls(), index.queries)
             every = np.arange(len(index.queries), dtype=np.int32)
             query = np.concatenate([query[named], np.repeat(every, int((~named).sum()))])
             item, value = (np.concatenate([own[named], np.tile(own[~named], len(every))]) for own in (item, value))
@@ -239,14 +239,6 @@ def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], r
     if ids.is_duplicated().any():
         raise cells.error("worker", first_row(~ids.is_first_distinct()), "the worker stands twice.")
     return dict(zip(ids.to_list(), quality.to_list(), strict=True))
-
-
-def _translate(ids: pl.Series, target: pl.Series) -> Ints:
-    """The code of each id in another index; -1 where it is not there."""
-    place = target.search_sorted(ids).to_numpy().astype(np.int32)
-    place = np.minimum(place, len(target) - 1)
-    found = target.gather(place.tolist()).to_numpy() == ids.to_numpy()
-    return np.where(found, place, -1).astype(np.int32)
 
 
 def agreed_pairs(

@@ -1,10 +1,11 @@
-"""What is ranked: an item within a query, by number."""
+"""What is ranked: an item within a query, by number; and ids in the numbers of another index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from crowdrank.data.arrays import Ints
 
@@ -34,3 +35,11 @@ def merged_nodes(items: int, one: Nodes, other: Nodes) -> Nodes:
     """The nodes of both."""
     query, item = (np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("query", "item"))
     return named_nodes(items, query, item)
+
+
+def translated(ids: pl.Series, target: pl.Series | None) -> Ints:
+    """The code that each id has among others, -1 where it has none."""
+    if target is None:
+        return np.full(len(ids), -1, np.int32)
+    places = pl.Series(np.arange(len(target), dtype=np.int32))
+    return np.asarray(ids.replace_strict(target, places, default=-1, return_dtype=pl.Int32).to_numpy())

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
-from crowdrank.data.nodes import Nodes, named_nodes
+from crowdrank.data.nodes import Nodes, named_nodes, translated
 from crowdrank.errors import InputError, Note
 
 LEFT, RIGHT, TIE = 0, 1, 2
@@ -82,13 +82,7 @@ class Judgments(ABC):
             return self
 
         def recoded(ids: pl.Series | None, others: pl.Series | None, codes: Ints | None) -> Ints | None:
-            if codes is None or ids is None:
-                return codes
-            if others is None:
-                return np.full(len(codes), -1, np.int32)
-            places = pl.Series(np.arange(len(others), dtype=np.int32))
-            table = ids.replace_strict(others, places, default=-1, return_dtype=pl.Int32).to_numpy()
-            return np.asarray(table[codes])
+            return codes if codes is None or ids is None else translated(ids, others)[codes]
 
         changes: dict[str, Any] = {
             name: recoded(own.items, index.items, getattr(self, name)) for name in self.item_columns

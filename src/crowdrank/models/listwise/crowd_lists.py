@@ -191,7 +191,7 @@ def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
     count = len(crowd.items)
     weight, copies, quality = np.ones(count), np.ones(count), np.zeros(count)
     for step in range(1, STEPS + 1):
-        alike = crowd.alike(quality) if step > 1 else np.eye(count) if count <= MOST_WORKERS else None
+        alike = crowd.alike(quality) if step > 1 else None
         if alike is not None:
             copies = (alike**power).sum(axis=1)
         found = crowd.agreement(weight, alike)

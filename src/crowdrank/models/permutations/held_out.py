@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import Index, Nodes, Rankings, node_codes, read, to_lists
+from crowdrank.data import Index, Nodes, Rankings, node_codes, read, to_lists, translated
 from crowdrank.errors import InputError
 from crowdrank.models.lists import Integers, Lists
 
@@ -34,35 +34,23 @@ def held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> HeldOut:
     if table.missing == "below":
         table = _with_all_items(table, nodes, index)
     lists = Lists(table)
-    query = _recoded(lists.index.queries, index.queries)
-    item = _recoded(lists.index.items, index.items)
-    assert item is not None
+    query = None if lists.index.queries is None else translated(lists.index.queries, index.queries)
+    item = translated(lists.index.items, index.items)
     own = node_codes(nodes, index, None if query is None else query[lists.nodes.query], item[lists.nodes.item])
     worker = None
-    if lists.worker is not None and index.workers is not None:
-        found = _recoded(lists.index.workers, index.workers)
-        assert found is not None
-        worker = found[lists.worker]
+    if lists.worker is not None and lists.index.workers is not None and index.workers is not None:
+        worker = translated(lists.index.workers, index.workers)[lists.worker]
     return HeldOut(lists, own[lists.node], worker, lists.number, table.lists)
-
-
-def _recoded(ids: pl.Series | None, others: pl.Series | None) -> NDArray[np.int32] | None:
-    """The code that each id has among others, -1 where it has none."""
-    if ids is None or others is None:
-        return None
-    places = pl.Series(np.arange(len(others), dtype=np.int32))
-    return np.asarray(ids.replace_strict(others, places, default=-1, return_dtype=pl.Int32).to_numpy())
 
 
 def _with_all_items(table: Rankings, nodes: Nodes, index: Index) -> Rankings:
     """Lists that also name, without ranking them, the items that the fit has in their queries."""
     items = pl.concat([table.index.items, index.items]).unique().sort()
-    own, theirs = _recoded(table.index.items, items), _recoded(index.items, items)
-    assert own is not None
-    assert theirs is not None
+    own, theirs = translated(table.index.items, items), translated(index.items, items)
     query = np.zeros(len(table.item), np.int64) if table.query is None else table.query.astype(np.int64)
-    code = _recoded(index.queries, table.index.queries)
-    node_query = nodes.query if code is None else code[nodes.query]
+    node_query = nodes.query
+    if index.queries is not None:
+        node_query = translated(index.queries, table.index.queries)[nodes.query]
     where, first = np.unique(query, return_index=True)
     place = np.searchsorted(where, node_query)
     known = (place < len(where)) & (where[np.minimum(place, len(where) - 1)] == node_query)
