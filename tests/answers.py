@@ -11,7 +11,7 @@ WORKER_NUMBERS = ("judgments", "quality", "low", "high")
 
 
 def fit(entry, frame, **options):
-    return entry.load()().fit(frame, **options)
+    return entry.make().fit(frame, **options)
 
 
 def same(one, other, items=None, workers=None, queries=None, tolerance=1e-9):

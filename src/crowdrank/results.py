@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from crowdrank.errors import Note
 
 LEVEL = 0.9
 """Level of every interval."""
+Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+"""How many standard errors an interval of a normal estimate reaches to either side."""
 
 
 def _native(frame: pl.DataFrame, backend: str) -> Any:
@@ -123,6 +126,72 @@ class LabelPosterior:
         each = {f"p_{value:g}": self.probability[:, place] for place, value in enumerate(self.values)}
         columns = {"label": self.label, "probability": self.probability.max(axis=1), **each}
         return pl.DataFrame({"query": self.query, "item": self.item, **columns}).sort("query", "item")
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """The queries: how difficult each is, and to which domain it belongs.
+
+    ``difficulty`` is the variance of what workers perceive of an item's score. ``domain`` (Q, M) holds the
+    probability of each domain; domains are numbered from 1, the largest first.
+    """
+
+    query: pl.Series
+    judgments: Floats
+    difficulty: Floats
+    low: Floats
+    high: Floats
+    domain: Floats
+    backend: str = "polars"
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def frame(self) -> Any:
+        """query, judgments, difficulty, low, high, domain, probability, and a column p_M for each domain M."""
+        return _native(self.polars(), self.backend)
+
+    def polars(self) -> pl.DataFrame:
+        """The same as a Polars frame, sorted by query."""
+        names = ("query", "judgments", "difficulty", "low", "high")
+        likely = {"domain": 1 + self.domain.argmax(axis=1), "probability": self.domain.max(axis=1)}
+        each = {f"p_{1 + place}": self.domain[:, place] for place in range(self.domain.shape[1])}
+        return pl.DataFrame({**{name: getattr(self, name) for name in names}, **likely, **each}).sort("query")
+
+
+@dataclass(frozen=True, eq=False)
+class Skills:
+    """What each worker knows of each domain, one row for each of the two.
+
+    ``tau`` is the signed expertise: its size is the worker's precision, its sign says whether the worker
+    tells the truth there, and ``truthful`` is the probability of that. ``quality`` and ``verdict`` are as
+    those of a worker, on the pairs of the domain; ``judgments`` is the weight of the votes that tell of it.
+    """
+
+    worker: pl.Series
+    domain: NDArray[np.int64]
+    judgments: Floats
+    quality: Floats
+    low: Floats
+    high: Floats
+    verdict: pl.Series
+    tau: Floats
+    tau_low: Floats
+    tau_high: Floats
+    truthful: Floats
+    backend: str = "polars"
+
+    def __len__(self) -> int:
+        return len(self.worker)
+
+    def frame(self) -> Any:
+        """worker, domain, judgments, quality, low, high, verdict, tau, tau_low, tau_high, truthful."""
+        return _native(self.polars(), self.backend)
+
+    def polars(self) -> pl.DataFrame:
+        """The same as a Polars frame, sorted by worker and domain."""
+        names = [column.name for column in fields(self) if column.name != "backend"]
+        return pl.DataFrame({name: getattr(self, name) for name in names}).sort("worker", "domain")
 
 
 @dataclass(frozen=True, eq=False)

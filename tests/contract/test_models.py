@@ -169,7 +169,7 @@ class TestParameters:
 
     def test_are_kept_as_given(self, entry):
         for name, default in entry.load().parameters().items():
-            assert entry.load()().get_params()[name] == default
+            assert entry.make().get_params()[name] == default
 
 
 def votes_of(rows, worker=True):

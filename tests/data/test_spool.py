@@ -57,8 +57,8 @@ def test_the_same_table_in_batches(queries, tmp_path):
 def test_the_same_result_to_the_bit(entry, queries, tmp_path):
     frame = random_votes(seed=5, votes=900, queries=queries)
     gold = pl.DataFrame({"winner": ["i1"], "loser": ["i2"]}) if entry.load().anchors else None
-    one = entry.load()().fit(frame, anchors=gold)
-    other = entry.load()().fit(on_disk(frame), anchors=gold)
+    one = entry.make().fit(frame, anchors=gold)
+    other = entry.make().fit(on_disk(frame), anchors=gold)
     assert one.ranking_.polars().equals(other.ranking_.polars())
     assert one.workers_.polars().equals(other.workers_.polars())
     messages = [note.message for note in one.fit_.warnings if note.code != "both-orders"]  # looked for in memory

@@ -74,7 +74,7 @@ def test_every_model_gives_the_local_result_to_the_bit(engine, entry, memory, mo
     monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
     monkeypatch.setattr(tally_spooled, "__defaults__", (50,))
     frame = judgments_for(entry, seed=11, queries=3)
-    here, there = entry.load()().fit(frame), entry.load()().fit(cr.read(frame, memory=memory), engine=engine)
+    here, there = entry.make().fit(frame), entry.make().fit(cr.read(frame, memory=memory), engine=engine)
     assert there.fit_.engine == "dask"
     assert here.ranking_.polars().equals(there.ranking_.polars())
     assert here.workers_.polars().equals(there.workers_.polars())

@@ -15,7 +15,7 @@ ENTRIES = [entry for entry in entries().values() if "pairs" in entry.kinds]
 class TestEveryModel:
     def test_probabilities_sum_to_one_and_follow_the_scores(self, entry):
         frame = random_votes(seed=3, votes=400, queries=2)
-        model = entry.load()().fit(frame)
+        model = entry.make().fit(frame)
         if not model.predicts:
             with pytest.raises(cr.UsageError, match="no probability"):
                 model.probabilities(frame)
@@ -30,7 +30,7 @@ class TestEveryModel:
 
     def test_what_was_not_seen_is_average(self, entry):
         frame = random_votes(seed=3, votes=400)
-        model = entry.load()().fit(frame)
+        model = entry.make().fit(frame)
         if not model.predicts:
             return
         new = pl.DataFrame({"worker": ["nobody"], "left": ["x"], "right": ["y"], "label": ["x"]})
@@ -39,7 +39,7 @@ class TestEveryModel:
 
     def test_ids_matter_and_codes_do_not(self, entry):
         frame = random_votes(seed=3, votes=400, queries=2)
-        model = entry.load()().fit(frame)
+        model = entry.make().fit(frame)
         if not model.predicts:
             return
         some = frame.slice(5, 3)

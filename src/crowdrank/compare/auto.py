@@ -105,7 +105,8 @@ class Auto(Model):
         choice = self._choice(table, known, engine)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
         self.ranking_, self.workers_, self.evidence_ = fitted.ranking_, fitted.workers_, fitted.evidence_
-        self.labels_, self._predictor, self._seen = fitted.labels_, fitted._predictor, fitted._seen
+        self.labels_, self.queries_, self.skills_ = fitted.labels_, fitted.queries_, fitted.skills_
+        self._predictor, self._seen = fitted._predictor, fitted._seen
         self.fit_ = replace(
             fitted.fit_,
             warnings=(*fitted.fit_.warnings, Note("auto", choice.why)),

@@ -26,7 +26,7 @@ def find(name: str) -> Entry:
 
 def make(name: str, parameters: Mapping[str, Any]) -> Model:
     """An unfitted model with these parameters."""
-    return find(name).load()().set_params(**parameters)
+    return find(name).make(parameters)
 
 
 def shared(names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Model]:

@@ -31,7 +31,7 @@ from crowdrank.models.labelled import Labels
 from crowdrank.models.lists import Lists
 from crowdrank.models.subjects import Subjects
 from crowdrank.models.votes import Votes
-from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
+from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
@@ -91,13 +91,16 @@ class Outcome:
     details: dict[str, Any] = field(default_factory=dict)
     predictor: Predictor | None = None
     labels: LabelProbabilities | None = None
+    queries: Queries | None = None
+    skills: Skills | None = None
 
 
 class Model(ABC):
     """What is fitted to judgments and ranks: it keeps the books, a subclass fits.
 
     Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
-    the votes name no workers), ``labels_`` (None but for models of labels), ``fit_`` and ``evidence_``.
+    the votes name no workers), ``labels_`` (None but for models of labels), ``queries_`` and ``skills_`` (None
+    but for models of difficulties and domains), ``fit_`` and ``evidence_``.
     """
 
     name: ClassVar[str]
@@ -106,6 +109,8 @@ class Model(ABC):
     ranking_: Ranking
     workers_: Workers | None
     labels_: LabelPosterior | None
+    queries_: Queries | None
+    skills_: Skills | None
     fit_: Fit
     evidence_: Evidence
     _predictor: Predictor | None
@@ -217,6 +222,7 @@ class PreparedModel(Model, Generic[S]):
         self.ranking_ = _ranking(ready, outcome.spread)
         self.workers_ = outcome.workers
         self.labels_ = _labels(ready, outcome.labels)
+        self.queries_, self.skills_ = outcome.queries, outcome.skills
         self.evidence_ = ready.evidence(outcome.spread.rank)
         self._predictor, self._seen = outcome.predictor, (ready.nodes, ready.index)
         self.fit_ = Fit(

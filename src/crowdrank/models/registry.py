@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -42,6 +42,7 @@ class Entry:
     workers: str = "optional"  # or "needed"
     varies: frozenset[str] = frozenset()
     package: str | None = None  # what it needs besides
+    preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that make it of its class
 
     @property
     def installed(self) -> bool:
@@ -58,6 +59,10 @@ class Entry:
         module, _, name = self.path.partition(":")
         found: type[Model] = getattr(import_module(module), name)
         return found
+
+    def make(self, parameters: Mapping[str, Any] = MappingProxyType({})) -> Model:
+        """The model, unfitted, with these parameters."""
+        return self.load()(**self.preset).set_params(**parameters)
 
 
 LISTS = ("rankings", "ratings")
@@ -256,4 +261,4 @@ def find(name: str, among: Mapping[str, Entry] | None = None) -> Entry:
 
 def make(name: str, parameters: Mapping[str, Any]) -> Model:
     """An unfitted model with these parameters."""
-    return find(name).load()().set_params(**parameters)
+    return find(name).make(parameters)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.results import Z
 from crowdrank.solve.arrow import Covariance, centred
 
 Integers = NDArray[np.int64]
@@ -34,6 +35,19 @@ class Spread:
         """The same with scores in another unit."""
         names = ("score", "stderr", "low", "high")
         return replace(self, **{name: unit * getattr(self, name) for name in names})
+
+    def uncentred(
+        self, score: Floats, stderr: Floats, low: Floats | None = None, high: Floats | None = None
+    ) -> Spread:
+        """The same ranks and tiers with scores as they are; intervals are normal ones where none are given."""
+        half = Z * stderr
+        return replace(
+            self,
+            score=score,
+            stderr=stderr,
+            low=score - half if low is None else low,
+            high=score + half if high is None else high,
+        )
 
 
 def spread(

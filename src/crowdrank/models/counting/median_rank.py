@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from statistics import NormalDist
-
 import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import places
 from crowdrank.models.lists import Integers, Lists
-from crowdrank.results import LEVEL
+from crowdrank.results import LEVEL, Z
 from crowdrank.solve import Independent, spread
 
 FEW_LISTS = 5
@@ -35,10 +32,9 @@ class MedianRank(ListsModel):
     def _fit(self, ready: Lists, run: Run) -> Outcome:
         place = places(ready)
         count, weight = len(ready.nodes), ready.weight[ready.list]
-        z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
         order = np.lexsort((place, ready.node))
         total = ready.judgments
-        half = z * np.sqrt(total) / 2.0
+        half = Z * np.sqrt(total) / 2.0
         middle, low, high = (
             _quantiles(ready.node[order], place[order], weight[order], total, share)
             for share in (total / 2.0, total / 2.0 - half, total / 2.0 + half)
@@ -51,18 +47,12 @@ class MedianRank(ListsModel):
         )
         few = total < FEW_LISTS  # no two places of so few lists hold the median with that probability
         low, high = np.where(few, 1.0, low), np.where(few, sizes, high)
-        stderr = np.maximum((high - low) / (2 * z), 0.5 / np.sqrt(np.maximum(total, 1.0)))
+        stderr = np.maximum((high - low) / (2 * Z), 0.5 / np.sqrt(np.maximum(total, 1.0)))
         mean = np.where(unknown, middle, summed(ready.node, weight * place, count) / np.where(unknown, 1.0, total))
         found = spread(
             -middle, Independent(stderr**2), ready.nodes.query, ready.members(), level=LEVEL, tie_break=-mean
         )
-        result = replace(
-            found,
-            score=-middle,
-            stderr=stderr,
-            low=np.minimum(-high, -middle),
-            high=np.maximum(-low, -middle),
-        )
+        result = found.uncentred(-middle, stderr, np.minimum(-high, -middle), np.maximum(-low, -middle))
         return Outcome(result, ready.agreement(-middle), notes=tuple(ready.notes()))
 
 

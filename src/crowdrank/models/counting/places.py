@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from statistics import NormalDist
-
 import numpy as np
 
 from crowdrank.data import Floats, summed
@@ -47,7 +44,5 @@ def mean_over_lists(lists: Lists, value: Floats, worker_weight: Floats | None = 
     overall = float((weight * (value - middle) ** 2).sum() / weight.sum())
     variance = np.where(known, (squares + overall) / (safe * (safe + 1.0)), overall)
     placed = spread(score, Independent(variance), lists.nodes.query, lists.members(), level=LEVEL)
-    z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    stderr = np.sqrt(variance)
-    result = replace(placed, score=score, stderr=stderr, low=score - z * stderr, high=score + z * stderr)
+    result = placed.uncentred(score, np.sqrt(variance))
     return Outcome(result, lists.agreement(score), notes=tuple(lists.notes()))

@@ -13,8 +13,7 @@ have the correlation r with the truth, both normal, has q = 1/2 + arcsin(r) / pi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from statistics import NormalDist
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,9 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.models.labelled import Labels
 from crowdrank.models.predictors import at
-from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Independent, Spread, spread
 
-Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 PRIOR = 10.0
 """How many labels of an average worker each worker has besides the own ones."""
 DIGITS = 12
@@ -58,7 +56,7 @@ def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True
     if bounded:
         low = np.minimum(np.maximum(low, labels.values[0]), score)
         high = np.maximum(np.minimum(high, labels.values[-1]), score)
-    return replace(made, score=score, stderr=stderr, low=low, high=high)
+    return made.uncentred(score, stderr, low, high)
 
 
 # ------------------------------------------------------------------------------------------- workers

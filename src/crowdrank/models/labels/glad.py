@@ -30,7 +30,7 @@ from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
 from crowdrank.models.labelled import Labels
-from crowdrank.models.labels.consensus import LEAST, Confused, Z, agreement, moments, placed, told, workers
+from crowdrank.models.labels.consensus import LEAST, Confused, agreement, moments, placed, told, workers
 from crowdrank.models.labels.rows import (
     LOST,
     ROUNDS,
@@ -43,6 +43,7 @@ from crowdrank.models.labels.rows import (
     require_classes,
     settled,
 )
+from crowdrank.results import Z
 from crowdrank.solve import accelerate
 
 MEAN = 1.0

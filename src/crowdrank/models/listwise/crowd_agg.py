@@ -32,8 +32,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from statistics import NormalDist
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -310,8 +309,7 @@ def _placed(votes: Votes, lists: Lists, values: Values) -> Spread:
     queries = np.split(np.arange(len(score)), lists.start[1:])
     placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
     stderr = np.sqrt(np.maximum(covariance.variance(np.arange(len(score))), 0.0))
-    half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * stderr
-    return replace(placed, score=score, stderr=stderr, low=score - half, high=score + half)
+    return placed.uncentred(score, stderr)
 
 
 def _workers(votes: Votes, lists: Lists, values: Values, prior: tuple[float, float]) -> Workers:

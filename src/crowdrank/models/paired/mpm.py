@@ -21,7 +21,6 @@ Given the pair, P(i over j | i, j asked) = F(2 theta_k (v_i - v_j)): scores are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from crowdrank.models.paired.priors import Normal
 from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.votes import Votes
-from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.results import Workers, Z, verdicts
 from crowdrank.solve import NotPositiveError
 
 ROUNDS = 60
@@ -196,7 +195,7 @@ def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve:
     deviation = np.full(len(theta), np.inf)
     if covariance is not None and len(theta) > 1:
         deviation = np.sqrt(np.maximum(covariance.worker_variance()[:, 0], 0.0))
-    half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * deviation
+    half = Z * deviation
     quality, low, high = (curve.quality(("slope",), end[:, None]) for end in (theta, theta - half, theta + half))
     pairs = votes.pairs
     assert pairs.index.workers is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from crowdrank.kernels import Link
 from crowdrank.models.ascent import unmoved
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.subjects import Subjects
-from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
 
 POINTS = 49
@@ -95,12 +94,11 @@ class Judges:
         found: dict[str, Floats] = {}
         if self.climb.design.by != "worker":
             return found
-        z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
         for place, column in enumerate(self.climb.design.columns):
             if column not in self.climb.design.varying or column not in _NATURAL:
                 continue
             name, natural = _NATURAL[column]
-            own, half = self.values[:, place], z * self.deviation[:, place]
+            own, half = self.values[:, place], Z * self.deviation[:, place]
             with np.errstate(over="ignore"):
                 found |= {
                     name: natural(own),
@@ -176,7 +174,7 @@ def position_bias(climb: Climb, top: Maximum, covariance: Covariance | None) -> 
         place = design.columns.index("position")
         bias = climb.bounds.values(top.point)[0, place]
         variance = np.inf if covariance is None else covariance.worker_variance()[0, place]
-    half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * np.sqrt(variance)
+    half = Z * np.sqrt(variance)
     low, high = bias - half, bias + half
     left, left_low, left_high = (
         float(climb.link.values(np.array([value])).win[0])

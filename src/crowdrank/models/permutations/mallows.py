@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from crowdrank.models.permutations.dispersion import Shapes, agreement
 from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.shards import ListShard, extremes, shards, tie_share
 from crowdrank.models.predictors import at, with_ties
-from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import by_probability, iterate
 
 DISPERSIONS = ("by-worker", "shared")
@@ -251,7 +250,7 @@ class Turns:
         if plain is None or self.shared:
             return plain, []
         gaps = self.session.evaluate({"place": place, "shared": False, "gaps": True}).shared["gaps"]
-        half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * self.stderr
+        half = Z * self.stderr
         ends = [self.theta, np.maximum(self.theta - half, 0.0), self.theta + half]
         quality, low, high = (agreement(theta, gaps) for theta in ends)
         perfect = float(agreement(np.array([self.crowd]), gaps)[0])

@@ -10,7 +10,6 @@ the sum over these is exact; see kernels.plackett_luce. The scores are those of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.likelihood import LuceSums
 from crowdrank.models.permutations.shards import extremes, shards, tie_share, turned
 from crowdrank.models.predictors import at, with_ties
-from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
 
 DIRECTIONS = ("top", "bottom", "auto")
@@ -238,7 +237,7 @@ def _workers(
     half = np.full(len(values), np.inf)
     if covariance is not None:
         variance = covariance.worker_variance() - unmoved(top)
-        half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * np.sqrt(np.maximum(variance[:, 0], 0.0))
+        half = Z * np.sqrt(np.maximum(variance[:, 0], 0.0))
     ends = values[:, None] + half[:, None] * np.array([0.0, -1.0, 1.0])
     quality, low, high = curve.quality(("log-slope",), ends[:, :, None]).T
     with np.errstate(over="ignore"):

@@ -1,0 +1,1 @@
+"""Thurstonian models: what workers perceive are normal draws about the true scores."""

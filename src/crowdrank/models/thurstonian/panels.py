@@ -1,0 +1,102 @@
+"""Votes by query and worker: whole queries in a shard, so that all that belongs to a query stays with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, Ints, joined, summed
+from crowdrank.data.arrays import Resident
+from crowdrank.models.votes import Votes
+
+ROWS = 1 << 13
+"""Rows of a shard; it ends with the query that reaches them."""
+
+Integers = NDArray[np.int64]
+
+
+class Cells(NamedTuple):
+    """Every worker within every query that the worker judged: the two, and the weight of the votes."""
+
+    query: Integers
+    worker: Integers
+    weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Panel(Resident):
+    """The votes of some whole queries, a row for each (query, worker, i, j), in that order.
+
+    ``i`` and ``j`` count the nodes of the shard from 0; the first of them is node ``first`` of all.
+    ``query`` (of each node) counts its ``queries`` from 0; the first of them is query ``first_query`` of all.
+    ``wins`` are those of i over j, ``losses`` those of j; a tie is half of each.
+    """
+
+    first: int
+    first_query: int
+    queries: int
+    query: Integers
+    i: Integers
+    j: Integers
+    worker: Ints
+    wins: Floats
+    losses: Floats
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    @property
+    def nodes(self) -> slice:
+        """Where its nodes stand among all."""
+        return slice(self.first, self.first + len(self.query))
+
+    @cached_property
+    def cell(self) -> Integers:
+        """The cell of each row: rows of one worker within one query share it."""
+        begins = (np.diff(self.query[self.i], prepend=-1) != 0) | (np.diff(self.worker, prepend=-1) != 0)
+        return np.cumsum(begins) - 1
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Its cells, by query and worker."""
+        starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
+        weight = summed(self.cell, self.wins + self.losses, len(starts))
+        return Cells(self.query[self.i[starts]], self.worker[starts].astype(np.int64), weight)
+
+
+def panels(votes: Votes, rows: int = ROWS) -> list[Panel]:
+    """The votes in shards of whole queries."""
+    counted = joined(list(votes.counted("worker")))
+    query = votes.nodes.query[counted.i]
+    assert counted.worker is not None
+    order = np.lexsort((counted.j, counted.i, counted.worker, query))
+    counted, query = counted.take(order), query[order]
+    sizes = np.bincount(votes.nodes.query)
+    ends = np.cumsum(np.bincount(query, minlength=len(sizes)))
+    shards: list[Panel] = []
+    begun = 0
+    while begun < len(sizes):
+        before = ends[begun - 1] if begun else 0
+        after = min(int(np.searchsorted(ends, before + rows)) + 1, len(sizes))
+        own = counted.take(slice(before, ends[after - 1]))
+        first, last = sizes[:begun].sum(), sizes[:after].sum()
+        assert own.worker is not None
+        shards.append(
+            Panel(
+                first=int(first),
+                first_query=begun,
+                queries=after - begun,
+                query=votes.nodes.query[first:last].astype(np.int64) - begun,
+                i=own.i.astype(np.int64) - first,
+                j=own.j.astype(np.int64) - first,
+                worker=own.worker,
+                wins=own.wins,
+                losses=own.losses,
+            )
+        )
+        begun = after
+    return shards
