@@ -176,17 +176,17 @@ def accuracy(found: Integers, true: Integers) -> float:
     return float(np.mean(partner[true] == found))
 
 
-def true_domains(queries: Queries, crowd: Crowd) -> Integers:
-    """The true domain of each of the queries found, from 0 on."""
+def true_domains(queries: pl.Series, crowd: Crowd) -> Integers:
+    """The true domain of each of the queries, from 0 on."""
     assert crowd.queries is not None
-    known = pl.DataFrame({"query": queries.query}).join(crowd.queries, on="query", maintain_order="left")
+    known = pl.DataFrame({"query": queries}).join(crowd.queries, on="query", maintain_order="left")
     return known["domain"].to_numpy() - 1
 
 
 def malicious_auc(queries: Queries, skills: Skills, crowd: Crowd) -> float:
     """How well P(tau < 0) tells the malicious workers of a domain from the others; domains are matched."""
     assert crowd.skills is not None
-    partner = 1 + matching(queries.domain, true_domains(queries, crowd))
+    partner = 1 + matching(queries.domain, true_domains(queries.query, crowd))
     truth = crowd.skills.with_columns(pl.Series("domain", partner[crowd.skills["domain"] - 1]))
     both = truth.join(skills.polars(), on=["worker", "domain"], suffix="_found")
     return roc_auc(1.0 - both["truthful"].to_numpy(), both["tau"].to_numpy() < 0)
@@ -200,7 +200,7 @@ def figure3(seeds: int, data: Path | None, *, setting: Setting = FIGURE3) -> Res
         model = _model("TPP", inference, setting.domains, seed).fit(crowd.judgments)
         assert model.queries_ is not None
         likely = model.queries_.domain.argmax(axis=1)
-        found.setdefault(inference, []).append(accuracy(likely, true_domains(model.queries_, crowd)))
+        found.setdefault(inference, []).append(accuracy(likely, true_domains(model.queries_.query, crowd)))
     rows = [(inference, *_summary(own), FIGURE3_PRINT) for inference, own in found.items()]
     columns = ("inference", "ours", "error", "print")
     title = f"TPP figure 3: share of the queries whose domain is found, {setting.name}, {seeds} draws"
