@@ -36,6 +36,8 @@ START_STEPS, STEPS = 100, 10
 """Steps that move the scores before the first round, and after each."""
 STEP = 1.0
 """No tau moves farther in a round."""
+TINY = 1e-12
+"""No mean square of tau is taken for smaller."""
 STEADY = 0.01
 """A log-likelihood that rises by no more than this share over the rounds that count has converged."""
 
@@ -177,7 +179,7 @@ class Rounds:
         gradient, curvature = (self._by_worker(part) for part in (slope, bend))
         if self.shared_expertise:
             gradient, curvature = (part.sum(axis=0) for part in (gradient, curvature))
-        firm = 1.0 / np.mean(tau**2)
+        firm = 1.0 / max(float(np.mean(tau**2)), TINY)
         step = (gradient - firm * (tau - tau.mean())) / (firm - curvature)
         return tau + np.clip(step, -STEP, STEP)
 
