@@ -15,7 +15,7 @@ from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.panels import Panel, panels
-from crowdrank.models.thurstonian.sampler import sampled
+from crowdrank.models.thurstonian.sampler import Rounds, sampled
 from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
 from crowdrank.models.votes import Votes
@@ -248,6 +248,37 @@ def test_conditions_of_identification():
     assert (answer.score.reshape(score.shape).min(axis=1) == 0).all()
     np.testing.assert_allclose(answer.domain.sum(axis=1), 1.0)
     assert answer.theta.sum() == pytest.approx(1.0)
+
+
+def rounds_of(panel, expertise=False):
+    return Rounds([panel], run_of(), 2, expertise, False, 0)
+
+
+def test_a_domain_of_negative_tau_is_turned():
+    steps = rounds_of(copies(2))
+    found = {"score": np.array([0.0, 1.0, 3.0, 0.0, 1.0, 3.0]), "difficulty": np.ones(2), "theta": THETA}
+    steps.kept = [
+        found | {"domain": np.array([[0.9, 0.1], [0.2, 0.8]]), "tau": np.array([[-2.0, 1.0], [1.0, 0.5]])}
+    ]
+    steps.trace = [{"log_likelihood": -1.0}]
+    answer = (
+        steps.answer()
+    )  # worker 0 cast four of seven votes, and most of them in the first domain count against it
+    np.testing.assert_array_equal(answer.tau, [[2.0, 1.0], [-1.0, 0.5]])
+    np.testing.assert_array_equal(answer.score, [3.0, 2.0, 0.0, 0.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_step_of_tau_by_hand(shared):
+    """One query; the prior has the mean (1 + 3) / 2 and the variance (1 + 9) / 2."""
+    slope, bend = np.array([[0.3], [0.1]]), np.array([[-0.5], [-1.5]])
+    found = rounds_of(copies(1), shared)._tau(np.array([[1.0], [3.0]]), slope, bend)
+    gradient, curvature = ([0.4, 0.4], [2.0, 2.0]) if shared else ([0.3, 0.1], [0.5, 1.5])
+    want = [
+        1 + (gradient[0] + 1 / 5) / (curvature[0] + 1 / 5),
+        3 + max((gradient[1] - 1 / 5) / (curvature[1] + 1 / 5), -1.0),
+    ]
+    np.testing.assert_allclose(found[:, 0], want, rtol=1e-14)
 
 
 def test_variants():
