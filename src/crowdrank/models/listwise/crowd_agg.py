@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.errors import Note, UsageError
+from crowdrank.models.agreement import quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.listwise.contests import PAIRS, Contests
 from crowdrank.models.listwise.expected import NDCG, RBP, Lists, Measure, Values
-from crowdrank.models.paired.quality import quality_notes
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread

@@ -11,15 +11,15 @@ from crowdrank.data import Graph
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
+from crowdrank.kernels.links import TINY
 from crowdrank.models.ascent import convergence, require_near, unsettled
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import Design, unsided
-from crowdrank.models.paired.likelihood import TINY
 from crowdrank.models.paired.predict import Judged
-from crowdrank.models.paired.priors import ColumnPrior
 from crowdrank.models.paired.quality import Judges, position_bias
+from crowdrank.models.priors import ColumnPrior
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers
 from crowdrank.solve import Covariance, Maximum, Spread, spread

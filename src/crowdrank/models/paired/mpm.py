@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.estimator import placed
 from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetWins, Strengths, ballots, climb
-from crowdrank.models.paired.priors import Normal
-from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
 from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
 from crowdrank.results import Workers, Z, verdicts
 from crowdrank.solve import NotPositiveError
