@@ -33,7 +33,8 @@ from crowdrank.data import (
 )
 from crowdrank.errors import Note
 from crowdrank.models.subjects import MATRIX_BINS, MATRIX_CELLS, MATRIX_ITEMS, Subjects
-from crowdrank.results import Evidence, Workers
+from crowdrank.results import LEVEL, Evidence, Workers
+from crowdrank.solve import Covariance, Spread, spread
 
 ONE_SIDED = 0.9
 EQUAL = 1e-9
@@ -159,6 +160,11 @@ class Votes(Subjects):
             cells += summed(cell[counted[own]], weight[counted[own]], len(cells))
         votes = self.graph.wins + self.graph.losses
         return Evidence(votes, opponents, self.graph.part, side, cells)
+
+    def placed(self, scores: Floats, covariance: Covariance | None) -> Spread:
+        """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
+        parts = self.graph.members()
+        return spread(scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins)
 
     # ------------------------------------------------------------------------------ what to know
 

@@ -38,7 +38,6 @@ from crowdrank.data import Comparisons, Floats, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
 from crowdrank.models.counting.contests import Contests, majority, share_variance, sign_variance
-from crowdrank.models.paired.estimator import placed
 from crowdrank.models.votes import Votes
 
 TINY = 1e-300
@@ -91,7 +90,7 @@ class SVP(VotesModel):
         rows, part = votes.comparisons, votes.graph.part
         y, variance = DIFFERENCES[self.differences](rows)
         found = complete(rows, y, part, tol=tol, limit=limit)
-        result = placed(votes, found.score, Additive(rows, part, variance))
+        result = votes.placed(found.score, Additive(rows, part, variance))
         return Outcome(
             result,
             votes.agreement(result.score),

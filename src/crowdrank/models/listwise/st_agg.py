@@ -41,7 +41,6 @@ from crowdrank.models.counting.contests import share_variance
 from crowdrank.models.listwise.contests import PAIRS, Contests
 from crowdrank.models.listwise.crowd_agg import BetweenWorkers, most_contests
 from crowdrank.models.listwise.expected import NDCG, RBP, Lists, Measure
-from crowdrank.models.paired.estimator import placed
 from crowdrank.models.votes import Votes
 from crowdrank.solve import Covariance, Independent
 
@@ -82,7 +81,7 @@ class StAgg(VotesModel):
             slope = _slope(lists, measure, most, everyone, votes)
             own = PairContests(votes.comparisons, votes.graph.part, share_variance(votes.comparisons)).own
             covariance = Independent(slope**2 * own)
-        result = placed(votes, values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
+        result = votes.placed(values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
         return Outcome(
             result,
             votes.agreement(result.score),

@@ -53,7 +53,7 @@ from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.elo import elo_unit
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import PLAIN
-from crowdrank.models.paired.estimator import placed, require_finite
+from crowdrank.models.paired.estimator import require_finite
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.priors import BetaPrior
 from crowdrank.models.votes import Votes
@@ -275,7 +275,7 @@ def _ratings(
     climb = Climb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
     top = climb.fit()
     covariance, notes, details = climb.uncertainty(top)
-    return top, placed(votes, top.point.scores, covariance), notes, details
+    return top, votes.placed(top.point.scores, covariance), notes, details
 
 
 def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:
