@@ -63,7 +63,7 @@ def components(net: NDArray[np.int64], query: NDArray[np.int32]) -> NDArray[np.i
     return found
 
 
-class Contests(Covariance):
+class ContestCovariance(Covariance):
     """The covariance of scores that add up independent contests, by the variance of each row's."""
 
     pairwise_limit = 2000
