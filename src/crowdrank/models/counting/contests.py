@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, summed
+from crowdrank.data import Comparisons, Floats, Graph, summed
 from crowdrank.models.votes import EQUAL
 from crowdrank.solve import Covariance
 
@@ -31,10 +31,10 @@ def majority(rows: Comparisons) -> NDArray[np.int64]:
     return np.where(np.abs(ahead) > EQUAL * (rows.wins + rows.losses), np.sign(ahead), 0).astype(np.int64)
 
 
-def share_variance(rows: Comparisons) -> Floats:
-    """The variance of i's share of each pair's votes, as of Beta(wins + 1/2, losses + 1/2)."""
-    games = rows.wins + rows.losses
-    return (rows.wins + 0.5) * (rows.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
+def share_variance(counts: Comparisons | Graph) -> Floats:
+    """The variance of i's share of each pair's votes, or of a node's, as of Beta(wins + 1/2, losses + 1/2)."""
+    games = counts.wins + counts.losses
+    return (counts.wins + 0.5) * (counts.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
 
 
 def sign_variance(rows: Comparisons) -> Floats:
