@@ -8,9 +8,9 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.data import to_pairs
+from crowdrank.kernels.majority import components
 from crowdrank.models.counting.contests import (
     ContestCovariance,
-    components,
     gained,
     majority,
     share_variance,

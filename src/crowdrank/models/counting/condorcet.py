@@ -31,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.errors import Note
+from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import ContestCovariance, components, gained, majority, sign_variance
+from crowdrank.models.counting.contests import ContestCovariance, gained, majority, sign_variance
 from crowdrank.models.votes import Votes
 
 

@@ -45,24 +45,6 @@ def sign_variance(rows: Comparisons) -> Floats:
     return 4 * right * (1 - right)
 
 
-def components(net: NDArray[np.int64], query: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The strongly connected component of each node in the majority graph of its query, 0 being the top one.
-
-    ``net``: contests won minus contests lost; a tie is an edge both ways. The k best by ``net`` beat all
-    others of the n exactly where their ``net`` adds up to k (n - k) (Landau 1953). No other k items can: each
-    that beats all n - k others has at least n - 2k + 1 of it, and each of the others at most n - 2k - 1.
-    """
-    order = np.lexsort((-net, query))
-    sizes = np.bincount(query)
-    n = sizes[query[order]]
-    k = np.arange(len(net)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    closed = np.cumsum(net[order]) == k * (n - k)  # the sum over a query is 0
-    before = np.cumsum(closed) - closed
-    found = np.empty(len(net), np.int64)
-    found[order] = before - np.repeat(before[np.cumsum(sizes) - sizes], sizes)
-    return found
-
-
 class ContestCovariance(Covariance):
     """The covariance of scores that add up independent contests, by the variance of each row's."""
 

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
 from crowdrank.errors import UsageError
+from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import ContestCovariance, components, gained, majority, share_variance
+from crowdrank.models.counting.contests import ContestCovariance, gained, majority, share_variance
 from crowdrank.models.votes import EQUAL, Votes
 
 STEP = 1e-6
