@@ -13,7 +13,7 @@ from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
-from crowdrank.models.paired.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
 from crowdrank.solve import (
     Bounds,
     Covariance,
