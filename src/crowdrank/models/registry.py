@@ -73,6 +73,7 @@ _PAIRED = "crowdrank.models.paired"
 _LABELS = "crowdrank.models.labels"
 _PERMUTATIONS = "crowdrank.models.permutations"
 _LISTWISE = "crowdrank.models.listwise"
+_THURSTONIAN = "crowdrank.models.thurstonian"
 
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
@@ -188,6 +189,37 @@ _ENTRIES = (
         "the ranking against which the workers' lists have the largest RBP",
         "Niu et al. 2015",
         workers="needed",
+    ),
+    Entry(
+        "tpp",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "hard queries, workers' expertise by domain, workers who lie",
+        "Wang et al. 2015",
+        workers="needed",
+    ),
+    Entry(
+        "tpp-unidom",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "tpp with one domain",
+        "Wang et al. 2015",
+        workers="needed",
+        preset={"domains": 1},
+    ),
+    Entry(
+        "tpp-uniexp",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "tpp with one expertise for all workers of a domain",
+        "Wang et al. 2015",
+        workers="needed",
+        preset={"expertise": "shared"},
+    ),
+    Entry(
+        "tpp-unidiff",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "tpp with one difficulty for all queries",
+        "Wang et al. 2015",
+        workers="needed",
+        preset={"difficulty": "shared"},
     ),
     Entry(
         "trueskill",

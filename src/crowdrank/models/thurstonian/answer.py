@@ -11,13 +11,13 @@ sum_l ln sum_m theta_m prod of votes P^weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from crowdrank.data import Floats
-from crowdrank.models.thurstonian.panels import Panel
+from crowdrank.models.thurstonian.panels import Integers, Panel
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,21 @@ class Answer:
     converged: bool
     rounds: int
     trace: list[dict[str, Any]]
+
+    def scaled(self, sharpest: float) -> Answer:
+        """The same answer in the unit in which the largest |tau| is ``sharpest`` (eq. 15)."""
+        unit = float(np.abs(self.tau).max()) / sharpest or 1.0
+        return replace(self, score=self.score * unit, difficulty=self.difficulty * unit**2, tau=self.tau / unit)
+
+    def of_domains(self, kept: Integers) -> Answer:
+        """The same with these domains alone, in this order."""
+        domain, theta = self.domain[:, kept], self.theta[kept]
+        return replace(
+            self,
+            domain=domain / domain.sum(axis=1, keepdims=True),
+            tau=self.tau[:, kept],
+            theta=theta / theta.sum(),
+        )
 
 
 def domain_log_likelihoods(shard: Panel, score: Floats, difficulty: Floats, tau: Floats) -> Floats:

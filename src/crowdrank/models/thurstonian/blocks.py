@@ -14,7 +14,7 @@ Integers = NDArray[np.int64]
 
 
 class Block(NamedTuple):
-    """The queries of one size: their nodes (c, D), their rows, and the place of either node of a row in the nodes."""
+    """The queries of one size: their nodes (c, D), their rows, and where the nodes of a row stand in the nodes."""
 
     nodes: Integers
     rows: Integers

@@ -30,26 +30,26 @@ from crowdrank.engine import Stats
 from crowdrank.engine.base import Params
 from crowdrank.kernels.probit import tails
 from crowdrank.models.thurstonian.panels import Integers, Panel
-from crowdrank.models.thurstonian.types import SIZES, logsumexp, mirrored, normalised
+from crowdrank.models.thurstonian.types import HALF, SIZES, logsumexp, mirrored, normalised
 
-HALF = len(SIZES)
 REACH = 1.0
-"""How far a score, or the logarithm of a difficulty, moves in one round at most."""
-HARD = 0.0
-"""ln delta^2 at the start."""
-EQUAL = 1e-9
+"""How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Local:
-    """What belongs to a shard's queries: scores (n), the variance of each row's difference of scores, ln delta^2
-    (q), and the probability of each domain (q, M)."""
+    """What belongs to the queries of a shard."""
 
     score: Floats
+    """s of each node."""
     variance: Floats
+    """The variance of s_i - s_j, one a row."""
+    spread: Floats
+    """|s|^2 + tr V, one a query."""
     hard: Floats
+    """ln delta^2, one a query."""
     domain: Floats
-    spread: Floats  # |s|^2 + tr V of each query
+    """P(m_l = m) (q, M)."""
 
 
 class Terms(NamedTuple):
@@ -91,100 +91,109 @@ def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
 
 
 class Found(NamedTuple):
-    """What a round makes of a shard's cells."""
+    """What a round makes of the cells of a shard."""
 
-    domain: Floats  # (q, M)
+    domain: Floats  # P(m_l = m), (q, M)
     weight: Floats  # w_c(tau), (C, T)
-    evidence: Floats  # ln P of each query's votes (q)
+    evidence: Floats  # ln P of the votes of each query (q)
 
 
-def alone(panel: Panel, like: Floats, log_types: Floats) -> Found:
-    """Every query for itself."""
-    own = like + log_types
-    return Found(np.ones((panel.queries, 1)), normalised(own), _by_query(panel, logsumexp(own)))
+def alone(panel: Panel, like: Floats, prior: Floats) -> Found:
+    """Every query for itself; ``prior`` (C, T) is ln G of each cell's worker."""
+    both = like + prior
+    return Found(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
 
 
-def together(panel: Panel, like: Floats, local: Local, params: Params) -> Found:
-    """By the domains, given what the other queries say of each worker."""
-    known, theta, query = params["like"], params["theta"], panel.cells.query
-    own = local.domain[query][:, :, None] * like[:, None, :]
-    others = params["types"] + known[:, _worker(panel, params)].transpose(1, 0, 2) - own
+def together(panel: Panel, like: Floats, prior: Floats, known: Floats, own: Floats, params: Params) -> Found:
+    """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``known`` (C, M, T), without the
+    part of this query, P(m_l = m) L_c(tau), ``own`` being P(m_l = m) (q, M)."""
+    query = panel.cells.query
+    others = prior[:, None, :] + known - own[query][:, :, None] * like[:, None, :]
     others -= logsumexp(others)[..., None]
     both = others + like[:, None, :]
     predicted = logsumexp(both)
-    logs = np.log(theta) + _by_query(panel, predicted)
+    logs = np.log(params["theta"]) + by_query(panel, predicted)
     domain = normalised(logs)
     if "known" in params:
-        own_domain = params["known"][panel.first_query : panel.first_query + panel.queries, None]
-        domain = np.where(own_domain >= 0, np.arange(len(theta)) == own_domain, domain)
+        told = params["known"][panel.first_query : panel.first_query + panel.queries, None]
+        domain = np.where(told >= 0, np.arange(domain.shape[1]) == told, domain)
     weight = (domain[query][:, :, None] * np.exp(both - predicted[..., None])).sum(axis=1)
     return Found(domain, weight, logsumexp(logs))
 
 
-def _worker(panel: Panel, params: Params) -> Integers:
-    """The worker of each cell; 0 where all share one expertise."""
-    return panel.cells.worker if params["like"].shape[1] > 1 else np.zeros(len(panel.cells.worker), np.int64)
-
-
-def _by_query(panel: Panel, values: Floats) -> Floats:
+def by_query(panel: Panel, values: Floats) -> Floats:
     """Sums over the cells of each query."""
     if values.ndim == 1:
         return summed(panel.cells.query, values, panel.queries)
     return np.stack([summed(panel.cells.query, column, panel.queries) for column in values.T], axis=1)
 
 
+def by_worker(panel: Panel, domain: Floats, values: Floats, worker: Integers, workers: int) -> Floats:
+    """Sums over the cells (C, T) of each worker, by the probability of the domains (M, K, T)."""
+    from scipy.sparse import csr_array
+
+    cells = len(values)
+    shares = domain[panel.cells.query]
+    return np.stack(
+        [csr_array((share, (worker, np.arange(cells))), shape=(workers, cells)) @ values for share in shares.T]
+    )
+
+
 class Slopes(NamedTuple):
-    """The climb's derivatives: by row for scores, by cell for ln delta^2."""
+    """How sum_c sum_tau w_c(tau) L_c(tau) rises: by s_i - s_j of each row, and by the scale of each query."""
 
     gradient: Floats
     curvature: Floats
     share: Floats
-    bend: Floats
+    """How fast the slopes of a query fall with ln delta^2, the k of ``harder``, one a query."""
 
 
 def slopes(panel: Panel, at: Terms, weight: Floats) -> Slopes:
-    """Of sum_tau w_c(tau) L_c(tau): for s_i - s_j of each row, and for ln delta^2 in each cell."""
+    """The derivatives of the climb."""
+    towards, away = split(panel, weight)
+    gradient = towards * at.pull - away * at.push
+    curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
+    told = at.x**2 * curvature
+    query = panel.query[panel.i]
+    part, whole = (summed(query, of.sum(axis=1), panel.queries) for of in (at.share * told, told))
+    share = np.divide(part, whole, out=np.zeros(panel.queries), where=whole > 0)
+    return Slopes((at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
+
+
+def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
+    """For each row and size of tau the weight of what speaks for i over j, and of what speaks against it."""
     rows = weight[panel.cell]
     true, false = rows[:, HALF + 1 :], mirrored(rows[:, :HALF])
     wins, losses = panel.wins[:, None], panel.losses[:, None]
-    towards, away = true * wins + false * losses, true * losses + false * wins
-    gradient = towards * at.pull - away * at.push
-    curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
-    return Slopes(
-        (at.slope * gradient).sum(axis=1),
-        (at.slope**2 * curvature).sum(axis=1),
-        summed(panel.cell, (at.share * at.x**2 * curvature).sum(axis=1), len(weight)),
-        summed(panel.cell, (at.x**2 * curvature).sum(axis=1), len(weight)),
-    )
+    return true * wins + false * losses, true * losses + false * wins
 
 
-def climbed(panel: Panel, local: Local, slope: Slopes, params: Params) -> Local:
-    """A Newton step of the scores and of the difficulties where each query has its own."""
-    size, precision = len(local.score), params["precision"]
+def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
+    """A Newton step of the scores, N(0, 1 / precision) before any vote."""
+    size = len(local.score)
     gradient = (
         summed(panel.i, slope.gradient, size) - summed(panel.j, slope.gradient, size) - precision * local.score
     )
     step, variance, own = np.zeros(size), np.zeros(len(panel)), np.zeros(size)
     for block in panel.blocks:
-        inverse = np.linalg.inv(block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1]))
+        matrix = block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1])
+        inverse = np.linalg.inv(matrix).astype(np.float64, copy=False)
         step[block.nodes] = (inverse @ gradient[block.nodes][..., None])[..., 0]
         variance[block.rows] = block.differences(inverse)
         own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centred scores
-    score = local.score + np.clip(step, -REACH / np.sqrt(precision), REACH / np.sqrt(precision))
+    reach = REACH / np.sqrt(precision)
+    score = local.score + np.clip(step, -reach, reach)
     spread = summed(panel.query, score**2 + own, panel.queries)
-    local = replace(local, score=score, variance=variance, spread=spread)
-    return harder(panel, local, slope, precision) if params["by query"] else local
+    return replace(local, score=score, variance=variance, spread=spread)
 
 
-def harder(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
+def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
     """Difficulties by how far the scores of a query spread, the votes being as probable as before.
 
     Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), and
     scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 / precision) of
     the scores and N(0, 1) of ln delta^2:  k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
     """
-    bend = _by_query(panel, slope.bend)
-    share = _by_query(panel, slope.share) / np.where(bend > 0, bend, 1.0)
     free = summed(panel.query, None, panel.queries) - 1.0
     grown = np.zeros(panel.queries)
     for _ in range(5):
@@ -202,94 +211,86 @@ def harder(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local
     )
 
 
-def placed(panel: Panel, params: Params, local: Local) -> Local:
-    """The state with what was decided for all queries: directions and domains, or one difficulty."""
-    if not params["by query"]:
-        local = replace(local, hard=np.full(panel.queries, params["hard"][0]))
-    unit = params["unit"]
-    local = replace(
-        local, score=local.score * unit, variance=local.variance * unit**2, hard=local.hard + 2 * np.log(unit)
-    )
-    if "flip" in params:
-        flip = params["flip"][local.domain.argmax(axis=1)]
-        return replace(local, score=np.where(flip[panel.query], -local.score, local.score))
-    if "domain" not in params:
-        return local
-    own = slice(panel.first_query, panel.first_query + panel.queries)
-    return replace(local, score=local.score * params["sign"][own][panel.query], domain=params["domain"][own])
-
-
-def _by_worker(panel: Panel, domain: Floats, like: Floats, workers: int) -> Floats:
-    """L_{m,k}(tau): sums over the cells of each worker, by the probability of the domains (M, K, T)."""
-    from scipy.sparse import csr_array
-
-    cells = len(like)
-    worker = panel.cells.worker if workers > 1 else np.zeros(cells, np.int64)
-    shares = domain[panel.cells.query]
-    return np.stack(
-        [csr_array((share, (worker, np.arange(cells))), shape=(workers, cells)) @ like for share in shares.T]
-    )
-
-
 class Rounds:
-    """The sums of a round, by ``mode``:
+    """The sums of a round over a shard, by the ``mode`` of the parameters.
 
-    ``alone``   every query for itself: the weight of the types
-    ``profile`` the same, and the queries' own likelihoods L_c(tau), one by one
-    ``domains`` by domains: L_{m,k}(tau), the weight of types and domains
+    ``alone``: every query for itself, and how informative each is. ``profile``: L_c(tau) of chosen queries as they
+    stand. ``domains``: by domains. ``worker`` numbers the rows of L_{m,k} for the workers of the votes.
     """
 
     stateful = True
 
-    def start(self, shard: Panel, seed: int) -> Local:
-        """All items alike."""
-        return Local(
-            np.zeros(len(shard.query)),
-            np.zeros(len(shard)),
-            np.full(shard.queries, HARD),
-            np.ones((shard.queries, 1)),
-            np.zeros(shard.queries),
-        )
+    def __init__(self, worker: Integers, *, by_query: bool) -> None:
+        self.worker, self.by_query = worker, by_query
+        self.rows = int(worker.max()) + 1
 
-    def statistics(self, shard: Panel, params: Params, state: Local) -> tuple[Stats, Local]:
+    def start(self, shard: Panel, seed: int) -> Local:
+        """All items alike, all queries as hard as the sharpest workers are blunt."""
+        queries = shard.queries
+        nothing = np.zeros(queries)
+        return Local(np.zeros(len(shard.query)), np.zeros(len(shard)), nothing, nothing, np.ones((queries, 1)))
+
+    def statistics(self, shard: Panel, params: Params, state: Local | None) -> tuple[Stats, Local]:
         """The sums at the state, and the state after a Newton step."""
+        assert state is not None
         local = placed(shard, params, state)
         at = terms(shard, local)
         like = likelihood(shard, at, local.variance)
+        if params["mode"] == "profile":
+            return Stats(local={"profile": self._profile(shard, params["chosen"], like)}), local
         found = self._found(shard, like, local, params)
         if params["turn"]:
             other = self._found(shard, mirrored(like), local, params)
-            turn = other.evidence > found.evidence + EQUAL
+            turn = other.evidence > found.evidence + 1e-9
             if turn.any():
                 found, like, local = turned(shard, turn, found, other, like, local)
                 at = terms(shard, local)
-        local = replace(local, domain=found.domain)
         slope = slopes(shard, at, found.weight)
-        after = climbed(shard, local, slope, params)
-        judged = _by_query(shard, shard.cells.weight) > 0
-        shared = {
-            "types": found.weight.sum(axis=0),
-            "domains": found.domain[judged].sum(axis=0),
-            "square": after.spread.sum(),
-            "moved": np.square(after.score - local.score).sum(),
-        }
-        own: dict[str, Any] = {}
+        after = climbed(shard, replace(local, domain=found.domain), slope, params["precision"])
+        moved = np.square(after.score - local.score).sum()
+        if self.by_query:
+            after = harder(shard, after, slope.share, params["precision"])
+        votes = by_query(shard, shard.cells.weight)
+        shared = {"spread": after.spread.sum(), "moved": moved, "domains": found.domain[votes > 0].sum(axis=0)}
         if params["mode"] == "alone":
-            own["evidence"] = found.evidence - np.log(0.5) * _by_query(shard, shard.cells.weight)
-        elif params["mode"] == "profile":
-            return Stats(local={"profile": profile(shard, params, like)}), local
-        else:
-            shared["like"] = _by_worker(shard, found.domain, like, params["workers"])
-        return Stats(shared, own), after
+            shared["types"] = found.weight[self._row(shard) < params["learned"]].sum(axis=0)
+            return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after
+        shared["like"] = by_worker(shard, found.domain, like, self._row(shard), self.rows)
+        return Stats(shared), after
+
+    def collect(self, shard: Panel, params: Params, state: Local | None) -> Mapping[str, Any]:
+        """The state as it stands."""
+        return vars(state)
+
+    def _row(self, shard: Panel) -> Integers:
+        return np.asarray(self.worker[shard.cells.worker])
 
     def _found(self, shard: Panel, like: Floats, local: Local, params: Params) -> Found:
-        if params["mode"] == "domains":
-            return together(shard, like, local, params)
-        return alone(shard, like, params["types"])
+        row = self._row(shard)
+        prior = params["prior"][row]
+        if params["mode"] == "alone":
+            return alone(shard, like, prior)
+        known = params["like"][:, row].transpose(1, 0, 2)
+        return together(shard, like, prior, known, local.domain, params)
 
-    def collect(self, shard: Panel, params: Params, state: Local) -> Mapping[str, Any]:
-        """Scores, difficulties and domains as they stand."""
-        return vars(state)
+    def _profile(self, shard: Panel, chosen: NDArray[np.bool_], like: Floats) -> Floats:
+        """L_c(tau) of the chosen queries (chosen, K, T)."""
+        own = chosen[shard.first_query : shard.first_query + shard.queries]
+        cells = np.flatnonzero(own[shard.cells.query])
+        found = np.zeros((int(own.sum()), self.rows, like.shape[1]))
+        np.add.at(found, ((np.cumsum(own) - 1)[shard.cells.query[cells]], self._row(shard)[cells]), like[cells])
+        return found
+
+
+def placed(panel: Panel, params: Params, local: Local) -> Local:
+    """The state with what was decided for all queries: their domains and directions, or the domains to turn."""
+    if "domain" in params:
+        own = slice(panel.first_query, panel.first_query + panel.queries)
+        local = replace(local, score=local.score * params["sign"][own][panel.query], domain=params["domain"][own])
+    if "flip" in params:
+        flip = params["flip"][local.domain.argmax(axis=1)]
+        local = replace(local, score=np.where(flip[panel.query], -local.score, local.score))
+    return local
 
 
 def turned(
@@ -304,14 +305,3 @@ def turned(
     )
     score = np.where(turn[panel.query], -local.score, local.score)
     return mixed, np.where(cells, mirrored(like), like), replace(local, score=score)
-
-
-def profile(panel: Panel, params: Params, like: Floats) -> Floats:
-    """L_c(tau) of the chosen queries, workers in order (chosen, K, T)."""
-    chosen = params["chosen"][panel.first_query : panel.first_query + panel.queries]
-    place = np.cumsum(chosen) - 1
-    found = np.zeros((int(chosen.sum()), params["workers"], like.shape[1]))
-    cells = np.flatnonzero(chosen[panel.cells.query])
-    worker = panel.cells.worker[cells] if params["workers"] > 1 else 0
-    np.add.at(found, (place[panel.cells.query[cells]], worker), like[cells])
-    return found
