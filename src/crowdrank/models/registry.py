@@ -62,7 +62,9 @@ class Entry:
 
     def make(self, parameters: Mapping[str, Any] = MappingProxyType({})) -> Model:
         """The model, unfitted, with these parameters."""
-        return self.load()(**self.preset).set_params(**parameters)
+        made = self.load()(**self.preset).set_params(**parameters)
+        made.name = self.name
+        return made
 
 
 LISTS = ("rankings", "ratings")

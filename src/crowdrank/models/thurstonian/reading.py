@@ -189,7 +189,7 @@ def quantiles(types: Floats, levels: tuple[float, ...]) -> Floats:
 
 
 def agreement(curve: Floats, tau: Floats) -> Floats:
-    """How often workers of these tau (M, ...) agree with the order; ``curve`` (M, H) is that of the grid's sizes."""
+    """How often workers of these tau (M, ...) agree with the order; ``curve`` (M, H): those of the grid."""
     sizes = np.concatenate([[0.0], GRID[HALF + 1 :]])
     above = [
         np.interp(np.abs(own), sizes, np.concatenate([[0.5], line])) for own, line in zip(tau, curve, strict=True)

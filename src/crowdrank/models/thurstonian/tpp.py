@@ -111,7 +111,7 @@ def _known(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, list[str]]
     strangers = sorted(set(map(str, given)) - set(queries))
     if strangers or not given:
         raise UsageError(
-            f"The parameter 'domains' names queries that nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
+            f"The parameter 'domains' names queries nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
             hint="Give a number of domains, or the domain of queries by their ids.",
         )
     names = sorted({str(domain) for domain in given.values()})
