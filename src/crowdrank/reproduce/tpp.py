@@ -13,11 +13,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats
+from crowdrank.data import Anchors, Floats, Pairs, read
+from crowdrank.engine import one_blas_thread, running
 from crowdrank.kernels.kendall import distances
 from crowdrank.measures import roc_auc
-from crowdrank.models.base import Model
+from crowdrank.models.base import Model, Run
 from crowdrank.models.registry import make
+from crowdrank.models.thurstonian.panels import panels
+from crowdrank.models.thurstonian.sampler import sampled
+from crowdrank.models.votes import Votes
 from crowdrank.reproduce.result import Result
 from crowdrank.results import Queries, Ranking, Skills
 from crowdrank.simulate import Crowd, simulate
@@ -54,6 +58,7 @@ METHODS = {
     "TPPUniDiff": "tpp-unidiff",
     "CrowdBT": "crowd-bt",
 }
+ORACLE = "TPP, domains known"
 TABLE2 = {
     Setting(5, 1.0, 1): ((0.386, 0.031), (0.414, 0.037), (0.466, 0.023), (0.402, 0.046), (0.468, 0.047)),
     Setting(5, 0.5, 1): ((0.574, 0.067), (0.728, 0.066), (0.846, 0.080), (0.628, 0.069), (0.856, 0.028)),
@@ -72,6 +77,8 @@ TABLE3 = {
 }
 FIGURE3 = Setting(5, 0.5, 1, domains=2)
 FIGURE3_PRINT = 0.895
+ROUNDS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60)
+"""The rounds of the sampler that figure 3 is shown at."""
 FIGURE5: dict[Setting, float | str] = {
     Setting(sparsity=0.01, workers=100): 0.837,
     Setting(sparsity=0.02, workers=100): 0.924,
@@ -81,9 +88,13 @@ FIGURE5: dict[Setting, float | str] = {
 _ERRORS = "The error is the standard error of the mean over the draws; the print's deviation is over its 5 runs."
 
 
-def _model(method: str, inference: str, domains: int, seed: int) -> Model:
+def _model(method: str, inference: str, domains: int, seed: int, crowd: Crowd | None = None) -> Model:
     if method == "CrowdBT":
         return make("crowd-bt", {})
+    if method == ORACLE:
+        assert crowd is not None
+        assert crowd.queries is not None
+        return make("tpp", {"domains": dict(crowd.queries.select("query", "domain").iter_rows())})
     own = {"inference": inference, "seed": seed}
     return make(METHODS[method], own if method == "TPPUniDom" else {**own, "domains": domains})
 
@@ -118,7 +129,7 @@ def compared(
     for setting, seed in product(settings, range(seeds)):
         crowd = setting.draw(seed, preset)
         for method in methods:
-            ranking = _model(method, inference, setting.domains, seed).fit(crowd.judgments).ranking_
+            ranking = _model(method, inference, setting.domains, seed, crowd).fit(crowd.judgments).ranking_
             found.setdefault((setting, method), []).append(measured(ranking, crowd))
     return {
         key: (*_summary([apart for apart, _ in own]), float(np.mean([turned for _, turned in own])))
@@ -128,12 +139,12 @@ def compared(
 
 def table2(seeds: int, data: Path | None, *, inference: str = "grid", preset: str = "tpp") -> Result:
     """Table II, every method on the same draws."""
-    methods = [name for name in METHODS if inference == "grid" or name != "CrowdBT"]
+    methods = [*METHODS, ORACLE] if inference == "grid" else [name for name in METHODS if name != "CrowdBT"]
     found = compared(TABLE2, methods, seeds, inference, preset)
     rows = [
-        (setting.name, method, *found[setting, method], *printed[place])
+        (setting.name, method, *found[setting, method], *theirs)
         for setting, printed in TABLE2.items()
-        for place, method in enumerate(methods)
+        for method, theirs in zip(methods, (*printed, ("-", "-")), strict=False)
     ]
     columns = ("data", "method", "ours", "error", "upside down", "print", "its deviation")
     title = f"TPP table II: mean Kendall distance, {seeds} draws, inference {inference}, generator {preset}"
@@ -192,19 +203,44 @@ def malicious_auc(queries: Queries, skills: Skills, crowd: Crowd) -> float:
     return roc_auc(1.0 - both["truthful"].to_numpy(), both["tau"].to_numpy() < 0)
 
 
+def rounds(crowd: Crowd, domains: int, seed: int) -> list[float]:
+    """The share of the queries whose domain is found after each round of the sampler."""
+    votes = read(crowd.judgments)
+    assert isinstance(votes, Pairs)
+    assert votes.index.workers is not None
+    assert votes.index.queries is not None
+    true = true_domains(votes.index.queries, crowd)
+    with running(None) as engine, one_blas_thread():
+        answer = sampled(
+            panels(Votes(votes)),
+            Run(Anchors(), engine, seed, None),
+            workers=len(votes.index.workers),
+            domains=domains,
+            shared_expertise=False,
+            shared_difficulty=False,
+        )
+    return [accuracy(turn["domain"], true) for turn in answer.trace]
+
+
 def figure3(seeds: int, data: Path | None, *, setting: Setting = FIGURE3) -> Result:
-    """Figure 3: how many queries' domains are found where there are two."""
-    found: dict[str, list[float]] = {}
-    for seed, inference in product(range(seeds), ("grid", "gibbs")):
+    """Figure 3: how many queries' domains are found where there are two, by the rounds of the sampler."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for seed in range(seeds):
         crowd = setting.draw(seed)
-        model = _model("TPP", inference, setting.domains, seed).fit(crowd.judgments)
-        assert model.queries_ is not None
-        likely = model.queries_.domain.argmax(axis=1)
-        found.setdefault(inference, []).append(accuracy(likely, true_domains(model.queries_.query, crowd)))
-    rows = [(inference, *_summary(own), FIGURE3_PRINT) for inference, own in found.items()]
-    columns = ("inference", "ours", "error", "print")
+        for inference in ("grid", "gibbs"):
+            model = _model("TPP", inference, setting.domains, seed).fit(crowd.judgments)
+            assert model.queries_ is not None
+            likely = model.queries_.domain.argmax(axis=1)
+            right = accuracy(likely, true_domains(model.queries_.query, crowd))
+            found.setdefault((inference, "end"), []).append(right)
+        traced = rounds(crowd, setting.domains, seed)
+        for turn in (turn for turn in ROUNDS if turn <= len(traced)):
+            found.setdefault(("gibbs", f"round {turn}"), []).append(traced[turn - 1])
+    rows = [(*run, *_summary(own), FIGURE3_PRINT) for run, own in found.items()]
+    columns = ("inference", "when", "ours", "error", "print")
     title = f"TPP figure 3: share of the queries whose domain is found, {setting.name}, {seeds} draws"
-    return Result(title, columns, 1, rows, ["Two domains; a blind guess has 0.5 and a little more."])
+    remark = "Two domains: a blind guess, its names matched, has 0.5 and a little more."
+    return Result(title, columns, 2, rows, [remark])
 
 
 def figure5(seeds: int, data: Path | None, *, printed: Mapping[Setting, float | str] = FIGURE5) -> Result:
