@@ -17,7 +17,7 @@ from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.classes import _odds, classes
 from crowdrank.models.thurstonian.panels import Panel, panels
-from crowdrank.models.thurstonian.sampler import Rounds, sampled
+from crowdrank.models.thurstonian.sampler import HELD, Rounds, sampled
 from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
 from crowdrank.models.votes import Votes
@@ -170,7 +170,7 @@ def test_the_composite_likelihood_is_a_plain_sum():
 
 
 def test_agreement_is_that_of_a_query():
-    """The order is 0, 2, 1. Worker 0 votes 01, 02, 02, 21 and worker 1 votes 10, 12, 21; equal scores are halves."""
+    """The order is 0, 2, 1. Worker 0 votes 01, 02, 02, 21 and worker 1 votes 10, 12, 21; ties of scores are halves."""
     np.testing.assert_array_equal(sweep_of(copies(1)).agreed(), [4.0, 1.0])
     np.testing.assert_array_equal(sweep_of(copies(1), np.zeros(3)).agreed(), [2.0, 1.5])
 
@@ -248,14 +248,14 @@ def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficul
 def test_shards_and_threads_change_nothing():
     *_, votes = crowd(0, queries=12)
     answers = [
-        fitted(panels(votes, rows), run=run_of(threads=threads), rounds=8)
+        fitted(panels(votes, rows), run=run_of(threads=threads), rounds=HELD + 3)
         for rows, threads in [(1, 1), (1, 2), (200, 1), (10**6, 1)]
     ]
     for other in answers[1:]:
         for name in ("score", "difficulty", "domain", "tau", "theta"):
             np.testing.assert_allclose(getattr(other, name), getattr(answers[0], name), rtol=1e-12, atol=1e-12)
     assert answers[0].score.tobytes() == answers[1].score.tobytes()
-    again = fitted(panels(votes, 200), run=run_of(seed=1), rounds=8)
+    again = fitted(panels(votes, 200), run=run_of(seed=1), rounds=HELD + 3)
     assert not np.array_equal(again.score, answers[2].score)
 
 
