@@ -170,7 +170,7 @@ def test_the_composite_likelihood_is_a_plain_sum():
 
 
 def test_agreement_is_that_of_a_query():
-    """The order is 0, 2, 1. Worker 0 votes 01, 02, 02, 21 and worker 1 votes 10, 12, 21; ties of scores are halves."""
+    """The order is 0, 2, 1. Worker 0 votes 01, 02, 02, 21 and worker 1 votes 10, 12, 21."""
     np.testing.assert_array_equal(sweep_of(copies(1)).agreed(), [4.0, 1.0])
     np.testing.assert_array_equal(sweep_of(copies(1), np.zeros(3)).agreed(), [2.0, 1.5])
 
