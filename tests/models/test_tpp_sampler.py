@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
 import crowdrank as cr
@@ -14,8 +15,9 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
+from crowdrank.models.thurstonian.classes import _odds, classes
 from crowdrank.models.thurstonian.panels import Panel, panels
-from crowdrank.models.thurstonian.sampler import Rounds, sampled
+from crowdrank.models.thurstonian.sampler import HELD, Rounds, sampled
 from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
 from crowdrank.models.votes import Votes
@@ -167,6 +169,40 @@ def test_the_composite_likelihood_is_a_plain_sum():
     assert found == pytest.approx(math.log(total), rel=1e-12)
 
 
+def test_agreement_is_that_of_a_query():
+    """The order is 0, 2, 1. Worker 0 votes 01, 02, 02, 21 and worker 1 votes 10, 12, 21."""
+    np.testing.assert_array_equal(sweep_of(copies(1)).agreed(), [4.0, 1.0])
+    np.testing.assert_array_equal(sweep_of(copies(1), np.zeros(3)).agreed(), [2.0, 1.5])
+
+
+def test_odds_of_classes_by_hand():
+    agreed, against = np.array([[3.0, 0.0], [1.0, 2.0]]), np.array([[1.0, 2.0], [0.0, 2.0]])
+    p, theta = np.array([[0.9, 0.4], [0.2, 0.7]]), np.array([0.25, 0.75])
+    odds, value = _odds(csr_array(agreed), csr_array(against), p, theta)
+    weight = np.empty((2, 4))
+    for query in range(2):
+        for option in range(4):
+            chance = p[:, option % 2] if option < 2 else 1 - p[:, option % 2]
+            terms = chance ** agreed[query] * (1 - chance) ** against[query]
+            weight[query, option] = 0.5 * theta[option % 2] * np.prod(terms)
+    np.testing.assert_allclose(odds, weight / weight.sum(axis=1, keepdims=True), rtol=1e-12)
+    assert value == pytest.approx(np.log(weight.sum(axis=1)).sum())
+
+
+def test_classes_find_queries_with_the_same_friends():
+    rng = np.random.default_rng(5)
+    p = np.array([[0.9, 0.9, 0.1], [0.9, 0.1, 0.9], [0.9, 0.9, 0.8], [0.5, 0.9, 0.9], [0.1, 0.5, 0.9]])
+    own, sign = rng.integers(3, size=60), rng.choice([-1.0, 1.0], 60)
+    chance = np.where(sign[:, None] > 0, p[:, own].T, 1 - p[:, own].T)
+    agreed = rng.binomial(20, chance).astype(float)
+    found, turned, share = classes(csr_array(agreed), csr_array(20 - agreed), 3, rng)
+    names = [np.bincount(own[found == one]).argmax() for one in range(3)]
+    assert sorted(names) == [0, 1, 2]
+    np.testing.assert_array_equal(np.array(names)[found], own)
+    np.testing.assert_array_equal(turned, sign)
+    np.testing.assert_allclose(share, p[:, names], atol=0.1)
+
+
 # ------------------------------------------------------------------------------------------- whole fits
 
 
@@ -212,14 +248,14 @@ def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficul
 def test_shards_and_threads_change_nothing():
     *_, votes = crowd(0, queries=12)
     answers = [
-        fitted(panels(votes, rows), run=run_of(threads=threads), rounds=8)
+        fitted(panels(votes, rows), run=run_of(threads=threads), rounds=HELD + 3)
         for rows, threads in [(1, 1), (1, 2), (200, 1), (10**6, 1)]
     ]
     for other in answers[1:]:
         for name in ("score", "difficulty", "domain", "tau", "theta"):
             np.testing.assert_allclose(getattr(other, name), getattr(answers[0], name), rtol=1e-12, atol=1e-12)
     assert answers[0].score.tobytes() == answers[1].score.tobytes()
-    again = fitted(panels(votes, 200), run=run_of(seed=1), rounds=8)
+    again = fitted(panels(votes, 200), run=run_of(seed=1), rounds=HELD + 3)
     assert not np.array_equal(again.score, answers[2].score)
 
 

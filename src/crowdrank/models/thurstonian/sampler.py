@@ -7,6 +7,10 @@ normal prior of the crowd's own mean and mean square.
 Where a query is easy, x and s hold each other back. So s moves once more, together with all that is perceived of
 it, to where the votes are likelier: EM with x - s as the hidden variable in the place of x (alternating EM, Meng
 and van Dyk 1997).
+
+Domains are by chance at first. From there the sampler does not find them all: workers of one domain who oppose
+each other soon perceive opposite scores, which no draw undoes. So the first rounds begin anew a few times, with
+domains and signs of tau from ``classes`` and everyone perceiving the true scores.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from crowdrank.engine import Stats
 from crowdrank.engine.base import Params
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
+from crowdrank.models.thurstonian.classes import classes
 from crowdrank.models.thurstonian.panels import Integers, Panel
 from crowdrank.models.thurstonian.slots import Layout, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, moves
@@ -30,25 +35,25 @@ from crowdrank.solve.iterate import iterate
 
 ROUNDS, SWEEPS, BURN = 60, 4, 1
 """Rounds of EM, sweeps in each, and how many of them do not count."""
-HELD = 4
-"""Rounds in which the domains stay where chance put them, so that each gets a tau of its own."""
+CLASSED, HELD = (1, 5, 9), 12
+"""The rounds after which the domains are set by ``classes``, chance having set them before; and the last in which
+they stay so. They are drawn from then on."""
 START_STEPS, STEPS = 100, 10
 """Steps that move the scores before the first round, and after each."""
 STEP = 1.0
 """No tau moves farther in a round."""
-TINY = 1e-12
-"""No mean square of tau is taken for smaller."""
+FLOOR = 0.01
+"""The prior of tau has no smaller variance."""
 STEADY = 0.01
 """A log-likelihood that rises by no more than this share over the rounds that count has converged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """What a shard keeps between rounds: the scores perceived (one a slot) and the domains (one a query)."""
+    """What a shard keeps between rounds: the scores perceived, one a slot."""
 
     layout: Layout
     perceived: Floats
-    domain: Integers
 
 
 @dataclass(frozen=True)
@@ -62,12 +67,10 @@ class GibbsSums:
     stateful = True
 
     def start(self, shard: Panel, seed: int) -> Chain:
-        """Everyone perceives what the votes of all say, taking tau and delta for 1; domains by chance."""
+        """Everyone perceives what the votes of all say, taking tau and delta for 1."""
         own = layout(shard)
         even = np.zeros(len(own.row))
-        score = moves(own, len(shard.query), even + 0.5, even, START_STEPS)
-        chance = [_generator(seed, 0, shard.first_query + query).random() for query in range(shard.queries)]
-        return Chain(own, score[own.node], (np.array(chance) * self.domains).astype(np.int64))
+        return Chain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
 
     def statistics(self, shard: Panel, params: Params, state: Chain | None) -> tuple[Stats, Chain]:
         """What the sweeps of a round saw: of each node, query and cell."""
@@ -81,12 +84,14 @@ class GibbsSums:
             params["tau"],
             params["theta"],
         )
-        own, domain = state.layout, state.domain
-        x = (state.perceived - params["shift"][queries][sweep.slot_query]) / params["scale"]
+        own, held = state.layout, params["domain"]
+        x = sweep.score[own.node]
+        if not params["fresh"]:
+            x = (state.perceived - params["shift"][queries][sweep.slot_query]) / params["scale"]
         chances = self._chances(shard, own, params["round"])
         seen = Seen(sweep)
         for turn in range(self.sweeps):
-            odds = np.eye(self.domains)[domain] if params["round"] <= HELD else sweep.odds(x)
+            odds = sweep.odds(x) if held is None else np.eye(self.domains)[held[queries]]
             domain = _picked(odds, chances.domain[turn])
             x = sweep.perceived(x, domain, chances.of(turn))
             if turn >= self.burn:
@@ -101,9 +106,10 @@ class GibbsSums:
             "domain": seen.odds / seen.count,
             "slope": seen.slope / seen.count,
             "bend": seen.bend / seen.count,
+            "agreed": sweep.agreed(),
             "log_likelihood": mixed(fits, sweep.theta),
         }
-        return Stats({}, local), Chain(own, x + move[own.node], domain)
+        return Stats({}, local), Chain(own, x + move[own.node])
 
     def collect(self, shard: Panel, params: Params, state: Chain | None) -> Mapping[str, Any]:
         """The mean of what is perceived of each node."""
@@ -165,7 +171,11 @@ class Rounds:
             "shift": seen["lowest"],
             "scale": scale,
             "round": params["round"] + 1,
+            "domain": params["domain"] if params["round"] < HELD else None,
+            "fresh": False,
         }
+        if params["round"] in CLASSED:
+            self._classify(after, seen["agreed"])
         value = float(seen["log_likelihood"].sum())
         self.trace.append({"domain": seen["domain"].argmax(axis=1), "log_likelihood": value})
         if params["round"] > self.first:
@@ -179,9 +189,24 @@ class Rounds:
         gradient, curvature = (self._by_worker(part) for part in (slope, bend))
         if self.shared_expertise:
             gradient, curvature = (part.sum(axis=0) for part in (gradient, curvature))
-        firm = 1.0 / max(float(np.mean(tau**2)), TINY)
+        firm = 1.0 / max(float(np.mean(tau**2)), FLOOR)
         step = (gradient - firm * (tau - tau.mean())) / (firm - curvature)
         return tau + np.clip(step, -STEP, STEP)
+
+    def _classify(self, after: dict[str, Any], agreed: Floats) -> None:
+        """Start again from domains of queries with the same friends; those that are upside down are turned."""
+        from scipy.sparse import csr_array
+        from scipy.special import ndtri
+
+        queries, place = len(after["shift"]), (self.cell_query, self.cell_worker)
+        yes, no = (
+            csr_array((part, place), (queries, self.workers)) for part in (agreed, self.cell_weight - agreed)
+        )
+        generator = _generator(self.run.seed, after["round"], queries)
+        after["domain"], sign, chance = classes(yes, no, len(after["theta"]), generator)
+        tau = ndtri(chance)
+        after["tau"] = np.broadcast_to(tau.mean(axis=0), tau.shape) if self.shared_expertise else tau
+        after["score"], after["fresh"] = after["score"] * sign[self.query], True
 
     def _by_worker(self, of_cells: Floats) -> Floats:
         return np.stack([summed(self.cell_worker, part, self.workers) for part in of_cells.T], axis=1)
@@ -231,8 +256,10 @@ def sampled(
         "tau": np.ones((workers, domains)),
         "theta": np.full(domains, 1.0 / domains),
         "shift": np.zeros(queries),
-        "scale": 1.0,
+        "scale": np.ones(queries),
         "round": 1,
+        "domain": _generator(run.seed, 0, queries).integers(domains, size=queries),
+        "fresh": True,
     }
     first = rounds - max(rounds // 3, 1)
     steps = Rounds(shards, run, workers, shared_expertise, shared_difficulty, first)

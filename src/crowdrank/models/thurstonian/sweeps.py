@@ -67,6 +67,12 @@ class Sweep:
         """tau / sqrt 2 of each cell's worker in the domain of its query."""
         return ROOT * self.tau[self.shard.cells.worker, domain[self.shard.cells.query]]
 
+    def agreed(self) -> Floats:
+        """The weight of each cell's votes that agree with the scores; of equal scores, half."""
+        own = self.own
+        ahead = np.sign(self.score[own.node[own.winner]] - self.score[own.node[own.loser]])
+        return summed(own.side_cell, 0.5 * own.weight * (1.0 + ahead), len(self.shard.cells.worker))
+
     def odds(self, x: Floats) -> Floats:
         """The probability of each domain for each query, given what is perceived (eq. 6)."""
         from scipy.special import log_ndtr, softmax
