@@ -107,7 +107,7 @@ def test_domains_come_apart_round_by_round():
 
 
 def test_tpp_is_better_than_its_variant_without_workers():
-    setting = replace(TINY, workers=8, queries=30, demographic=3)
+    setting = replace(TINY, workers=8, queries=30, demographic=2)
     found = compared([setting], ["TPP", "TPPUniExp", "CrowdBT"], seeds=2)
     assert found[setting, "TPP"][0] < found[setting, "TPPUniExp"][0]
 

@@ -24,7 +24,7 @@ ALONE = 8
 TURNING = 12
 """Rounds by domains in which directions may still change."""
 LIMIT = 300
-TOL = 1e-6
+TOL = 1e-5
 """The rounds end where the scores move by this share of their spread (root mean square)."""
 MOST = 20
 """Domains at most where their number is chosen."""
