@@ -58,7 +58,6 @@ class Reading(Stateless):
         slope = slopes(shard, at, weight)
         size = summed(shard.query, local.score**2, shard.queries)
         votes = (shard.wins + shard.losses)[:, None]
-        agreed = np.where(at.x >= 0, np.exp(at.log_win), np.exp(at.log_lose))
         share = local.domain[shard.query[shard.i]]
         workers = params["voters"]
         found = np.zeros((share.shape[1], workers))
@@ -66,7 +65,7 @@ class Reading(Stateless):
         return {
             "covariance": _covariances(shard, at, weight, slope.curvature, local, params["precision"]),
             "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * params["precision"] * size),
-            "agreed": share.T @ (votes * agreed),
+            "agreed": share.T @ (votes * np.exp(at.log_win)),
             "votes": share.T @ votes[:, 0],
             "judged": found,
         }
@@ -83,7 +82,7 @@ def _covariances(
     shard: Panel, at: Terms, weight: Floats, curvature: Floats, local: Local, precision: float
 ) -> list[Floats]:
     """H^-1 J H^-1 of every query with nodes, in order."""
-    towards, away = split(shard, weight)
+    towards, away = split(shard, at, weight)
     votes = shard.wins + shard.losses
     told = ((towards + away) * at.slope**2 * at.pull * at.push).sum(axis=1)
     alike = np.divide(told**2, votes, out=np.zeros(len(shard)), where=votes > 0)
@@ -125,9 +124,9 @@ def _blocks(matrix: Any, count: int, size: int) -> Floats:
 
 def _unsure(shard: Panel, at: Terms, weight: Floats) -> tuple[Floats, Floats]:
     """For every row the gradient u for each tau (rows, T), and the weights of its cell's tau (C, T)."""
-    wins, losses = shard.wins[:, None], shard.losses[:, None]
-    true = at.slope * (wins * at.pull - losses * at.push)
-    false = at.slope * (losses * at.pull - wins * at.push)
+    slope = at.better[:, None] * at.slope
+    true = slope * (at.agree * at.pull - at.against * at.push)
+    false = slope * (at.against * at.pull - at.agree * at.push)
     return np.concatenate([mirrored(false), np.zeros((len(shard), 1)), true], axis=1), weight
 
 

@@ -53,8 +53,14 @@ class Local:
 
 
 class Terms(NamedTuple):
-    """The votes of a shard at its scores, for every size of tau (rows, H): see the module."""
+    """The votes of a shard at its scores, for every size of tau (rows, H): see the module.
 
+    Each row is read from its better item, so that x >= 0: ``agree`` are the votes for it, ``against`` the others.
+    """
+
+    better: Floats  # 1 where i is the better item of the row, else -1
+    agree: Floats
+    against: Floats
     slope: Floats  # a
     share: Floats  # d ln a / d ln delta^2, negated
     x: Floats
@@ -69,8 +75,12 @@ def terms(panel: Panel, local: Local) -> Terms:
     ratio = SIZES**2 * np.exp(local.hard)[:, None]
     query = panel.query[panel.i]
     slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[query]
-    x = slope * (local.score[panel.i] - local.score[panel.j])[:, None]
-    return Terms(slope, (ratio / (2.0 * (1.0 + ratio)))[query], x, *tails(x))
+    ahead = local.score[panel.i] - local.score[panel.j]
+    first = ahead >= 0
+    agree, against = np.where(first, (panel.wins, panel.losses), (panel.losses, panel.wins))[..., None]
+    share = (ratio / (2.0 * (1.0 + ratio)))[query]
+    x = slope * np.abs(ahead)[:, None]
+    return Terms(np.where(first, 1.0, -1.0), agree, against, slope, share, x, *tails(x))
 
 
 def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
@@ -82,10 +92,8 @@ def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
     unsure = 0.5 * variance[:, None] * at.slope**2
     win = at.log_win - unsure * at.pull * (at.pull + at.x)
     lose = at.log_lose - unsure * at.push * (at.push - at.x)
-    starts = np.flatnonzero(np.diff(panel.cell, prepend=-1))
-    wins, losses = panel.wins[:, None], panel.losses[:, None]
-    true = np.add.reduceat(wins * win + losses * lose, starts)
-    false = np.add.reduceat(wins * lose + losses * win, starts)
+    true = np.add.reduceat(at.agree * win + at.against * lose, panel.starts)
+    false = np.add.reduceat(at.agree * lose + at.against * win, panel.starts)
     guess = np.log(0.5) * panel.cells.weight[:, None]
     return np.concatenate([mirrored(false), guess, true], axis=1)
 
@@ -150,22 +158,21 @@ class Slopes(NamedTuple):
 
 def slopes(panel: Panel, at: Terms, weight: Floats) -> Slopes:
     """The derivatives of the climb."""
-    towards, away = split(panel, weight)
+    towards, away = split(panel, at, weight)
     gradient = towards * at.pull - away * at.push
     curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
     told = at.x**2 * curvature
     query = panel.query[panel.i]
     part, whole = (summed(query, of.sum(axis=1), panel.queries) for of in (at.share * told, told))
     share = np.divide(part, whole, out=np.zeros(panel.queries), where=whole > 0)
-    return Slopes((at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
+    return Slopes(at.better * (at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
 
 
-def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
-    """For each row and size of tau the weight of what speaks for i over j, and of what speaks against it."""
+def split(panel: Panel, at: Terms, weight: Floats) -> tuple[Floats, Floats]:
+    """For each row and size of tau the weight of what speaks for the better item, and of what against it."""
     rows = weight[panel.cell]
     true, false = rows[:, HALF + 1 :], mirrored(rows[:, :HALF])
-    wins, losses = panel.wins[:, None], panel.losses[:, None]
-    return true * wins + false * losses, true * losses + false * wins
+    return true * at.agree + false * at.against, true * at.against + false * at.agree
 
 
 def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 
-SIZES = np.geomspace(1 / 64, 1.0, 11)
+SIZES = np.geomspace(1 / 64, 1.0, 7)
 GRID = np.concatenate([-SIZES[::-1], [0.0], SIZES])
 HALF = len(SIZES)
 HONEST = (2.0, 1.0)
