@@ -108,15 +108,16 @@ def _choice(name: str, value: str, among: tuple[str, ...]) -> str:
 def _known(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, list[str]]:
     """The domain of each query, -1 where it is not given, and the names of the domains."""
     queries = [] if votes.index.queries is None else votes.index.queries.to_list()
-    strangers = sorted(set(map(str, given)) - set(queries))
-    if strangers or not given:
+    told = {str(query): str(domain) for query, domain in given.items()}
+    strangers = sorted(set(told) - set(queries))
+    if strangers or not told:
         raise UsageError(
             f"The parameter 'domains' names queries nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
             hint="Give a number of domains, or the domain of queries by their ids.",
         )
-    names = sorted({str(domain) for domain in given.values()})
-    places = {query: names.index(str(domain)) for query, domain in given.items()}
-    return np.array([places.get(query, -1) for query in queries]), names
+    names = sorted(set(told.values()))
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places[told[query]] if query in told else -1 for query in queries]), names
 
 
 Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
@@ -295,6 +296,8 @@ class _Solved:
         low, high = (agreement(curve, ends[..., side]) for side in (0, 1))
         quality = np.einsum("mkt,mt->mk", types, agreement(curve, np.tile(GRID, (len(curve), 1))))
         low, high = np.minimum(low, quality), np.maximum(high, quality)
+        tau = types @ GRID
+        tau_low, tau_high = np.minimum(ends[..., 0], tau), np.maximum(ends[..., 1], tau)
         names = self.votes.index.workers
         assert names is not None
         count = len(types)
@@ -306,9 +309,9 @@ class _Solved:
             low=low.T.ravel(),
             high=high.T.ravel(),
             verdict=verdicts(low.T.ravel(), high.T.ravel(), tellable=float(curve.max()) > TELLABLE),
-            tau=unit * (types @ GRID).T.ravel(),
-            tau_low=unit * ends[..., 0].T.ravel(),
-            tau_high=unit * ends[..., 1].T.ravel(),
+            tau=unit * tau.T.ravel(),
+            tau_low=unit * tau_low.T.ravel(),
+            tau_high=unit * tau_high.T.ravel(),
             truthful=_truthful(types).T.ravel(),
             backend=self.votes.backend,
         )
