@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.variance_bt import VarianceBT
     from crowdrank.models.permutations.mallows import Mallows
     from crowdrank.models.permutations.plackett_luce import PlackettLuce
-    from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
+    from crowdrank.models.thurstonian.tpp import TPP
+    from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers
 
 _HOME = {
     "Anchors": "data",
@@ -83,14 +84,17 @@ _HOME = {
     "OrdinalLabels": "models.labels.ordinal",
     "Pairs": "data",
     "PlackettLuce": "models.permutations.plackett_luce",
+    "Queries": "results",
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
     "ReciprocalRank": "models.counting.fusion",
     "RootRank": "models.counting.fusion",
     "SVP": "models.counting.svp",
+    "Skills": "results",
     "SpooledPairs": "data",
     "StAgg": "models.listwise.st_agg",
+    "TPP": "models.thurstonian.tpp",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
@@ -107,6 +111,7 @@ __all__ = [
     "GLAD",
     "MPM",
     "SVP",
+    "TPP",
     "Anchors",
     "Auto",
     "Average",
@@ -140,11 +145,13 @@ __all__ = [
     "OrdinalLabels",
     "Pairs",
     "PlackettLuce",
+    "Queries",
     "Ranking",
     "Rankings",
     "Ratings",
     "ReciprocalRank",
     "RootRank",
+    "Skills",
     "SpooledPairs",
     "StAgg",
     "Thurstone",

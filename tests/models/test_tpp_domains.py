@@ -100,8 +100,8 @@ def test_left_out_is_a_sum_by_hand():
 def test_types_are_learned_from_counts():
     counts = np.random.default_rng(8).uniform(0, 5, len(GRID))
     found = Types.learned(counts)
-    sizes = [counts[HALF] + 1 / 12]
-    sizes += [counts[HALF + 1 + place] + counts[HALF - 1 - place] + 1 / 12 for place in range(len(SIZES))]
+    sizes = [counts[HALF] + 1 / (HALF + 1)]
+    sizes += [counts[HALF + 1 + place] + counts[HALF - 1 - place] + 1 / (HALF + 1) for place in range(len(SIZES))]
     smooth = []
     for place, own in enumerate(sizes):
         left, right = sizes[max(place - 1, 0)], sizes[min(place + 1, len(sizes) - 1)]

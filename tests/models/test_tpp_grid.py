@@ -143,7 +143,7 @@ def test_shares_are_finite_differences():
         for place, size in enumerate(SIZES):
             for sign, mass in ((1, weight[cell, HALF + 1 + place]), (-1, weight[cell, HALF - 1 - place])):
                 for side, votes in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
-                    x, query = sign * side * at.x[row, place], PANEL.query[PANEL.i[row]]
+                    x, query = sign * side * at.better[row] * at.x[row, place], PANEL.query[PANEL.i[row]]
                     hazard = math.exp(-x * x / 2 - 0.5 * math.log(2 * math.pi) - log_ndtr(x))
                     told_here = mass * votes * x * x * hazard * (hazard + x)
                     ratio = size**2 * math.exp(PLAIN.hard[query])
@@ -204,19 +204,20 @@ def test_harder_solves_its_equation():
 
 def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
     """To first order: half the growth, a quarter of the change."""
-    place = HALF + 1 + 9
+    one = 5
+    place = HALF + 1 + one
     weight = np.zeros((len(CELLS), len(GRID)))
     weight[:, place], weight[::2, place], weight[::2, len(GRID) - 1 - place] = 1.0, 0.4, 0.6
     before = terms(PANEL, PLAIN)
     slope = slopes(PANEL, before, weight)
-    np.testing.assert_allclose(slope.share[[0, 3, 4]], before.share[[0, 4, 8], 9])
+    np.testing.assert_allclose(slope.share[[0, 3, 4]], before.share[[0, 4, 8], one])
     growth, change = [], []
     for pull in (0.02, 0.01):
         free = np.bincount(QUERY, minlength=5) - 1.0
         spread = free - np.divide(PLAIN.hard + pull, slope.share, out=np.zeros(5), where=slope.share > 0)
         after = rounds.harder(PANEL, replace(PLAIN, spread=spread), slope.share, 1.0)
         growth.append(np.abs(after.hard - PLAIN.hard)[[0, 3, 4]].max())
-        change.append(np.abs(np.log(terms(PANEL, after).x[:, 9] / before.x[:, 9])).max())
+        change.append(np.abs(np.log(terms(PANEL, after).x[:, one] / before.x[:, one])).max())
     assert 0.005 < growth[0] < 0.05
     assert change[0] < 0.5 * growth[0] ** 2
     assert change[1] < 0.3 * change[0]

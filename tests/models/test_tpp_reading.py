@@ -2,16 +2,14 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtr
 
-from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, differences, panel_of, told
-from crowdrank.models.thurstonian import rounds
+from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, panel_of, told
 from crowdrank.models.thurstonian.reading import Reading, agreement, quantiles
-from crowdrank.models.thurstonian.rounds import Local, likelihood, slopes, terms
-from crowdrank.models.thurstonian.types import GRID, SIZES, Types
+from crowdrank.models.thurstonian.rounds import Local, slopes, terms
+from crowdrank.models.thurstonian.types import GRID, SIZES
 
 
 def test_the_covariance_is_that_of_simulated_votes():
@@ -50,37 +48,6 @@ def test_the_covariance_is_that_of_simulated_votes():
     np.testing.assert_allclose(found, want, atol=0.02 * want.max())
     independent = dense(panel, again * slope**2 * (bell**2 / ndtr(x) / ndtr(-x))[:6])
     assert np.abs(independent - want).max() > 0.1 * want.max()  # were votes independent, it would not fit
-
-
-def test_unsure_workers_tell_less():
-    """The curvature of ln of a cell's marginal probability, by finite differences (Louis)."""
-    panel, precision = panel_of([(0, 0, 1, 3.0, 1.0), (0, 1, 2, 2.0, 0.0)], np.zeros(3, int)), 0.5
-    local = Local(np.array([0.4, 0.1, -0.5]), np.zeros(2), np.zeros(1), np.array([-1.0]), np.ones((1, 1)))
-    prior = Types.start().log
-
-    def log_marginal(score):
-        like = likelihood(panel, terms(panel, replace(local, score=score)), np.zeros(2))
-        return float(np.logaddexp.reduce(like[0] + prior))
-
-    def gradient(score):
-        return differences(log_marginal, score, 1e-4)
-
-    want = precision * np.eye(3) - differences(gradient, local.score, 1e-3)
-    like = likelihood(panel, terms(panel, local), np.zeros(2)) + prior
-    weight = np.exp(like - np.logaddexp.reduce(like, axis=1)[:, None])
-    params = {"score": local.score, "hard": local.hard, "domain": local.domain, "precision": precision}
-    params |= {"types": weight[None], "voters": 1}
-    (covariance,) = Reading(np.zeros(1, int)).collect(panel, params, None)["covariance"]
-    assert np.linalg.eigvalsh(want).min() > 0.1 * precision
-
-    at = terms(panel, local)
-    towards, away = rounds.split(panel, weight)
-    told_of = ((towards + away) * at.slope**2 * at.pull * at.push).sum(axis=1)
-    own = dense(panel, told_of)
-    shared = own @ own - 2 * dense(panel, told_of**2 / [4.0, 2.0])
-    noise = own + math.exp(-1.0) * shared + precision * np.eye(3)
-    bread = np.linalg.inv(want)
-    np.testing.assert_allclose(covariance, bread @ noise @ bread, rtol=1e-4)
 
 
 def test_sums_at_an_answer():
