@@ -204,6 +204,29 @@ def test_a_worker_of_one_vote_is_one_of_the_crowd(crowd):
     assert own["tau_low"] < 0 < own["tau_high"]
 
 
+@pytest.mark.parametrize("inference", ["grid", "gibbs"])
+def test_workers_and_queries_without_a_vote(inference):
+    """A part of the votes that still has the index of all is as the part alone, but for the workers without."""
+    table = cr.read(few(queries=6, workers=5).judgments)
+    part = table.take((table.worker != 1) & (table.query != 2) & (table.query != 5))
+    model = TPP(domains=2, inference=inference).fit(part)
+    assert (len(model.queries_), len(model.workers_), len(model.skills_)) == (4, 5, 10)
+    assert model.queries_.difficulty.mean() == pytest.approx(1.0)
+    absent = model.workers_.polars().row(1, named=True)
+    assert absent["judgments"] == 0
+    assert 0 < absent["low"] < absent["quality"] < absent["high"] <= 1
+    if inference == "grid":
+        alone = TPP(domains=2).fit(part.compact())
+        np.testing.assert_allclose(model.ranking_.score, alone.ranking_.score, rtol=1e-6)
+
+
+def test_a_known_domain_without_a_vote():
+    table = cr.read(few(queries=4, workers=5).judgments)
+    names = dict(zip(table.index.queries, ["x", "x", "x", "y"], strict=True))
+    skills = TPP(domains=names).fit(table.take(table.query != 3)).skills_.polars().filter(domain=2)
+    np.testing.assert_allclose(skills.select("judgments", "quality").to_numpy(), [[0.0, 0.5]] * 5)
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("inference", "mean-field"), ("expertise", "by-query"), ("difficulty", ""), ("domains", 0)]
 )

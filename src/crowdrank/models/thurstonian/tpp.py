@@ -191,14 +191,15 @@ class _Solved:
                 "voters": len(self.setting.worker),
             }
         )
-        unit = float(np.sqrt(answer.difficulty.mean()))
+        unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
         spread = votes.placed(answer.score / unit, ByQuery(votes.nodes.query, blocks, 1.0 / unit))
-        curve = sum(part["agreed"] for part in parts) / sum(part["votes"] for part in parts)[:, None]
+        agreed, cast = (sum(part[name] for part in parts) for name in ("agreed", "votes"))
+        curve = np.where(cast[:, None] > 0, agreed, 0.5) / np.where(cast > 0, cast, 1.0)[:, None]
         judged = sum(part["judged"] for part in parts)[:, : votes.n_workers]
         each = types[:, self.setting.worker[: votes.n_workers]]
         skills = self._skills(each, curve, judged, unit)
-        workers = self._workers(each, curve, judged)
+        workers = self._workers(each, curve, np.where(judged.any(axis=0), judged, answer.theta[:, None]))
         perfect = float(curve.max(initial=0.5))
         return Outcome(
             spread=spread,
@@ -317,7 +318,7 @@ class _Solved:
         )
 
     def _workers(self, types: Floats, curve: Floats, judged: Floats) -> Workers:
-        """Over the domains of each worker's votes."""
+        """Over the domains of each worker's votes, ``judged`` (M, K)."""
         share = judged / judged.sum(axis=0)
         agreed = agreement(curve, np.tile(GRID, (len(curve), 1)))
         own = np.einsum("mkt,mt->mk", types, agreed)
