@@ -10,8 +10,12 @@ from scipy.special import ndtr
 
 import crowdrank as cr
 from crowd_by_hand import PANEL, PLAIN
+from crowdrank.data import Anchors
+from crowdrank.engine import LocalEngine
 from crowdrank.errors import UsageError
+from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
+from crowdrank.models.thurstonian.grid import Climb, Setting
 from crowdrank.models.thurstonian.panels import panels
 from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
@@ -77,6 +81,30 @@ def test_the_number_of_domains_is_told(fitted):
     told = domains["held_out_log_likelihood"]
     assert told["2"] > told["1"]
     assert "domains" in {note.code for note in fitted.fit_.warnings}
+
+
+def test_the_fewest_domains_are_taken_that_explain_the_votes():
+    """One domain in truth; another number has a little more by chance."""
+    votes = Votes(cr.read(few(7, queries=16, domains=1).judgments))
+    climb = Climb(panels(votes), Run(Anchors(), LocalEngine(1), 0, None), Setting(np.arange(8), 8, True, None))
+    number, told = climb.number()
+    assert max(told, key=told.get) > 1
+    assert number == 1
+
+
+def test_a_domain_is_turned_as_a_whole():
+    """Three liars judge every query and outnumber its two other workers, who judge no other one."""
+    rows = []
+    for query in range(8):
+        workers = [(f"liar{number}", -1) for number in range(3)] + [
+            (f"w{query}{number}", 1) for number in range(2)
+        ]
+        for worker, sign in workers:
+            rows += [(f"q{query}", worker, *pair[::sign]) for pair in itertools.combinations("abcde", 2)]
+    model = TPP(domains=1).fit(named(rows))
+    assert (model.ranking_.polars().filter(rank=1)["item"] == "a").all()
+    skills = model.skills_.polars()
+    assert ((skills["truthful"] < 0.1) == skills["worker"].str.starts_with("liar")).all()
 
 
 def test_there_is_a_row_for_each_worker_and_domain_and_the_largest_is_first(fitted, crowd):

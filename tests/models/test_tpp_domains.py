@@ -42,13 +42,13 @@ def naive(profile, prior, most):
         parts = [part for place, part in enumerate(parts) if place not in (a, b)] + [merged]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_every_merge_is_the_best_one(seed):
     rng = np.random.default_rng(seed)
-    profile = rng.normal(-3, 2, (7, 4, len(GRID)))
+    profile = rng.normal(-3, 2, (9, 4, len(GRID)))
     prior = Types.start().prior(4, False)
-    found, want = gathered(profile, prior, 5), naive(profile, prior, 5)
-    assert set(found) == set(want) == {1, 2, 3, 4, 5}
+    found, want = gathered(profile, prior, 6), naive(profile, prior, 6)
+    assert set(found) == set(want) == {1, 2, 3, 4, 5, 6}
     for count, cut in found.items():
         parts, value = want[count]
         assert {frozenset(np.flatnonzero(cut.domain == m).tolist()) for m in range(count)} == parts

@@ -276,3 +276,15 @@ def test_a_round_turns_a_query_that_stands_upside_down(mode):
     _, stays = steps.statistics(panel, params | {"turn": False}, upside)
     assert after.score[0] > 0 > after.score[1]
     assert stays.score[0] < 0 < stays.score[1]
+
+
+def test_what_was_decided_for_all_queries_is_placed():
+    """A shard that begins with query 2: new domains and directions, then the second domain upside down."""
+    later = replace(PANEL, first_query=2)
+    domain, sign = np.eye(3)[[0, 0, 1, 0, 2, 1, 2]], np.array([1, 1, -1, 1, 1, -1, 1])
+    found = rounds.placed(later, {"domain": domain, "sign": sign}, LOCAL)
+    np.testing.assert_array_equal(found.domain, domain[2:])
+    np.testing.assert_array_equal(found.score, LOCAL.score * sign[2:][QUERY])
+    again = rounds.placed(later, {"flip": np.array([False, True, False])}, found)
+    np.testing.assert_array_equal(again.score, found.score * np.array([-1, 1, 1, -1, 1])[QUERY])
+    np.testing.assert_array_equal(again.domain, found.domain)
