@@ -85,7 +85,7 @@ def test_the_number_of_domains_is_told(fitted):
 
 def test_the_fewest_domains_are_taken_that_explain_the_votes():
     """One domain in truth; another number has a little more by chance."""
-    votes = Votes(cr.read(few(7, queries=16, domains=1).judgments))
+    votes = Votes(cr.read(few(5, queries=16, domains=1).judgments))
     climb = Climb(panels(votes), Run(Anchors(), LocalEngine(1), 0, None), Setting(np.arange(8), 8, True, None))
     number, told = climb.number()
     assert max(told, key=told.get) > 1
