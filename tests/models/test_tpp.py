@@ -293,6 +293,15 @@ def test_variants(crowd):
     assert free.queries_.polars()["difficulty"].n_unique() == 24
 
 
+def test_a_shared_expertise_is_that_of_one_worker(crowd):
+    shared = TPP(expertise="shared", domains=2).fit(crowd.judgments)
+    one = TPP(domains=2).fit(crowd.judgments.with_columns(worker=pl.lit("all")))
+    np.testing.assert_allclose(shared.ranking_.score, one.ranking_.score, rtol=1e-9)
+    np.testing.assert_allclose(shared.queries_.domain, one.queries_.domain, atol=1e-9)
+    np.testing.assert_allclose(shared.skills_.tau[:2], one.skills_.tau, rtol=1e-9)
+    assert shared.fit_.log_likelihood == pytest.approx(one.fit_.log_likelihood, rel=1e-9)
+
+
 @pytest.mark.parametrize("inference", ["grid", "gibbs"])
 def test_both_inferences_report_the_same_likelihood(inference, crowd, fitted):
     model = fitted if inference == "grid" else TPP(inference="gibbs", domains=2).fit(crowd.judgments)

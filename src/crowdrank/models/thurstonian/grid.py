@@ -6,7 +6,7 @@ alike are merged into domains (``clusters``), and rounds by domains (``rounds``)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,9 @@ class Climb:
     """The rounds of one fit."""
 
     def __init__(self, shards: list[Panel], run: Run, setting: Setting) -> None:
-        self.session = run.engine.open(Rounds(setting.worker, by_query=setting.by_query), shards, seed=run.seed)
+        rows = setting.learned + setting.gold
+        own = [replace(shard, worker=setting.worker[shard.worker].astype(np.int32)) for shard in shards]
+        self.session = run.engine.open(Rounds(rows, by_query=setting.by_query), own, seed=run.seed)
         self.setting, self.progress = setting, run.progress
         self.queries = sum(shard.queries for shard in shards)
         self.nodes = sum(len(shard.query) for shard in shards)
