@@ -113,10 +113,10 @@ def together(panel: Panel, like: Floats, prior: Floats, known: Floats, own: Floa
     both = others + like[:, None, :]
     predicted = logsumexp(both)
     logs = np.log(params["theta"]) + by_query(panel, predicted)
-    domain = normalised(logs)
     if "known" in params:
         told = params["known"][panel.first_query : panel.first_query + panel.queries, None]
-        domain = np.where(told >= 0, np.arange(domain.shape[1]) == told, domain)
+        logs = np.where((told < 0) | (np.arange(logs.shape[1]) == told), logs, -np.inf)
+    domain = normalised(logs)
     weight = (domain[query][:, :, None] * np.exp(both - predicted[..., None])).sum(axis=1)
     return Found(domain, weight, logsumexp(logs))
 
