@@ -117,6 +117,16 @@ def test_types_are_learned_from_counts():
     np.testing.assert_allclose(liars.log, mirrored(liars.log))
 
 
+def test_types_are_learned_again_from_those_who_voted():
+    """One always lies where nothing is close: the votes are certain for the liar, and one worker did not vote."""
+    like = np.zeros((1, 3, len(GRID)))
+    like[0, 0] = [0.0, *np.linspace(-1.0, -60.0, len(GRID) - 1)]
+    like[0, 1] = np.linspace(-9.0, -1.0, len(GRID))
+    prior = np.exp(Types.start().log)
+    counts = sum(own / own.sum() for own in (prior * np.exp(like[0, 0]), prior * np.exp(like[0, 1])))
+    np.testing.assert_allclose(Types.start().again(like).log, Types.learned(counts).log)
+
+
 def test_gold_is_the_sharpest_and_honest():
     rows = np.exp(Types.start().prior(2, True))
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)

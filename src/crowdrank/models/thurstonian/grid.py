@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.models.base import Run
-from crowdrank.models.thurstonian.clusters import gathered, left_out
+from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
 from crowdrank.models.thurstonian.panels import Integers, Panel
 from crowdrank.models.thurstonian.rounds import Rounds
-from crowdrank.models.thurstonian.types import GRID, Types, mirrored, normalised, turned_round
+from crowdrank.models.thurstonian.types import GRID, Types, mirrored, turned_round
 
 ALONE = 8
 """Rounds in which every query stands alone."""
@@ -155,7 +154,7 @@ class Climb:
         like[:count] = cut.sums(profile)
         return shares, sign, like
 
-    def _chosen(self, profile: Floats, cuts: dict[int, Any]) -> int:
+    def _chosen(self, profile: Floats, cuts: dict[int, Cut]) -> int:
         """The number of domains by held-out votes: the fewest within a standard error of the best."""
         told = {count: left_out(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()}
         self.held_out = {count: float(own.sum()) for count, own in sorted(told.items())}
@@ -179,17 +178,11 @@ class Climb:
             flip = turned_round(like, self.prior) & (turn < TURNING)
             if flip.any():
                 like, decided = np.where(flip[:, None, None], mirrored(like), like), {"flip": flip}
-            self.types = self._learned(like)
+            self.types = self.types.again(like[:, : self.setting.learned])
             theta = _shares(shared["domains"])
             if turn >= TURNING and self._moved(shared) <= TOL:
                 return like, theta, True
         return like, theta, False
-
-    def _learned(self, like: Floats) -> Types:
-        """The types of the workers in the domains where they voted."""
-        own = like[:, : self.setting.learned]
-        voted: NDArray[np.bool_] = own[..., 0] != 0
-        return Types.learned(normalised(self.types.log + own)[voted].sum(axis=0))
 
 
 def _shares(counts: Floats) -> Floats:

@@ -190,9 +190,11 @@ def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Loca
 def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
     """Difficulties by how far the scores of a query spread, the votes being as probable as before.
 
-    Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), and
-    scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 / precision) of
-    the scores and N(0, 1) of ln delta^2:  k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
+    Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), to
+    first order, and scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 /
+    precision) of the scores and N(0, 1) of ln delta^2:
+
+        k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
     """
     free = summed(panel.query, None, panel.queries) - 1.0
     grown = np.zeros(panel.queries)
