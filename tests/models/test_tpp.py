@@ -211,6 +211,15 @@ def test_one_worker_who_never_errs(weight):
         assert np.isfinite(numbers).all()
 
 
+def test_workers_who_are_known_for_sure():
+    """Their variance is nought, and not a little less."""
+    frame = few(2, queries=6, domains=1, workers=12).judgments.with_columns(weight=pl.lit(100.0))
+    workers = TPP(domains=1).fit(frame).workers_.polars()
+    assert (workers["low"] <= workers["quality"]).all()
+    assert (workers["quality"] <= workers["high"]).all()
+    assert (workers["high"] - workers["low"]).min() < 1e-6
+
+
 def test_ties_alone_say_nothing():
     frame = pl.DataFrame({"worker": ["v", "w"], "left": ["a", "b"], "right": ["b", "c"], "winner": ["tie", "tie"]})
     model = TPP().fit(frame)

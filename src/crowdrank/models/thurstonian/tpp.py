@@ -325,7 +325,7 @@ class _Solved:
         share = judged / judged.sum(axis=0)
         agreed = agreement(curve, np.tile(GRID, (len(curve), 1)))
         own = np.einsum("mkt,mt->mk", types, agreed)
-        variance = np.einsum("mkt,mt->mk", types, agreed**2) - own**2
+        variance = (types * (agreed[:, None] - own[..., None]) ** 2).sum(axis=2)
         quality, half = (share * own).sum(axis=0), Z * np.sqrt((share**2 * variance).sum(axis=0))
         low, high = np.clip(quality - half, 0.0, 1.0), np.clip(quality + half, 0.0, 1.0)
         names = self.votes.index.workers
