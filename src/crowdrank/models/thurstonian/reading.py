@@ -59,15 +59,13 @@ class Reading(Stateless):
         size = summed(shard.query, local.score**2, shard.queries)
         votes = (shard.wins + shard.losses)[:, None]
         share = local.domain[shard.query[shard.i]]
-        workers = params["voters"]
-        found = np.zeros((share.shape[1], workers))
-        np.add.at(found.T, shard.cells.worker, local.domain[query] * shard.cells.weight[:, None])
+        weights = shard.cells.weight[:, None]
         return {
             "covariance": _covariances(shard, at, weight, slope.curvature, local, params["precision"]),
             "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * params["precision"] * size),
             "agreed": share.T @ (votes * np.exp(at.log_win)),
             "votes": share.T @ votes[:, 0],
-            "judged": found,
+            "judged": by_worker(shard, local.domain, weights, shard.cells.worker, params["voters"])[..., 0],
         }
 
 
