@@ -50,6 +50,37 @@ def test_the_covariance_is_that_of_simulated_votes():
     assert np.abs(independent - want).max() > 0.1 * want.max()  # were votes independent, it would not fit
 
 
+def test_the_covariances_of_several_queries_and_workers_by_loops():
+    rng, precision, size = np.random.default_rng(11), 0.4, len(QUERY)
+    types = rng.dirichlet(np.full(len(GRID), 0.1), (2, 3))
+    params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
+    found = Reading(np.arange(3)).collect(PANEL, params | {"precision": precision, "voters": 3}, None)[
+        "covariance"
+    ]
+
+    noise, bread = precision * np.eye(size), precision * np.eye(size)
+    for cell, (query, worker) in enumerate(CELLS):
+        weight = PLAIN.domain[query] @ types[:, worker]
+        own, squared = np.zeros((2, size, size))
+        for row in np.flatnonzero(PANEL.cell == cell):
+            i, j = PANEL.i[row], PANEL.j[row]
+            apart = np.eye(size)[i] - np.eye(size)[j]
+            slope = GRID / np.sqrt(2 * (1 + GRID**2 * math.exp(PLAIN.hard[query])))
+            x, votes = slope * (PLAIN.score[i] - PLAIN.score[j]), PANEL.wins[row] + PANEL.losses[row]
+            bell = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+            for sign, count in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
+                ratio = bell / ndtr(sign * x)
+                bread += count * (weight @ (slope**2 * ratio * (ratio + sign * x))) * np.outer(apart, apart)
+            told_of = votes * (weight @ (slope**2 * bell**2 / ndtr(x) / ndtr(-x)))
+            own += told_of * np.outer(apart, apart)
+            squared += told_of**2 / votes * np.outer(apart, apart)
+        noise += own + math.exp(PLAIN.hard[query]) * (own @ own - 2 * squared)
+    want = np.linalg.inv(bread) @ noise @ np.linalg.inv(bread)
+    for query, matrix in zip([0, 1, 3, 4], found, strict=True):
+        own = np.flatnonzero(query == QUERY)
+        np.testing.assert_allclose(matrix, want[np.ix_(own, own)], rtol=1e-9, atol=1e-12)
+
+
 def test_sums_at_an_answer():
     """L_{m,k}, how often each tau agrees, and votes, by loops."""
     rng = np.random.default_rng(9)
