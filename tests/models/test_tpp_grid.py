@@ -24,7 +24,7 @@ from crowd_by_hand import (
 )
 from crowdrank.models.thurstonian import rounds
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.rounds import Rounds, likelihood, slopes, terms
+from crowdrank.models.thurstonian.rounds import GridSums, likelihood, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, mirrored
 
 
@@ -247,7 +247,7 @@ def test_a_shard_may_have_no_vote():
     empty = Panel(
         0, 0, 2, np.array([0, 1]), *[nothing.astype(int)] * 2, nothing.astype(np.int32), nothing, nothing
     )
-    steps = Rounds(3, by_query=True)
+    steps = GridSums(3, by_query=True)
     params = {
         "mode": "alone",
         "prior": Types.start().prior(3, False),
@@ -269,7 +269,7 @@ def test_a_shard_may_have_no_vote():
 def test_a_round_turns_a_query_that_stands_upside_down(mode):
     """Three honest workers agree on a > b; the scores say b > a."""
     panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
-    steps = Rounds(3, by_query=False)
+    steps = GridSums(3, by_query=False)
     params = {"mode": mode, "prior": Types.start().prior(3, False), "precision": 1.0, "turn": True, "learned": 3}
     params |= {"like": np.zeros((1, 3, len(GRID))), "theta": np.ones(1)}
     upside = replace(steps.start(panel, 0), score=np.array([-2.0, 2.0]), domain=np.zeros((1, 1)))

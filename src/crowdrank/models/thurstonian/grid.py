@@ -15,7 +15,7 @@ from crowdrank.data import Floats
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
 from crowdrank.models.thurstonian.panels import Integers, Panel
-from crowdrank.models.thurstonian.rounds import Rounds
+from crowdrank.models.thurstonian.rounds import GridSums
 from crowdrank.models.thurstonian.types import GRID, Types, mirrored, turned_round
 
 ALONE = 8
@@ -25,6 +25,8 @@ TURNING = 12
 LIMIT = 300
 TOL = 1e-5
 """The rounds end where the scores move by this share of their spread (root mean square)."""
+CLOSEST = 4.0
+"""The precision of the scores at most: items as close as that can hardly be told from equal ones."""
 MOST = 20
 """Domains at most where their number is chosen."""
 GATHERED, WORK = 300, 1e8
@@ -73,7 +75,7 @@ class Climb:
     def __init__(self, shards: list[Panel], run: Run, setting: Setting) -> None:
         rows = setting.learned + setting.gold
         own = [replace(shard, worker=setting.worker[shard.worker].astype(np.int32)) for shard in shards]
-        self.session = run.engine.open(Rounds(rows, by_query=setting.by_query), own, seed=run.seed)
+        self.session = run.engine.open(GridSums(rows, by_query=setting.by_query), own, seed=run.seed)
         self.setting, self.progress = setting, run.progress
         self.queries = sum(shard.queries for shard in shards)
         self.nodes = sum(len(shard.query) for shard in shards)
@@ -114,10 +116,10 @@ class Climb:
 
     def _advance(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         stats = self.session.advance(params)
-        self.precision = self.free / float(stats.shared["spread"])
+        self.precision = min(self.free / float(stats.shared["spread"]), CLOSEST)
         self.rounds += 1
         if self.progress is not None:
-            self.progress(self.rounds, float("nan"), self._moved(stats.shared))
+            self.progress(self.rounds, float(stats.shared["evidence"]), self._moved(stats.shared))
         return stats.shared, stats.local
 
     def _moved(self, shared: dict[str, Any]) -> float:
@@ -143,6 +145,7 @@ class Climb:
         most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST), GATHERED))
         chosen = np.zeros(self.queries, bool)
         chosen[np.argsort(-told, kind="stable")[:most]] = True
+        chosen &= told != 0.0  # a query without votes belongs to no domain
         profile = self.session.evaluate(self._params("profile", chosen=chosen)).local["profile"]
         cuts = gathered(profile, prior, min(asked or MOST, len(profile)))
         count = min(asked, len(profile)) if asked else self._chosen(profile, cuts)

@@ -220,7 +220,7 @@ def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local
     )
 
 
-class Rounds:
+class GridSums:
     """The sums of a round over a shard, by the ``mode`` of the parameters.
 
     ``alone``: every query for itself, and how informative each is. ``profile``: L_c(tau) of chosen queries as they
@@ -259,7 +259,12 @@ class Rounds:
         if self.by_query:
             after = harder(shard, after, slope.share, params["precision"])
         votes = by_query(shard, shard.cells.weight)
-        shared = {"spread": after.spread.sum(), "moved": moved, "domains": found.domain[votes > 0].sum(axis=0)}
+        shared = {
+            "spread": after.spread.sum(),
+            "moved": moved,
+            "evidence": found.evidence.sum(),
+            "domains": found.domain[votes > 0].sum(axis=0),
+        }
         if params["mode"] == "alone":
             shared["types"] = found.weight[shard.cells.worker < params["learned"]].sum(axis=0)
             return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after

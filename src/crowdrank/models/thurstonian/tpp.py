@@ -238,13 +238,12 @@ class _Solved:
         if not answer.converged:
             message = f"The scores still moved after {answer.rounds} rounds; they are provisional."
             notes.append(Note("not-converged", message))
-        if len(kept) < asked:
-            notes.append(
-                Note("domains", f"Of {asked} domains, {len(kept)} have queries; the others were left out.")
-            )
-        elif self.held_out:
+        if self.held_out:
             votes = "The number of domains was chosen by votes that were predicted from all others"
             notes.append(Note("domains", f"{votes}: {len(kept)}."))
+        elif len(kept) < asked:
+            message = f"Of {asked} domains, {len(kept)} have queries; the others were left out."
+            notes.append(Note("domains", message))
         close = np.flatnonzero(self._directions(kept) < DOUBT)
         if len(close):
             which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
