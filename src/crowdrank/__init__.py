@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.variance_bt import VarianceBT
     from crowdrank.models.permutations.mallows import Mallows
     from crowdrank.models.permutations.plackett_luce import PlackettLuce
+    from crowdrank.models.thurstonian.trm import TRM
     from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
 
 _HOME = {
@@ -91,6 +92,7 @@ _HOME = {
     "SVP": "models.counting.svp",
     "SpooledPairs": "data",
     "StAgg": "models.listwise.st_agg",
+    "TRM": "models.thurstonian.trm",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
@@ -107,6 +109,7 @@ __all__ = [
     "GLAD",
     "MPM",
     "SVP",
+    "TRM",
     "Anchors",
     "Auto",
     "Average",

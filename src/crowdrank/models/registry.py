@@ -73,6 +73,7 @@ _PAIRED = "crowdrank.models.paired"
 _LABELS = "crowdrank.models.labels"
 _PERMUTATIONS = "crowdrank.models.permutations"
 _LISTWISE = "crowdrank.models.listwise"
+_THURSTONIAN = "crowdrank.models.thurstonian"
 
 _ENTRIES = (
     Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
@@ -241,6 +242,13 @@ _ENTRIES = (
         f"{_PERMUTATIONS}.mallows:Mallows",
         "one consensus order, a dispersion for each worker",
         "Mallows 1957; Lebanon & Lafferty 2002",
+        kinds=LISTS,
+    ),
+    Entry(
+        "trm",
+        f"{_THURSTONIAN}.trm:TRM",
+        "lists as the order of perceived scores, a difficulty for each query",
+        "Thurstone 1927; Wang et al. 2016",
         kinds=LISTS,
     ),
 )
