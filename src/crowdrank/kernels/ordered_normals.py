@@ -36,7 +36,7 @@ from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import Rows, pairs, prefix_sums, segment_of, totals
 from crowdrank.kernels.truncated import hazard
 
-REACH = 8.0
+REACH = 7.0
 """The grid goes so far beyond the scores."""
 WIDEST = 0.25
 """The largest step of the grid."""
@@ -109,7 +109,7 @@ class Derivatives:
 
 @dataclass(eq=False)
 class _Found:
-    """What is filled in list by list; ``correlation`` of a group: its largest with the largest of the one above."""
+    """What is filled in list by list; ``correlation`` of a group: of its largest with that of the one above."""
 
     value: Floats  # a list
     gradient: Floats  # a row
@@ -123,6 +123,7 @@ def derivatives(x: Floats, orders: Orders) -> Derivatives:
     """The log likelihood of every list at the x of its rows (score over noise), with its derivatives."""
     lists, rows, groups = len(orders.start) - 1, len(x), len(orders.begins) - 1
     found = _Found(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
+    found.variance[:] = 1.0  # where nothing is known of a row
     for alike, step in _steps(x, orders):
         table = _Table(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
         for some in _batches(alike, orders, len(table.grid)):
@@ -133,8 +134,8 @@ def derivatives(x: Floats, orders: Orders) -> Derivatives:
 def _steps(x: Floats, orders: Orders) -> Iterator[tuple[Rows, float]]:
     """Lists that are held with one step.
 
-    How steep ln f is where it matters: it grows with the number of rows above or below a level, whichever are fewer;
-    slowly with that of all rows; and with how far the scores are from agreeing with the list, for the most likely y
+    How steep ln f is where it matters: it grows with the number of rows above or below a level, whichever is
+    smaller; slowly with that of all rows; and with how far the scores are from agreeing with the list, for y
     must then be held in order against them.
     """
     levels, of, size = np.diff(orders.list_start), segment_of(orders.start), np.diff(orders.start)
@@ -177,8 +178,8 @@ class _Table:
 
 
 class _Chain:
-    """Lists sorted by their number of levels, most first; levels are counted from the last one, 0, upwards, so that
-    the lists that have a level are the first ones of all."""
+    """Lists sorted by their number of levels, most first; levels are counted from the last one, 0, upwards, so
+    that the lists that have a level are the first ones of all."""
 
     def __init__(self, table: _Table, orders: Orders, lists: Rows) -> None:
         self.table, self.orders, self.lists, self.grid = table, orders, lists, table.grid
@@ -203,7 +204,9 @@ class _Chain:
             next_mean, next_deviation = mean[: len(groups)], deviation[: len(groups)]
             mean, deviation = self._moments(p, total)
             coming = self._density(level) * b[level] * self.grid
-            both = np.einsum("lg,lg->l", coming, integral(f[level - 1][: len(groups)] * self.grid, self.table.step))
+            both = np.einsum(
+                "lg,lg->l", coming, integral(f[level - 1][: len(groups)] * self.grid, self.table.step)
+            )
             covariance = both / np.maximum(total * top[level], TINY) - mean * next_mean
             rows = self.orders.begins[groups]
             found.gradient[rows] = mean - self.table.x[rows]  # the item is the largest of its level
@@ -220,7 +223,9 @@ class _Chain:
 
     def _forward(self, found: _Found) -> tuple[list[Floats], list[Floats]]:
         """f of each level, over its top, and these tops; ln P of each list goes into ``found``."""
-        last, f, tops = self._incidence(), [], []
+        last = self._incidence()
+        f: list[Floats] = []
+        tops: list[Floats] = []
         self.hazards = last @ self.table.hazard
         for level in range(int(self.levels[0])):
             if level == 0:

@@ -8,40 +8,29 @@ workers have none). With g = dL/dx and H = -d2L/dx2 of the kernel, both times th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stateless, Stats
-from crowdrank.kernels import plackett_luce
+from crowdrank.kernels import ordered_normals, plackett_luce
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.kernels.segments import Rows
 from crowdrank.models.permutations.shards import ListShard
 from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
-
-class Derivatives(Protocol):
-    """The log likelihood of each list, and by the x of each row the gradient, minus the second derivative, and
-    between two rows of a list ``cross``, taken by x / scale and times weight."""
-
-    @property
-    def value(self) -> Floats: ...
-    @property
-    def gradient(self) -> Floats: ...
-    @property
-    def curvature(self) -> Floats: ...
-    def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]: ...
+Derivatives = plackett_luce.Derivatives | ordered_normals.Derivatives
 
 
 @dataclass(frozen=True)
 class ListSums(Stateless):
-    """``derivatives``: the kernel. ``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
-    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws."""
+    """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
+    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws.
+    ``derivatives``: those of the lists by x, the kernel of the model."""
 
     by_worker: bool = False
     derivatives: Callable[[Floats, Orders], Derivatives] = plackett_luce.derivatives

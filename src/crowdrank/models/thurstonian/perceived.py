@@ -17,6 +17,7 @@ import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
+from crowdrank.engine.base import Params, State
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
@@ -29,21 +30,21 @@ from crowdrank.solve.draws import uniforms
 
 @dataclass(frozen=True)
 class PerceivedSums:
-    """``params``: ``scores``, ``round`` and ``seed``. The state holds the perceived score of each row; the sums are
-    those of each node's, times the weight of the list."""
+    """``params``: ``scores``, ``round`` and ``seed``. Its state is the perceived score of each row; the sums are
+    of each node's, times the weight of the list."""
 
     stateful = True
 
-    def start(self, shard: ListShard, seed: int) -> Floats:
+    def start(self, shard: ListShard, seed: int) -> State:
         """Perceived scores in the order of the list, one apart."""
         return -shard.orders.level.astype(float)
 
-    def statistics(self, shard: ListShard, params: Mapping[str, Any], state: Floats) -> tuple[Stats, Floats]:
+    def statistics(self, shard: ListShard, params: Params, state: State | None) -> tuple[Stats, State]:
         """One sweep."""
         place = np.arange(len(shard.node)) - shard.orders.start[shard.list]
         keys = (np.full(len(place), params["round"]), shard.first + shard.list, place)
         uniform = uniforms(keys, params["seed"])
-        mean, seen = params["scores"][shard.node], state.copy()
+        mean, seen = params["scores"][shard.node], np.array(state)
         for odd in (0, 1):
             rows = np.flatnonzero(shard.orders.level % 2 == odd)
             low, high = _around(seen, shard.orders)
@@ -52,7 +53,7 @@ class PerceivedSums:
         weight = shard.weight[shard.list]
         return Stats({"scores": summed(shard.node, weight * seen, len(shard.part))}), seen
 
-    def collect(self, shard: ListShard, params: Mapping[str, Any], state: Floats) -> Mapping[str, Any]:
+    def collect(self, shard: ListShard, params: Params, state: State | None) -> Mapping[str, Any]:
         """Nothing that belongs to a shard."""
         return {}
 

@@ -1,4 +1,4 @@
-"""The Thurstonian ranking model: a list is the order of perceived scores (Thurstone 1927; Wang et al., section II).
+"""The Thurstonian ranking model: a list is the order of perceived scores (Wang et al., section II).
 
     s_i^(k) ~ N(s_{l,i}, delta_l^2)          the list of worker k for query l: items in the order of s^(k)
 
@@ -42,8 +42,8 @@ from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
 INFERENCES = ("quadrature", "gibbs")
 LEAST = 1e-6
 """The smallest variance of scores."""
-PSEUDO = 2.0
-"""A query's variance of scores is shrunk towards that of all queries as by so many items."""
+PSEUDO = 0.5
+"""A query's variance of scores is shrunk towards the usual one as by so many items."""
 
 
 class TRM(ListsModel):
@@ -51,11 +51,11 @@ class TRM(ListsModel):
 
         max_u  sum over lists ln P(list | u) + lambda sum_i [ln F(u_i) + ln F(-u_i)],     u = s / delta_l
 
-    P(list) is the probability that normals N(u_i, 1) come in the order of the list, F(d) = Phi(d / sqrt 2) that of a
-    pair; every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0, estimated
-    where it is not given. ``inference``: ``"quadrature"``, exact; or ``"gibbs"``, the sampler of the paper, with
-    ``rounds`` rounds, the second half of which counts, and lambda 0.5 where it is not given. Difficulties are in
-    ``queries_``: delta_l^2 where the scores of each query have variance 1. Thurstone 1927; Wang et al.
+    P(list) is the probability that normals N(u_i, 1) come in the order of the list, F(d) = Phi(d / sqrt 2) that of
+    a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0,
+    estimated where not given. ``inference``: ``"quadrature"``, exact; or ``"gibbs"``, the paper's sampler: EM of so
+    many ``rounds``, the second half of which counts, with lambda 0.5 where it is not given. Difficulties are in
+    ``queries_``: delta_l^2 where the scores of each query have variance 1. Thurstone 1927; Wang et al. 2016.
     """
 
     name = "trm"
@@ -86,7 +86,7 @@ class TRM(ListsModel):
         else:
             top = climb.fit()
         require_near(climb, top)
-        covariance, notes, details = climb.uncertainty(top)
+        covariance, notes, _ = climb.uncertainty(top)
         scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
         self._fitted = scores.score
         return Outcome(
@@ -103,7 +103,7 @@ class TRM(ListsModel):
                 *notes,
             ),
             details={
-                **details,
+                "intervals": "none" if covariance is None else "information, correlations multiplied along a list",
                 "priors": climb.priors.details(()),
                 "scale": "scores are in units of the perceived noise; difficulty is for scores of variance 1",
             },
@@ -165,15 +165,15 @@ class Perceived:
 
 def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:
     """delta_l^2 = 1 / Var(u) of each query. The variance is that of the posterior, E sum u^2 over the degrees of
-    freedom, shrunk towards that of all queries; its interval is by the standard errors of the scores."""
+    freedom, shrunk towards the geometric mean of all queries'; its interval is by the scores' standard errors."""
     query, names = lists.nodes.query, lists.index.queries
     count = 1 if names is None else len(names)
     known = np.isfinite(stderr)
     square, own = scores**2, np.where(known, stderr, 0.0) ** 2
     sums = summed(query, square + own, count)
     freedom = np.maximum(summed(query, known.astype(float), count) - 1.0, 0.0)
-    pooled = max(float(sums.sum()) / max(float(freedom.sum()), 1.0), LEAST)
-    total = sums + PSEUDO * pooled
+    usual = np.exp(np.log(np.maximum(sums, LEAST) / np.maximum(freedom, 1.0))[freedom > 0].mean())
+    total = sums + PSEUDO * usual
     unsure = np.sqrt(summed(query, 4.0 * square * own + 2.0 * own**2, count)) / total
     difficulty = (freedom + PSEUDO) / total
     return Queries(
