@@ -152,9 +152,7 @@ class TestPredictions:
         every = frame_of([[f"i{item}" for item in order] for order in permutations(range(5))]).drop("query")
         chance = np.exp(fitted.list_log_likelihood(every))
         assert chance.sum() == pytest.approx(1, abs=1e-6)
-        above = sum(
-            p for p, order in zip(chance, permutations(range(5)), strict=True) if order.index(0) < order.index(3)
-        )
+        first = [order.index(0) < order.index(3) for order in permutations(range(5))]
         left, _, right = fitted.probabilities(cr.Pairs.from_votes(winner=["i0"], loser=["i3"]))[0]
         assert left / (left + right) == pytest.approx(chance[first].sum(), abs=1e-6)
 

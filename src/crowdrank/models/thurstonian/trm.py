@@ -52,10 +52,11 @@ class TRM(ListsModel):
         max_u  sum over lists ln P(list | u) + lambda sum_i [ln F(u_i) + ln F(-u_i)],     u = s / delta_l
 
     P(list) is the probability that normals N(u_i, 1) come in the order of the list, F(d) = Phi(d / sqrt 2) that of
-    a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0,
-    estimated where not given. ``inference``: ``"quadrature"``, exact; or ``"gibbs"``, the paper's sampler: EM of so
-    many ``rounds``, the second half of which counts, with lambda 0.5 where it is not given. Difficulties are in
-    ``queries_``: delta_l^2 where the scores of each query have variance 1. Thurstone 1927; Wang et al. 2016.
+    a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0, by the
+    lists themselves where it is not given. ``inference``: ``"quadrature"``, exact; or ``"gibbs"``, the paper's
+    sampler: EM of so many ``rounds``, the second half of which counts, with lambda 0.5 where it is not given.
+    Difficulties are in ``queries_``: delta_l^2 where the scores of each query have variance 1. Thurstone 1927;
+    Wang et al. 2016.
     """
 
     name = "trm"
