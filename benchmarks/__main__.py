@@ -1,7 +1,19 @@
 """Every benchmark, one after the other."""
 
-from benchmarks import cluster, consensus, coverage, crowd_agg, growth, labels, peers, reading, robustness, startup
+from benchmarks import (
+    cluster,
+    consensus,
+    coverage,
+    crowd_agg,
+    growth,
+    labels,
+    peers,
+    reading,
+    robustness,
+    startup,
+    tpp,
+)
 
-for module in (startup, reading, peers, labels, consensus, growth, crowd_agg, cluster, coverage, robustness):
+for module in (startup, reading, peers, labels, consensus, growth, crowd_agg, tpp, cluster, coverage, robustness):
     print(f"\n== {module.__doc__.strip().splitlines()[0]}", flush=True)
     module.main()

@@ -17,7 +17,7 @@ from crowdrank.data import Floats, Pairs
 from crowdrank.kernels.rank_distribution import rank_distribution_halves
 from crowdrank.models.listwise.contests import Contests
 from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG
-from crowdrank.models.listwise.expected import NDCG, Lists
+from crowdrank.models.listwise.expected import NDCG, ExpectedLists
 from crowdrank.models.votes import Votes
 
 PAIRS = 10
@@ -70,7 +70,7 @@ def measured(items: int) -> Line:
     fit, _ = best(lambda: CrowdAggNDCG().fit(pairs))
     contests = Contests.of(votes, "direct")
     measure = NDCG({items: max(cells.contests for cells in contests.groups)})
-    lists, eta = Lists(contests, measure, votes), np.full(items, ETA)
+    lists, eta = ExpectedLists(contests, measure, votes), np.full(items, ETA)
     turn, values = best(lambda: lists.values(eta))
     seconds, worst = [], 0.0
     rng = np.random.default_rng(0)

@@ -14,6 +14,17 @@ def fit(entry, frame, **options):
     return entry.make().fit(frame, **options)
 
 
+def codes(model):
+    """The codes of a fitted model's warnings."""
+    return {note.code for note in model.fit_.warnings}
+
+
+def finite(model):
+    """Every score has a bounded interval."""
+    table = model.ranking_.polars()
+    assert table.select(pl.col("score", "stderr", "low", "high").is_finite().all()).row(0) == (True,) * 4
+
+
 def same(one, other, items=None, workers=None, queries=None, tolerance=1e-9):
     """The two results are equal, the second one's names being translated back."""
 

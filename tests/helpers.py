@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from crowdrank.results import Queries, Skills, verdicts
+
 
 def random_votes(seed=0, items=12, workers=8, votes=400, queries=0, ties=0.1):
     """A frame of votes with workers of different quality, and ties."""
@@ -71,6 +73,50 @@ def random_labels(seed=0, items=25, workers=8, labels=400, queries=0, classes=4)
         }
     )
     return frame.with_columns(query=pl.Series([f"q{code}" for code in query])) if queries else frame
+
+
+def random_domains(fitted, domains=3, seed=0):
+    """Difficulties and domains of a fitted model's queries, and skills of its workers, drawn at random."""
+    rng = np.random.default_rng(seed)
+    names = fitted.ranking_.query.unique().sort()
+    difficulty = rng.gamma(2.0, 0.5, len(names))
+    queries = Queries(
+        query=names,
+        judgments=np.full(len(names), 10.0),
+        difficulty=difficulty,
+        low=difficulty / 2,
+        high=difficulty * 2,
+        domain=rng.dirichlet(np.linspace(1.0, 0.3, domains), len(names)),
+    )
+    workers = fitted.workers_.polars()["worker"]
+    cells = len(workers) * domains
+    quality, half = rng.uniform(0.05, 0.95, cells), rng.uniform(0.02, 0.3, cells)
+    low, high = np.clip(quality - half, 0, 1), np.clip(quality + half, 0, 1)
+    skills = Skills(
+        worker=pl.Series(np.repeat(workers.to_list(), domains)),
+        domain=np.tile(np.arange(1, domains + 1), len(workers)),
+        judgments=rng.integers(1, 60, cells).astype(float),
+        quality=quality,
+        low=low,
+        high=high,
+        verdict=verdicts(low, high),
+        tau=quality,
+        tau_low=low,
+        tau_high=high,
+        truthful=quality,
+    )
+    return queries, skills
+
+
+def random_frames(entry, queries=0):
+    """Judgments as a model takes them: votes, or every kind of lists and labels."""
+    if "pairs" in entry.kinds:
+        return [random_votes(seed=11, votes=700, queries=queries)]
+    kinds = {
+        "rankings": [random_lists(seed=5, queries=queries), random_lists(seed=6, queries=queries, below=True)],
+        "ratings": [random_labels(seed=7, queries=queries)],
+    }
+    return [frame for kind in entry.kinds for frame in kinds[kind]]
 
 
 def judgments_for(entry, seed=0, **options):

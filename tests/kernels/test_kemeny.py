@@ -9,6 +9,7 @@ import pytest
 
 from crowdrank.kernels import kemeny
 from crowdrank.kernels.kemeny import Squares, consensus
+from crowdrank.kernels.majority import components
 
 
 def agreed(weight, order):
@@ -61,12 +62,10 @@ def test_pieces_are_the_components_of_the_majority_graph():
     for n in (3, 5, 8):
         margin = drawn(rng, n, False)
         margin = margin - margin.T + 0.6 * np.sign(np.arange(n)[None] - np.arange(n)[:, None])
-        wins = (margin > 0).sum(axis=1).astype(float)
-        order = np.argsort(-wins, kind="stable")
-        piece = kemeny._pieces(wins[order], np.zeros(n, np.int32), np.array([n]))
+        piece = components(np.sign(margin).sum(axis=1).astype(np.int64), np.zeros(n, np.int32))
         count, label = connected_components(margin > 0, connection="strong")
         assert piece.max() + 1 == count
-        assert len(set(zip(piece, label[order], strict=True))) == count
+        assert len(set(zip(piece, label, strict=True))) == count
 
 
 def test_no_gap_where_the_majorities_agree():

@@ -8,9 +8,9 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.data import to_pairs
+from crowdrank.kernels.majority import components
 from crowdrank.models.counting.contests import (
-    Contests,
-    components,
+    ContestCovariance,
     gained,
     majority,
     share_variance,
@@ -151,7 +151,7 @@ class TestCovariances:
         incidence[rows.i, np.arange(len(rows))], incidence[rows.j, np.arange(len(rows))] = 1, -1
         direct = incidence @ np.diag(variance) @ incidence.T
         nodes = np.arange(rows.nodes)
-        assert Contests(rows, votes.graph.part, variance).block(nodes) == pytest.approx(direct)
+        assert ContestCovariance(rows, votes.graph.part, variance).block(nodes) == pytest.approx(direct)
         inverse = np.linalg.pinv(incidence @ incidence.T)
         additive = Additive(rows, votes.graph.part, variance)
         assert additive.block(nodes) == pytest.approx(inverse @ direct @ inverse)
@@ -159,7 +159,7 @@ class TestCovariances:
     def test_parts_are_kept_apart(self):
         frame = pl.concat([random_votes(votes=60, queries=3, seed=seed) for seed in range(2)])
         votes = Votes(to_pairs(cr.read(frame)))
-        whole = Contests(votes.comparisons, votes.graph.part, share_variance(votes.comparisons))
+        whole = ContestCovariance(votes.comparisons, votes.graph.part, share_variance(votes.comparisons))
         for nodes in votes.graph.members():
             block = whole.block(nodes)
             assert block.sum(axis=1) == pytest.approx(np.zeros(len(nodes)), abs=1e-12)

@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 import crowdrank as cr
 from crowdrank.kernels.rank_distribution import rank_distribution
 from crowdrank.models.listwise.contests import PAIRS, Contests
-from crowdrank.models.listwise.expected import NDCG, RBP, Lists
+from crowdrank.models.listwise.expected import NDCG, RBP, ExpectedLists
 from crowdrank.models.votes import Votes
 from helpers import random_votes
 
@@ -79,7 +79,7 @@ def lists_of(model, frame, pair="direct"):
     contests = Contests.of(votes, pair)
     most = {n: n - 1 for n in np.bincount(votes.nodes.query).tolist()}
     measure = NDCG(most) if model is cr.CrowdAggNDCG else RBP(0.95)
-    return Lists(contests, measure, votes)
+    return ExpectedLists(contests, measure, votes)
 
 
 @both

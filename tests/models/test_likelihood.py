@@ -10,7 +10,7 @@ from crowdrank.data import CodedVotes, plan, tally
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
 from crowdrank.models.paired.likelihood import PairedSums, QualitySums
-from crowdrank.models.paired.priors import BetaPrior, Normal, Priors, VirtualNode
+from crowdrank.models.priors import BetaPrior, Normal, Priors, VirtualNode
 from crowdrank.solve import Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal

@@ -91,7 +91,7 @@ def test_the_fixed_point_is_a_maximum(kind):
     """No small step in any direction raises the penalised likelihood."""
     from crowdrank.engine import LocalEngine
     from crowdrank.models.paired.likelihood import PairedSums
-    from crowdrank.models.paired.priors import BetaPrior, Priors, VirtualNode
+    from crowdrank.models.priors import BetaPrior, Priors, VirtualNode
     from crowdrank.models.votes import Votes
     from crowdrank.solve import Point
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import psi
 
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.paired.priors import BetaPrior, Normal, VirtualNode, _beta_matching
+from crowdrank.models.priors import BetaPrior, Normal, VirtualNode, _beta_matching
 
 
 @pytest.mark.parametrize("strength", [0.2, 1.0, 5.0])

@@ -10,7 +10,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.compare import Row
 from crowdrank.report import build, build_contest, contest_to_html, to_html
-from helpers import random_labels, random_lists, random_votes
+from helpers import random_domains, random_labels, random_lists, random_votes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -79,6 +79,17 @@ def labelled(tmp_path_factory):
     """Labels, some of them below zero."""
     labels = random_labels(labels=1000, queries=2).with_columns(label=pl.col("label") - 2)
     return written(tmp_path_factory.mktemp("labels"), "report.html", labels, cr.DawidSkene())
+
+
+@pytest.fixture(scope="module")
+def domains(tmp_path_factory):
+    """Queries with difficulties in ten domains, and 120 workers who know some of them."""
+    fitted = cr.CrowdBT().fit(random_votes(items=8, workers=120, votes=6000, queries=30))
+    queries, skills = random_domains(fitted, domains=10)
+    results = (fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+    path = tmp_path_factory.mktemp("domains") / "report.html"
+    path.write_text(to_html(build(*results, queries=queries, skills=skills)), encoding="utf-8")
+    return path.as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +253,48 @@ def test_a_label_is_told_on_a_phone(visit, labelled):
     assert re.fullmatch(r"tier \d+, rank \d+–\d+, label −?\d \([01]\.\d\d\)", small.inner_text())
 
 
-@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled"])
+def test_workers_by_domain_sort_search_and_come_in_pages(visit, domains):
+    first = visit(domains, java_script_enabled=False).locator(".skills tbody tr").all_inner_texts()
+    page = visit(domains)
+    rows = page.locator(".skills tbody tr")
+    assert rows.all_inner_texts()[:20] == first
+    assert rows.count() == 40
+    judged = [int(text) for text in column(page, ".skills", 12)]
+    assert judged == sorted(judged, reverse=True)
+    heading(page, "#skills", "Domain 3").click()
+    qualities = [float(text.split()[0]) for text in column(page, ".skills", 4)]
+    assert qualities == sorted(qualities)
+    page.locator("#skills").get_by_label("Find a worker").fill("w11")
+    assert sorted(column(page, ".skills", 1)) == sorted(["w11", *(f"w11{k}" for k in range(10))])
+    page.get_by_role("link", name="Domains").click()
+    assert page.evaluate("document.activeElement.id") == "skills"
+
+
+def test_colours_of_skills_fade_with_the_interval(visit, domains):
+    page = visit(domains)
+    shown = page.evaluate(r"""[...document.querySelectorAll(".skill")].map((cell) => {
+        const [low, high] = cell.querySelector(".between").textContent.split(" to ").map(Number);
+        const [light, a, b] = getComputedStyle(cell).backgroundColor.match(/[\d.e-]+/g).map(Number);  // oklab
+        return [high - low, Math.hypot(a, b)];
+    })""")
+    shown.sort()
+    colours = [colour for _, colour in shown]
+    assert sum(colours[:40]) > 1.5 * sum(colours[-40:]) > 0
+
+
+def test_difficulties_sort_the_queries(visit, domains):
+    first = visit(domains, java_script_enabled=False).locator("#queries tbody tr").all_inner_texts()
+    page = visit(domains)
+    as_links = page.locator("#queries tbody tr").all_inner_texts()
+    assert sorted(as_links[:2]) == sorted(first[:2])  # q0 and q1 in either order of names
+    heading(page, "#queries", "Difficulty").click()
+    values = [float(text) for text in column(page, "#queries table", 5)]
+    assert values == sorted(values)
+    small = visit(domains, PHONE).locator("#queries .small").first
+    assert re.fullmatch(r"difficulty [\d.]+, domain \d+ \(0\.\d\d\)", small.inner_text())
+
+
+@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "domains"])
 def test_a_phone_needs_no_sideways_scrolling(visit, kind, request):
     page = visit(request.getfixturevalue(kind), PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
@@ -291,7 +343,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "chosen", "contest"])
+@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains"])
 def test_no_barrier_is_found(visit, kind, viewport, scheme, request):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = visit(request.getfixturevalue(kind), viewport, color_scheme=scheme)

@@ -81,6 +81,13 @@ def test_gold_pairs_are_true_and_asked_of_everybody():
         ("bt-crowd", {"seed": -1}, "seed must be"),
         ("bt-crowd", {"spammers": 2.0}, "between 0 and 1"),
         ("crowd-bt-quality", {"labels": 1000}, "need at least that many"),
+        ("tpp", {"workers": 0}, "has workers"),
+        ("tpp", {"documents": 1}, "0 of the 0 pairs"),
+        ("tpp", {"sparsity": 0.001}, "0 of the 435 pairs"),
+        ("tpp", {"sparsity": 1.1}, "478 of the 435 pairs"),
+        ("tpp", {"demographic": 4}, "1, 2 or 3"),
+        ("tpp", {"scores": "normal"}, "'gaps' or 'uniform'"),
+        ("tpp-text", {"spammer": 0}, "above 0"),
     ],
 )
 def test_wrong_settings_are_named(name, settings, words):

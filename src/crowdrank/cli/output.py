@@ -119,24 +119,27 @@ def write_result(folder: Folder, estimator: Model, measured: dict[str, float], f
     from crowdrank.results import plain
 
     began = time.perf_counter()
-    ranking, workers, fit = estimator.ranking_, estimator.workers_, estimator.fit_
+    fit = estimator.fit_
+    tables: dict[str, Any] = {
+        "ranking": estimator.ranking_,
+        "workers": estimator.workers_,
+        "labels": estimator.labels_,
+        "queries": estimator.queries_,
+        "skills": estimator.skills_,
+    }
 
     def save_fit(path: Path) -> None:
         content = fit.timed(write=time.perf_counter() - began).as_dict()
         content |= {"gold": plain(measured)} if measured else {}
         path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
-    files: dict[str, Callable[[Path], Any]] = {f"ranking.{form}": frame_writer(ranking.polars(), form)}
-    if workers is not None:
-        files[f"workers.{form}"] = frame_writer(workers.polars(), form)
-    if estimator.labels_ is not None:
-        files[f"labels.{form}"] = frame_writer(estimator.labels_.polars(), form)
-    report = build(ranking, workers, fit, estimator.evidence_, measured, estimator.labels_)
+    files: dict[str, Callable[[Path], Any]] = {
+        f"{name}.{form}": frame_writer(table.polars(), form) for name, table in tables.items() if table is not None
+    }
+    report = build(evidence=estimator.evidence_, fit=fit, gold=measured, **tables)
     forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
     files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit
     # an older result in another format must not be taken for this one's
-    folder.write(
-        files, stale=[f"{table}.{other}" for table in ("ranking", "workers", "labels") for other in FORMATS]
-    )
+    folder.write(files, stale=[f"{name}.{other}" for name in tables for other in FORMATS])
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)

@@ -59,8 +59,9 @@ def command(
     """Rank items by the judgments of a crowd.
 
     With --out DIR the folder gets ranking.csv, workers.csv, fit.json, and a report as report.html,
-    report.md and report.json. Without it the ranking goes to stdout: a table on a terminal, CSV in a
-    pipe. Warnings go to stderr.
+    report.md and report.json; labels.csv, queries.csv (difficulty, domain) and skills.csv (workers by
+    domain) from models that have them. Without it the ranking goes to stdout: a table on a terminal,
+    CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
     parameters = parse_settings(settings or [])

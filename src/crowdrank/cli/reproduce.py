@@ -13,7 +13,10 @@ NAME = "reproduce"
 
 def command(
     target: Annotated[str | None, typer.Argument(help="A table; without it the targets are listed.")] = None,
-    seeds: Annotated[int, typer.Option(help="Number of simulated draws, or of random orders.", min=1)] = 20,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Number of simulated draws, or of random orders; each table has its usual one.", min=1),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder of the papers' real data.")
     ] = None,

@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Simulate a crowd: judgments, gold and workers with known truth.
 
-    Presets: bt-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization.
+    Presets: bt-crowd, judge-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization, tpp, tpp-text.
     """
     from crowdrank.simulate import simulate
 

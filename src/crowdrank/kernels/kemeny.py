@@ -5,8 +5,7 @@ order with the largest sum of a_ij over the pairs with i above j. It is found
 
 1. exactly in pieces: where every item of a set beats every item outside, the set comes first (the extended
    Condorcet criterion, Truchon 1998). The pieces that cannot be cut further are the strongly connected
-   components of the majority graph; sorted by wins they are the blocks of the order (Landau 1953): the
-   first m items beat all others just where their wins add up to m (m - 1) / 2 + m (n - m);
+   components of the majority graph (``majority``), one after the other;
 2. exactly within a piece of up to ``EXACT`` items, by dynamic programming over its subsets:
    best(S) = max over i in S of best(S - i) + sum of a_ji over j in S - i, the item i coming last;
 3. by local search within a larger piece: from the order given, or from those by margin and by wins,
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, summed
+from crowdrank.kernels.majority import components
 from crowdrank.kernels.segments import Rows
 
 EXACT = 12
@@ -105,9 +105,10 @@ def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> C
     margin = weight - weight[squares.row[j] + squares.place[i]]
     total = summed(i, margin, len(squares.part)) / squares.size[squares.part]
     margin = margin + BREAK * (total[i] - total[j])
-    wins = summed(i, np.where(i == j, 0.0, 0.5 + 0.5 * np.sign(margin)), len(squares.part))
-    order = np.lexsort((-total, -wins, squares.part))
-    piece = _pieces(wins[order], squares.part[order], squares.size)
+    net = summed(i, np.sign(margin), len(squares.part)).astype(np.int64)
+    order = np.lexsort((-total, -net, squares.part))
+    own, part = components(net, squares.part)[order], squares.part[order]
+    piece = np.cumsum((np.diff(own, prepend=0) != 0) | (np.diff(part, prepend=0) != 0))
     place = np.arange(len(order)) - np.repeat(np.cumsum(squares.size) - squares.size, squares.size)
     gap, sizes = 0.0, np.bincount(piece)
     starts = np.cumsum(sizes) - sizes
@@ -128,16 +129,6 @@ def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> C
     result = np.empty(len(order), np.int64)
     result[order] = place
     return Consensus(result, gap, int(sizes.max(initial=0)))
-
-
-def _pieces(wins: Floats, part: NDArray[np.int32], size: Rows) -> Rows:
-    """The piece of each node, nodes sorted by part and falling wins: cut where those above beat all below."""
-    n = size[part].astype(float)
-    starts = np.repeat(np.cumsum(size) - size, size)
-    above = np.arange(len(part)) - starts
-    so_far = np.concatenate([[0.0], np.cumsum(wins)])
-    have = so_far[:-1] - so_far[starts]
-    return np.cumsum(have >= 0.5 * above * (above - 1) + above * (n - above) - 0.25) - 1
 
 
 def _by_subsets(margin: Floats) -> Rows:

@@ -20,6 +20,9 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats
 
+TINY = 1e-150
+"""The least probability whose log is taken; its square is still a number."""
+
 
 class LinkValues(NamedTuple):
     """F(d), F(-d), F'(d) and F''(d) / F'(d)."""

@@ -14,7 +14,7 @@ from crowdrank.engine import Session, Stats
 from crowdrank.engine.base import Params
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
-from crowdrank.models.paired.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
 from crowdrank.solve import (
     Bounds,
     Covariance,

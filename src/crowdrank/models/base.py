@@ -103,7 +103,7 @@ class Model(ABC):
     but for models of difficulties and domains), ``fit_`` and ``evidence_``.
     """
 
-    name: ClassVar[str]
+    name: str
     seed: int = 0
 
     ranking_: Ranking
@@ -186,7 +186,9 @@ class Model(ABC):
 
     def clone(self) -> Self:
         """An unfitted copy with the same parameters."""
-        return type(self)(**self.get_params())
+        copy = type(self)(**self.get_params())
+        copy.name = self.name
+        return copy
 
     def __repr__(self) -> str:
         own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, Rankings, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.kernels.kendall import agreements
-from crowdrank.models.subjects import MATRIX_BINS, MATRIX_CELLS, MATRIX_ITEMS, Subjects
+from crowdrank.models.subjects import Subjects
 from crowdrank.results import Evidence, Workers
 
 if TYPE_CHECKING:
@@ -148,13 +148,8 @@ class Lists(Subjects):
 
     def evidence(self, rank: Integers) -> Evidence:
         """The weight of the lists of each node, and in how many lists two nodes stand together."""
-        query = self.nodes.query
-        sizes = np.bincount(query)
-        side = np.where(sizes <= MATRIX_ITEMS, sizes, MATRIX_BINS)
-        ends = np.cumsum(side**2)
-        counted = ends <= MATRIX_CELLS
-        place = (np.cumsum(side) - side)[query] + (rank - 1) * side[query] // sizes[query]
-        cells = self._met(place, side, ends[counted].max(initial=0))
+        side, place, most = self.squares(rank)
+        cells = self._met((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
         return Evidence(self.judgments, self._opponents(), self.part, side, cells, "lists")
 
     def _met(self, place: Integers, side: Integers, cells: int) -> Floats:

@@ -62,7 +62,9 @@ class Entry:
 
     def make(self, parameters: Mapping[str, Any] = MappingProxyType({})) -> Model:
         """The model, unfitted, with these parameters."""
-        return self.load()(**self.preset).set_params(**parameters)
+        made = self.load()(**self.preset).set_params(**parameters)
+        made.name = self.name
+        return made
 
 
 LISTS = ("rankings", "ratings")
@@ -189,6 +191,37 @@ _ENTRIES = (
         "the ranking against which the workers' lists have the largest RBP",
         "Niu et al. 2015",
         workers="needed",
+    ),
+    Entry(
+        "tpp",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "hard queries, workers' expertise by domain, workers who lie",
+        "Wang et al. 2015",
+        workers="needed",
+    ),
+    Entry(
+        "tpp-unidom",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "tpp with one domain",
+        "Wang et al. 2015",
+        workers="needed",
+        preset={"domains": 1},
+    ),
+    Entry(
+        "tpp-uniexp",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "tpp with one expertise for all workers of a domain",
+        "Wang et al. 2015",
+        workers="needed",
+        preset={"expertise": "shared"},
+    ),
+    Entry(
+        "tpp-unidiff",
+        f"{_THURSTONIAN}.tpp:TPP",
+        "tpp with one difficulty for all queries",
+        "Wang et al. 2015",
+        workers="needed",
+        preset={"difficulty": "shared"},
     ),
     Entry(
         "trueskill",

@@ -79,6 +79,31 @@ class Subjects(ABC):
             backend=self.backend,
         )
 
+    def squares(self, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """The pictures of who met whom: the side of each query's, the row of each node in it, and the number of
+        cells of the first ones, as many as are kept."""
+        query = self.nodes.query
+        sizes = np.bincount(query)
+        side = np.where(sizes <= MATRIX_ITEMS, sizes, MATRIX_BINS)
+        ends = np.cumsum(side**2)
+        place = (rank - 1) * side[query] // sizes[query]
+        return side, place, int(ends[ends <= MATRIX_CELLS].max(initial=0))
+
+    def never(self, code: str, own: Floats, other: Floats, words: str, regularised: bool) -> list[Note]:
+        """A note on the nodes that have nothing of their ``own`` and something of the ``other``.
+
+        ``words`` say what never was, "{was}" standing for the verb in its number.
+        """
+        found = np.flatnonzero((own == 0) & (other > 0))
+        if not len(found):
+            return []
+        one = len(found) == 1
+        rests = (
+            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation." if regularised else ""
+        )
+        said = f"{'item' if one else 'items'} {words.format(was='was' if one else 'were')}"
+        return [Note(code, f"{len(found)} {said}: {self.item_names(found)}.{rests}")]
+
     def few(self, judgments: Floats) -> list[Note]:
         """A note on the nodes with few judgments."""
         found = np.flatnonzero((judgments > 0) & (judgments < FEW))

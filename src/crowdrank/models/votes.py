@@ -32,8 +32,9 @@ from crowdrank.data import (
     tally_spooled,
 )
 from crowdrank.errors import Note
-from crowdrank.models.subjects import MATRIX_BINS, MATRIX_CELLS, MATRIX_ITEMS, Subjects
-from crowdrank.results import Evidence, Workers
+from crowdrank.models.subjects import Subjects
+from crowdrank.results import LEVEL, Evidence, Workers
+from crowdrank.solve import Covariance, Spread, spread
 
 ONE_SIDED = 0.9
 EQUAL = 1e-9
@@ -141,12 +142,10 @@ class Votes(Subjects):
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
         """How many votes and opponents each node has, and who met whom in the order of ``rank``."""
         count, query = len(self.nodes), self.nodes.query
-        sizes = np.bincount(query)
-        side = np.where(sizes <= MATRIX_ITEMS, sizes, MATRIX_BINS)
+        side, place, most = self.squares(rank)
         ends = np.cumsum(side**2)
-        counted = ends <= MATRIX_CELLS
-        place = (rank - 1) * side[query] // sizes[query]
-        opponents, cells = np.zeros(count, np.int64), np.zeros(ends[counted].max(initial=0))
+        counted = ends <= most
+        opponents, cells = np.zeros(count, np.int64), np.zeros(most)
         for shard in plan(self.comparisons):
             rows = shard.load()
             weight = rows.wins + rows.losses
@@ -160,30 +159,24 @@ class Votes(Subjects):
         votes = self.graph.wins + self.graph.losses
         return Evidence(votes, opponents, self.graph.part, side, cells)
 
+    def placed(self, scores: Floats, covariance: Covariance | None) -> Spread:
+        """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
+        parts = self.graph.members()
+        return spread(scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins)
+
     # ------------------------------------------------------------------------------ what to know
 
     def notes(self, *, regularised: bool = True) -> list[Note]:
         """What the user should know about these votes before believing a ranking of them."""
         return [
-            *self._never("winless", self.graph.wins, self.graph.losses, "won", regularised),
-            *self._never("unbeaten", self.graph.losses, self.graph.wins, "lost", regularised),
+            *self.never("winless", self.graph.wins, self.graph.losses, "never won", regularised),
+            *self.never("unbeaten", self.graph.losses, self.graph.wins, "never lost", regularised),
             *self._unjudged(),
             *self.disconnected(self.graph.part),
             *self.few(self.graph.wins + self.graph.losses),
             *self._one_sided(),
             *self._both_orders(),
         ]
-
-    def _never(self, code: str, own: Floats, other: Floats, word: str, regularised: bool) -> list[Note]:
-        found = np.flatnonzero((own == 0) & (other > 0))
-        if not len(found):
-            return []
-        one = len(found) == 1
-        rests = (
-            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation." if regularised else ""
-        )
-        items = "item" if one else "items"
-        return [Note(code, f"{len(found)} {items} never {word}: {self.item_names(found)}.{rests}")]
 
     def _unjudged(self) -> list[Note]:
         found = np.flatnonzero((self.graph.wins == 0) & (self.graph.losses == 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,13 +9,15 @@ import numpy as np
 import polars as pl
 
 from crowdrank.report.axes import axis_of
-from crowdrank.report.connections import connections, matrix, pairs_of, tidy
+from crowdrank.report.connections import connections, matrix, pairs_of
 from crowdrank.report.content import VERDICTS, Crowd, Item, Query, Report, Worker
 from crowdrank.report.contest import choice
+from crowdrank.report.domains import natures, skill_map
 from crowdrank.report.notes import cautions
+from crowdrank.report.rounding import bounded, rounded, tidy
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.words import counted
-from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers, plain
+from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers, plain
 
 ROWS = 20_000
 """The most rows of rankings, and of workers, that a report holds."""
@@ -32,10 +33,13 @@ def build(
     evidence: Evidence,
     gold: Mapping[str, float] | None = None,
     labels: LabelPosterior | None = None,
+    queries: Queries | None = None,
+    skills: Skills | None = None,
 ) -> Report:
     """The content of a report from a model's results.
 
-    ``gold`` holds measures by a gold standard, ``labels`` what label each item of the ranking has.
+    ``gold`` holds measures by a gold standard, ``labels`` what label each item of the ranking has, ``queries``
+    the difficulty and the domain of each query, ``skills`` how good each worker is in each domain.
     """
     rows = _with_evidence(ranking, evidence, labels)
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
@@ -46,8 +50,9 @@ def build(
         cautions=cautions(fit.warnings),
         items=fit.judgments["items"],
         queries_total=len(sizes),
-        queries=_queries(rows, ranking, evidence, len(sizes)),
+        queries=_queries(rows, ranking, evidence, len(sizes), natures(queries)),
         crowd=None if people is None else _crowd(people),
+        skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
         suggestions=suggestions(rows, people, evidence.unit),
@@ -90,19 +95,26 @@ def _judged(judged: Mapping[str, Any]) -> str:
     return counted(judged["rows"], judged["kind"].removesuffix("s"))
 
 
-def _queries(rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int) -> tuple[Query, ...]:
-    """The queries in the order of their ids, as many and with as many rows as a report may hold."""
+def _queries(
+    rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int, known: Mapping[Any, Any]
+) -> tuple[Query, ...]:
+    """The queries in the order of their ids, as many and with as many rows as a report may hold.
+
+    ``known``: what a model tells of a query besides its ranking.
+    """
     most = max(TOP, ROWS // total)
     number = {name: code for code, name in enumerate(ranking.query.unique(maintain_order=True))}
     queries = []
     for (name,), part in rows.group_by("query", maintain_order=True):
-        queries.append(_query(part, most, name, evidence, number[name]))
+        queries.append(_query(part, most, name, evidence, number[name], known.get(name, {})))
         if len(queries) * most >= ROWS:
             break
     return tuple(queries)
 
 
-def _query(part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number: int) -> Query:
+def _query(
+    part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number: int, known: Mapping[str, Any]
+) -> Query:
     shown = part.head(most).to_dicts()
     axis = axis_of(row[name] for row in shown for name in ("score", "low", "high"))
     return Query(
@@ -113,6 +125,7 @@ def _query(part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number:
         axis=axis,
         connections=connections(part, pairs_of(len(part)), evidence.unit),
         matrix=matrix(evidence, number),
+        **known,
     )
 
 
@@ -121,9 +134,9 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
         item=row["item"],
         rank=row["rank"],
         tier=row["tier"],
-        score=_rounded(row["score"], decimals),
-        low=_bounded(row["low"], decimals),
-        high=_bounded(row["high"], decimals),
+        score=rounded(row["score"], decimals),
+        low=bounded(row["low"], decimals),
+        high=bounded(row["high"], decimals),
         rank_low=row["rank_low"],
         rank_high=row["rank_high"],
         comparisons=tidy(row["comparisons"]),
@@ -137,14 +150,6 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
 def _label(value: float | None) -> float | None:
     """A label as it is shown: whole numbers are whole."""
     return int(value) if value is not None and value == int(value) else value
-
-
-def _bounded(value: float, decimals: int) -> float | None:
-    return _rounded(value, decimals) if math.isfinite(value) else None
-
-
-def _rounded(value: float, decimals: int) -> float:
-    return round(value, decimals) + 0.0  # no minus before a zero
 
 
 COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")
@@ -169,10 +174,10 @@ def _worker(row: dict[str, Any], own: list[str]) -> Worker:
         worker=row["worker"],
         judgments=tidy(row["judgments"]),
         quality=round(row["quality"], 3),
-        low=_bounded(row["low"], 3),
-        high=_bounded(row["high"], 3),
+        low=bounded(row["low"], 3),
+        high=bounded(row["high"], 3),
         verdict=row["verdict"],
-        further={name: _bounded(row[name], 3) for name in own},
+        further={name: bounded(row[name], 3) for name in own},
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.report.content import Connections, Matrix, Span
+from crowdrank.report.rounding import tidy
 from crowdrank.results import Evidence
 
 
@@ -39,11 +40,6 @@ def matrix(evidence: Evidence, query: int) -> Matrix | None:
         return None
     upper = counted[np.triu_indices(len(counted))]
     return Matrix(len(counted), tuple(tidy(value) for value in upper.tolist()))
-
-
-def tidy(value: float) -> float:
-    """A weight of judgments with at most one decimal; whole numbers are whole."""
-    return int(value) if value == int(value) else round(value, 1)
 
 
 def _span(values: pl.Series) -> Span:

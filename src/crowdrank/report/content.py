@@ -91,7 +91,11 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Query:
-    """A ranking: ``items`` is how many there are, ``rows`` those shown, best first."""
+    """A ranking: ``items`` is how many there are, ``rows`` those shown, best first.
+
+    ``difficulty``, an end of its interval (None where it is not bounded) and the most probable ``domain`` with
+    its ``probability`` are there for models that tell them, the domain where there are several.
+    """
 
     name: str | None
     items: int
@@ -100,6 +104,11 @@ class Query:
     axis: Axis
     connections: Connections | None
     matrix: Matrix | None
+    difficulty: float | None = None
+    difficulty_low: float | None = None
+    difficulty_high: float | None = None
+    domain: int | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,38 @@ class Crowd:
     rows: tuple[Worker, ...]
     verdicts: dict[str, int]
     bins: dict[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Skill:
+    """How good a worker is in one domain."""
+
+    judgments: float
+    quality: float
+    low: float | None
+    high: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Skilled:
+    """A worker with her skill in each domain, the largest domain first."""
+
+    worker: str
+    judgments: float
+    skills: tuple[Skill, ...]
+
+
+@dataclass(frozen=True)
+class SkillMap:
+    """Workers by domains: ``queries`` is how many each domain has, by their most probable one.
+
+    ``workers`` is how many there are, ``rows`` those shown, the one with most judgments first.
+    """
+
+    queries: tuple[int, ...]
+    workers: int
+    rows: tuple[Skilled, ...]
 
 
 @dataclass(frozen=True)
@@ -199,7 +240,7 @@ class Report:
     ``items`` and ``queries_total`` count all there are; ``queries`` may hold fewer, and each of them
     fewer rows, where showing all would make the page too heavy. ``choice`` is how `auto` chose the model.
     ``unit`` is what is counted of an item: "votes", "lists" or "labels"; labels need not connect, and
-    ``connections`` is None for them.
+    ``connections`` is None for them. ``skills`` is None where there are no domains, or only one.
     """
 
     title: str
@@ -209,6 +250,7 @@ class Report:
     queries_total: int
     queries: tuple[Query, ...]
     crowd: Crowd | None
+    skills: SkillMap | None
     connections: Connections | None
     split_queries: int
     suggestions: tuple[Suggestion, ...]
@@ -221,6 +263,16 @@ class Report:
     def labelled(self) -> bool:
         """Whether the rows have a label."""
         return any(row.label is not None for query in self.queries for row in query.rows)
+
+    @property
+    def difficulties(self) -> bool:
+        """Whether the queries have a difficulty."""
+        return any(query.difficulty is not None for query in self.queries)
+
+    @property
+    def domains(self) -> bool:
+        """Whether the queries have a domain."""
+        return any(query.domain is not None for query in self.queries)
 
     @property
     def cut(self) -> str:

@@ -11,11 +11,21 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report
+from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report, Skill, SkillMap
 from crowdrank.report.contest import told
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS
-from crowdrank.report.words import connected, interval, label, number, perfect, settled, signed, split
+from crowdrank.report.words import (
+    connected,
+    difficulty_interval,
+    interval,
+    likely,
+    number,
+    perfect,
+    settled,
+    signed,
+    split,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,7 +82,9 @@ def _environment() -> Environment:
         interval=interval,
         split=split,
         settled=settled,
-        label=label,
+        likely=likely,
+        difficulty_interval=difficulty_interval,
+        shade=_shade,
         place=_place,
         ticks=_ticks,
         told_contest=told,
@@ -96,6 +108,7 @@ def _data(report: Report) -> dict[str, Any]:
     return {
         "queries": [_columns(query) for query in report.queries],
         "workers": None if report.crowd is None else _people(report.crowd),
+        "skills": None if report.skills is None else _skills(report.skills),
         "verdicts": VERDICTS,
         "quality": vars(QUALITY),
         "unit": vars(UNITS[report.unit]),
@@ -107,6 +120,11 @@ def _columns(query: Query) -> dict[str, Any]:
     names += ["label", "probability"] if query.rows[0].label is not None else []
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
     columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
+    if query.difficulty is not None:
+        told = [signed(query.difficulty), difficulty_interval(query)]
+        columns |= {"difficulty": query.difficulty, "told": told}
+    if query.domain is not None:
+        columns |= {"domain": query.domain, "certainty": query.probability}
     links = query.connections
     if links is None:
         return columns
@@ -123,8 +141,26 @@ def _people(crowd: Crowd) -> dict[str, Any]:
     names = ("worker", "judgments", "quality", "low", "high")
     columns: dict[str, Any] = {name: [getattr(row, name) for row in crowd.rows] for name in names}
     own = {f"own-{name}": [row.further[name] for row in crowd.rows] for name in _further(crowd)}
-    codes = {verdict: code for code, verdict in enumerate(VERDICTS)}
-    return columns | own | {"verdict": [codes[row.verdict] for row in crowd.rows]}
+    return columns | own | {"verdict": [VERDICTS.index(row.verdict) for row in crowd.rows]}
+
+
+def _skills(found: SkillMap) -> dict[str, Any]:
+    """Workers column by column; of each the skills in the order of the domains."""
+    columns: dict[str, Any] = {
+        name: [[getattr(skill, name) for skill in row.skills] for row in found.rows]
+        for name in ("judgments", "quality", "low", "high")
+    }
+    return columns | {
+        "worker": [row.worker for row in found.rows],
+        "total": [row.judgments for row in found.rows],
+        "verdict": [[VERDICTS.index(skill.verdict) for skill in row.skills] for row in found.rows],
+    }
+
+
+def _shade(skill: Skill) -> str:
+    """How a skill is coloured: how far from guessing it is, and the fainter, the wider its interval."""
+    known = 0.0 if skill.low is None or skill.high is None else max(1 - (skill.high - skill.low), 0.0)
+    return f"--far:{min(250 * abs(skill.quality - 0.5), 100):.0f}%;--sure:{60 * known:.0f}%"
 
 
 def _further(crowd: Crowd | None) -> list[str]:

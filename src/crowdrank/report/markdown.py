@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from crowdrank.report.content import Contender, Contest, ContestReport, Crowd, Query, Report
+from crowdrank.report.content import Contender, Contest, ContestReport, Crowd, Query, Report, Skill, SkillMap
 from crowdrank.report.contest import told
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import (
     connected,
+    counted,
+    difficulty_interval,
     interval,
-    label,
+    likely,
     number,
     perfect,
     plus_minus,
@@ -30,8 +32,10 @@ def to_markdown(report: Report) -> str:
     parts = [
         [f"# {report.title}", " · ".join(map(_safe, report.facts))],
         _warnings(report),
+        _queries(report),
         _ranking(report),
         [] if report.crowd is None else _workers(report.crowd, perfect(report)),
+        [] if report.skills is None else _skills(report.skills),
         _connections(report),
         ["## What would make it surer", _suggestions(report)],
         [] if report.choice is None else ["## How the model was chosen", *_contest(report.choice)],
@@ -80,6 +84,24 @@ def _warnings(report: Report | ContestReport) -> list[str]:
     ]
 
 
+def _queries(report: Report) -> Iterator[str]:
+    """What is known of the queries besides their rankings."""
+    if report.queries_total == 1 or not report.difficulties:
+        return
+    yield "## Queries"
+    rows = (
+        (
+            f"{query.name}", number(query.items), number(query.tiers), signed(query.difficulty),
+            difficulty_interval(query), *([likely(query.domain, query.probability)] if report.domains else []),
+        )
+        for query in report.queries[:ROWS]
+    )  # fmt: skip
+    head = ["Query", "Items", "Tiers", "Difficulty", "90 % interval"]
+    yield _table([*head, "Domain"] if report.domains else head, rows, "lrrrr" + "r" * report.domains)
+    if report.queries_total > ROWS:
+        yield f"The first {ROWS} of {report.queries_total:,} queries; the queries file has all of them."
+
+
 def _ranking(report: Report) -> Iterator[str]:
     yield "## Ranking"
     yield "Items of one tier cannot be told apart from its best one. Intervals hold the true value with 90 %."
@@ -100,7 +122,7 @@ def _items(query: Query, unit: Unit, labelled: bool) -> str:
         (
             f"{row.rank}", f"{row.rank_low}–{row.rank_high}", f"{row.tier}", row.item, signed(row.score, decimals),
             interval(row.low, row.high, decimals), number(row.comparisons),
-            *([label(row.label, row.probability)] if labelled else []),
+            *([likely(row.label, row.probability)] if labelled else []),
         )
         for row in query.rows[:ROWS]
     )  # fmt: skip
@@ -121,6 +143,20 @@ def _workers(crowd: Crowd, quality: str) -> Iterator[str]:
     yield _table(("Worker", "Verdict", "Quality", "90 % interval", "Judgments"), rows, "llrrr")
     if crowd.workers > ROWS:
         yield f"The worst {ROWS} of {crowd.workers:,} workers; the workers file has all of them."
+
+
+def _skills(found: SkillMap) -> Iterator[str]:
+    yield "## Workers by domain"
+    yield "The quality of each worker on the pairs of each domain; those with most judgments first."
+    heads = [f"{place} ({counted(count, 'query', 'queries')})" for place, count in enumerate(found.queries, 1)]
+    rows = ([row.worker, *map(_skill, row.skills), number(row.judgments)] for row in found.rows[:ROWS])
+    yield _table(["Worker", *heads, "Judgments"], rows, "l" + "r" * len(heads) + "r")
+    if found.workers > ROWS:
+        yield f"The first {ROWS} of {found.workers:,} workers; the skills file has all of them."
+
+
+def _skill(skill: Skill) -> str:
+    return f"{number(skill.quality, 2)}, {interval(skill.low, skill.high, 2)}, {skill.verdict}"
 
 
 def _connections(report: Report) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from crowdrank.report.connections import tidy
 from crowdrank.report.content import Suggestion
+from crowdrank.report.rounding import significant, tidy
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import counted, percent, signed
 
@@ -127,7 +127,7 @@ def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     rows = rows.filter(width >= OPEN * (pl.col("high").max() - pl.col("low").min()))
     rows = rows.sort(width, "comparisons", descending=[True, False], maintain_order=True)
     for row in rows.head(MOST).iter_rows(named=True):
-        low, high = (signed(float(f"{row[end]:.3g}")) for end in ("low", "high"))
+        low, high = (signed(significant(row[end])) for end in ("low", "high"))
         yield Suggestion(
             "item",
             f"{_begun(unit.ask)} {_quoted(row['item'])}{_inside(row)}: its score may be anywhere from {low} to "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from crowdrank.report.content import Connections, Report, Span
+from crowdrank.report.content import Connections, Query, Report, Span
 from crowdrank.report.units import UNITS, Unit
 
 
@@ -27,8 +27,8 @@ def plus_minus(value: float | None, error: float | None, decimals: int) -> str:
     return number(value, decimals) if error is None else f"{number(value, decimals)} ± {number(error, decimals)}"
 
 
-def interval(low: float | None, high: float | None, decimals: int) -> str:
-    """An interval in words; an end that is None is not bounded."""
+def interval(low: float | None, high: float | None, decimals: int | None) -> str:
+    """An interval in words; an end that is None is not bounded. Decimals as those of ``signed``."""
     if low is None and high is None:
         return "not bounded"
     if low is None:
@@ -38,9 +38,14 @@ def interval(low: float | None, high: float | None, decimals: int) -> str:
     return f"{signed(low, decimals)} to {signed(high, decimals)}"
 
 
-def label(value: float | None, probability: float | None) -> str:
-    """The most probable label of an item and its probability."""
+def likely(value: float | None, probability: float | None) -> str:
+    """The most probable label of an item, or domain of a query, and its probability."""
     return f"{signed(value)} ({number(probability, 2)})"
+
+
+def difficulty_interval(query: Query) -> str:
+    """The interval of a query's difficulty in words."""
+    return interval(query.difficulty_low, query.difficulty_high, None)
 
 
 def perfect(report: Report) -> str:

@@ -3,5 +3,16 @@
 from crowdrank.simulate.crowd import Crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
 from crowdrank.simulate.presets import PRESETS, Preset, find_preset, simulate
+from crowdrank.simulate.tpp import tpp_crowd
 
-__all__ = ["PRESETS", "Crowd", "Preset", "bt_crowd", "find_preset", "flip_crowd", "judge_crowd", "simulate"]
+__all__ = [
+    "PRESETS",
+    "Crowd",
+    "Preset",
+    "bt_crowd",
+    "find_preset",
+    "flip_crowd",
+    "judge_crowd",
+    "simulate",
+    "tpp_crowd",
+]

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
     """``judgments`` (worker, left, right, label), ``gold`` (item, grade), ``workers`` (worker, and what is true
-    of each), and gold pairs (left, right, label) that every worker was also asked, where there are some."""
+    of each); and where there are some, gold pairs (left, right, label) that every worker was also asked, and what
+    is true of the ``queries`` and of the workers' ``skills`` in each domain."""
 
     judgments: pl.DataFrame
     gold: pl.DataFrame
     workers: pl.DataFrame
     gold_pairs: pl.DataFrame | None = None
+    queries: pl.DataFrame | None = None
+    skills: pl.DataFrame | None = None
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables by the names of their files."""
-        named = {"judgments": self.judgments, "gold": self.gold, "workers": self.workers}
-        return named if self.gold_pairs is None else {**named, "gold_pairs": self.gold_pairs}
+        named = {own.name: getattr(self, own.name) for own in fields(self)}
+        return {name: table for name, table in named.items() if table is not None}
+
+
+def ids(word: str, count: int) -> NDArray[Any]:
+    """word-1 .. word-count, the numbers equally wide."""
+    width = len(str(count))
+    return np.array([f"{word}-{number:0{width}d}" for number in range(1, count + 1)])

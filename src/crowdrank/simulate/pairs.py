@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError
-from crowdrank.simulate.crowd import Crowd
+from crowdrank.simulate.crowd import Crowd, ids
 
 Integers = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ def flip_crowd(
             f"{pairs} distinct pairs with {labels} labels each need at least that many workers and pairs: "
             f"{items} items have {most} pairs, and there are {workers} workers."
         )
-    names = rng.permutation(_names("item", items))
+    names = rng.permutation(ids("item", items))
     quality = rng.beta(alpha, beta, workers)
     low, high = np.triu_indices(items, 1)
     asked = np.sort(rng.choice(most, pairs, replace=False))
@@ -103,7 +103,7 @@ def bt_crowd(
     chance = quality[worker] * ahead + (1 - quality[worker]) * (1 - ahead)
     wins = rng.random(votes) < chance
     winner, loser = np.where(wins, first, second), np.where(wins, second, first)
-    return _crowd(rng, rng.permutation(_names("item", items)), scores, quality, winner, loser, worker)
+    return _crowd(rng, rng.permutation(ids("item", items)), scores, quality, winner, loser, worker)
 
 
 def judge_crowd(
@@ -143,7 +143,7 @@ def judge_crowd(
     first, second = 1.0 / (1.0 + np.exp(t - x)), 1.0 / (1.0 + np.exp(t + x))
     chance = (1 - lapses) * first + lapses * second
     drawn = rng.random(votes)
-    names, people = rng.permutation(_names("item", items)), _names("worker", workers)
+    names, people = rng.permutation(ids("item", items)), ids("worker", workers)
     decided = np.where(drawn < chance, names[left], names[right])
     judgments = pl.DataFrame(
         {
@@ -158,11 +158,6 @@ def judge_crowd(
     return Crowd(judgments, gold, pl.DataFrame(truth))
 
 
-def _names(word: str, count: int) -> NDArray[Any]:
-    width = len(str(count))
-    return np.array([f"{word}-{number:0{width}d}" for number in range(1, count + 1)])
-
-
 def _crowd(
     rng: np.random.Generator,
     items: NDArray[Any],
@@ -174,7 +169,7 @@ def _crowd(
     gold_pairs: pl.DataFrame | None = None,
 ) -> Crowd:
     """The tables, with the sides of each pair drawn at random."""
-    workers = _names("worker", len(quality))
+    workers = ids("worker", len(quality))
     swap = rng.random(len(winner)) < 0.5
     judgments = pl.DataFrame(
         {

@@ -11,6 +11,7 @@ from typing import Any
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
+from crowdrank.simulate.tpp import tpp_crowd
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ PRESETS = {
             "crowd-bt-regularization", flip_crowd, "Crowd-BT section 5.1.3: n pairs x 4000/n workers",
             {"pairs": 200, "labels": 20},
         ),
+        Preset("tpp", tpp_crowd, "TPP section V-A as its authors ran it: workers with skills by domain"),
+        Preset(
+            "tpp-text", tpp_crowd, "TPP section V-A as printed: scores on [0, 1], spammers with tau 1",
+            {"scores": "uniform", "spammer": 1.0},
+        ),
     )
 }  # fmt: skip
 
@@ -65,12 +71,14 @@ def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
     for setting, value in settings.items():
         if setting not in known:
             raise UsageError(f"{name} has no setting {setting!r}.", hint=f"Its settings are {', '.join(known)}.")
-        settings[setting] = _number(name, setting, value, known[setting])
+        settings[setting] = _value(name, setting, value, known[setting])
     return preset.make(seed=seed, **{**preset.settings, **settings})
 
 
-def _number(name: str, setting: str, value: Any, like: float) -> float:
-    """A setting that is a number of at least 0, whole where its default is."""
+def _value(name: str, setting: str, value: Any, like: float | str) -> float | str:
+    """A setting of the kind of its default: a text, or a number of at least 0, whole where the default is."""
+    if isinstance(like, str):
+        return str(value)
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not good or value < 0 or (isinstance(like, int) and value != int(value)):
         kind = "whole number" if isinstance(like, int) else "number"

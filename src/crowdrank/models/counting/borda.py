@@ -6,6 +6,7 @@ import numpy as np
 
 from crowdrank.data import summed
 from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.counting.contests import share_variance
 from crowdrank.models.counting.shares import share_intervals
 from crowdrank.models.votes import Votes
 
@@ -26,9 +27,7 @@ class Borda(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         rows, n = votes.comparisons, len(votes.nodes)
-        games = rows.wins + rows.losses
-        share = rows.wins / games
-        spread = (rows.wins + 0.5) * (rows.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
+        share, spread = rows.wins / (rows.wins + rows.losses), share_variance(rows)
         met = summed(rows.i, None, n) + summed(rows.j, None, n)
         safe = np.maximum(met, 1)
         score = (summed(rows.i, share, n) + summed(rows.j, 1 - share, n)) / safe

@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.errors import Note
+from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import Contests, components, gained, majority, sign_variance
-from crowdrank.models.paired.estimator import placed
+from crowdrank.models.counting.contests import ContestCovariance, gained, majority, sign_variance
 from crowdrank.models.votes import Votes
 
 
@@ -57,7 +57,7 @@ class Condorcet(VotesModel):
         most = np.zeros(votes.graph.parts)
         np.maximum.at(most, part, games)
         score = net + gained(rows, rows.wins - rows.losses) / np.maximum(2 * most[part], 1e-300)
-        result = placed(votes, score, Contests(rows, part, sign_variance(rows)))
+        result = votes.placed(score, ContestCovariance(rows, part, sign_variance(rows)))
         smith = np.flatnonzero(components(net, votes.nodes.query) == 0)
         return Outcome(
             result,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, summed
+from crowdrank.data import Comparisons, Floats, Graph, summed
 from crowdrank.models.votes import EQUAL
 from crowdrank.solve import Covariance
 
@@ -31,10 +31,10 @@ def majority(rows: Comparisons) -> NDArray[np.int64]:
     return np.where(np.abs(ahead) > EQUAL * (rows.wins + rows.losses), np.sign(ahead), 0).astype(np.int64)
 
 
-def share_variance(rows: Comparisons) -> Floats:
-    """The variance of i's share of each pair's votes, as of Beta(wins + 1/2, losses + 1/2)."""
-    games = rows.wins + rows.losses
-    return (rows.wins + 0.5) * (rows.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
+def share_variance(counts: Comparisons | Graph) -> Floats:
+    """The variance of i's share of each pair's votes, or of a node's, as of Beta(wins + 1/2, losses + 1/2)."""
+    games = counts.wins + counts.losses
+    return (counts.wins + 0.5) * (counts.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
 
 
 def sign_variance(rows: Comparisons) -> Floats:
@@ -45,25 +45,7 @@ def sign_variance(rows: Comparisons) -> Floats:
     return 4 * right * (1 - right)
 
 
-def components(net: NDArray[np.int64], query: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The strongly connected component of each node in the majority graph of its query, 0 being the top one.
-
-    ``net``: contests won minus contests lost; a tie is an edge both ways. The k best by ``net`` beat all
-    others of the n exactly where their ``net`` adds up to k (n - k) (Landau 1953). No other k items can: each
-    that beats all n - k others has at least n - 2k + 1 of it, and each of the others at most n - 2k - 1.
-    """
-    order = np.lexsort((-net, query))
-    sizes = np.bincount(query)
-    n = sizes[query[order]]
-    k = np.arange(len(net)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
-    closed = np.cumsum(net[order]) == k * (n - k)  # the sum over a query is 0
-    before = np.cumsum(closed) - closed
-    found = np.empty(len(net), np.int64)
-    found[order] = before - np.repeat(before[np.cumsum(sizes) - sizes], sizes)
-    return found
-
-
-class Contests(Covariance):
+class ContestCovariance(Covariance):
     """The covariance of scores that add up independent contests, by the variance of each row's."""
 
     pairwise_limit = 2000

@@ -36,7 +36,6 @@ import numpy as np
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
-from crowdrank.models.paired.estimator import placed
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.sequence import Play, Rated, order_notes, rated
 from crowdrank.models.votes import Votes
@@ -78,7 +77,7 @@ class Elo(VotesModel):
         step = number("k", self.k, low=0.0) / unit
         found = rated(votes, _play(step, len(votes.nodes)), orders=orders, seed=run.seed)
         variance = _variance(votes, found, step, orders)
-        result = placed(votes, found.score * unit, Independent(variance * unit**2))
+        result = votes.placed(found.score * unit, Independent(variance * unit**2))
         raised = number("initial", self.initial)
         return Outcome(
             replace(result, score=result.score + raised, low=result.low + raised, high=result.high + raised),

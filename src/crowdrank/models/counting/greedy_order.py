@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
 from crowdrank.errors import UsageError
+from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import Contests, components, gained, majority, share_variance
-from crowdrank.models.paired.estimator import placed
+from crowdrank.models.counting.contests import ContestCovariance, gained, majority, share_variance
 from crowdrank.models.votes import EQUAL, Votes
 
 STEP = 1e-6
@@ -64,7 +64,7 @@ class GreedyOrder(VotesModel):
         score = np.empty(rows.nodes)
         for nodes in votes.graph.members():
             score[nodes] = _falling(potential[nodes], place[nodes])
-        result = placed(votes, score, Contests(rows, part, 4 * share_variance(rows)))
+        result = votes.placed(score, ContestCovariance(rows, part, 4 * share_variance(rows)))
         least = np.minimum(rows.wins, rows.losses) / (rows.wins + rows.losses)
         return Outcome(
             result,

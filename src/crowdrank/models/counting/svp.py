@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Comparisons, Floats, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
-from crowdrank.models.counting.contests import Contests, majority, share_variance, sign_variance
-from crowdrank.models.paired.estimator import placed
+from crowdrank.models.counting.contests import ContestCovariance, majority, share_variance, sign_variance
 from crowdrank.models.votes import Votes
 
 TINY = 1e-300
@@ -91,7 +90,7 @@ class SVP(VotesModel):
         rows, part = votes.comparisons, votes.graph.part
         y, variance = DIFFERENCES[self.differences](rows)
         found = complete(rows, y, part, tol=tol, limit=limit)
-        result = placed(votes, found.score, Additive(rows, part, variance))
+        result = votes.placed(found.score, Additive(rows, part, variance))
         return Outcome(
             result,
             votes.agreement(result.score),
@@ -176,12 +175,12 @@ class Entries:
         return sigma, self.y - sigma[self.part] * unit
 
 
-class Additive(Contests):
+class Additive(ContestCovariance):
     """The covariance L+ V L+ of scores fitted to independent differences by least squares."""
 
     def __init__(self, rows: Comparisons, part: NDArray[np.int32], variance: Floats) -> None:
         super().__init__(rows, part, variance)
-        self.pairs = Contests(rows, part, np.ones(len(rows)))
+        self.pairs = ContestCovariance(rows, part, np.ones(len(rows)))
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of one part."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.counting.contests import share_variance
 from crowdrank.models.counting.shares import share_intervals
 from crowdrank.models.votes import Votes
 
@@ -25,5 +26,4 @@ class WinRate(VotesModel):
         wins, games = votes.graph.wins, votes.graph.wins + votes.graph.losses
         safe = np.maximum(games, 1e-300)
         share = np.where(games > 0, wins / safe, 0.5)
-        variance = (wins + 0.5) * (games - wins + 0.5) / ((games + 1) ** 2 * (games + 2))
-        return share_intervals(votes, share, variance, effective=games)
+        return share_intervals(votes, share, share_variance(votes.graph), effective=games)

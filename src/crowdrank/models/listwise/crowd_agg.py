@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.errors import Note, UsageError
+from crowdrank.models.agreement import quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.listwise.contests import PAIRS, Contests
-from crowdrank.models.listwise.expected import NDCG, RBP, Lists, Measure, Values
-from crowdrank.models.paired.quality import quality_notes
+from crowdrank.models.listwise.expected import NDCG, RBP, ExpectedLists, Measure, Values
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread
@@ -79,7 +79,7 @@ class CrowdAgg(VotesModel):
         equal = self.quality == "equal"
         a, b = (0.0, 0.0) if equal else _beta(self.prior)
         contests = Contests.of(votes, self.pair)
-        lists = Lists(contests, self._measure(most_contests(contests, votes)), votes)
+        lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
         found = search(lists, (a, b), pool=self.pool, limit=1 if equal else ROUNDS, run=run)
         own = lists.values(found.eta)
         return Outcome(
@@ -189,7 +189,7 @@ class Found:
     notes: list[Note]
 
 
-def search(lists: Lists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> Found:
+def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> Found:
     """Ranking and eta in turns, from eta = 1 until each unit's ranking has come back.
 
     A unit is what shares its qualities: a query, or all of them.
@@ -271,7 +271,7 @@ class BetweenWorkers(Covariance):
 
     pairwise_limit = 2000
 
-    def __init__(self, lists: Lists, values: Values) -> None:
+    def __init__(self, lists: ExpectedLists, values: Values) -> None:
         from scipy.sparse import csc_array
 
         groups = lists.contests.groups
@@ -303,7 +303,7 @@ class BetweenWorkers(Covariance):
         return (self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0) + self.v[nodes]) / m**2
 
 
-def _placed(votes: Votes, lists: Lists, values: Values) -> Spread:
+def _placed(votes: Votes, lists: ExpectedLists, values: Values) -> Spread:
     score = values.total / np.maximum(lists.judges, 1)[lists.query]
     covariance = BetweenWorkers(lists, values)
     queries = np.split(np.arange(len(score)), lists.start[1:])
@@ -312,7 +312,7 @@ def _placed(votes: Votes, lists: Lists, values: Values) -> Spread:
     return placed.uncentred(score, stderr)
 
 
-def _workers(votes: Votes, lists: Lists, values: Values, prior: tuple[float, float]) -> Workers:
+def _workers(votes: Votes, lists: ExpectedLists, values: Values, prior: tuple[float, float]) -> Workers:
     """Quality is eta by the final ranking; the interval is Jeffreys', by the worker's own votes alone, so that
     nobody is called reliable for the prior's sake."""
     from scipy.special import betaincinv

@@ -118,7 +118,7 @@ class Values:
     level: Integers
 
 
-class Lists:
+class ExpectedLists:
     """The workers' lists as distributions of ranks, and how well a ranking fits them."""
 
     def __init__(self, contests: Contests, measure: Measure, votes: Votes) -> None:

@@ -36,12 +36,10 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.counting.contests import Contests as PairContests
-from crowdrank.models.counting.contests import share_variance
+from crowdrank.models.counting.contests import ContestCovariance, share_variance
 from crowdrank.models.listwise.contests import PAIRS, Contests
 from crowdrank.models.listwise.crowd_agg import BetweenWorkers, most_contests
-from crowdrank.models.listwise.expected import NDCG, RBP, Lists, Measure
-from crowdrank.models.paired.estimator import placed
+from crowdrank.models.listwise.expected import NDCG, RBP, ExpectedLists, Measure
 from crowdrank.models.votes import Votes
 from crowdrank.solve import Covariance, Independent
 
@@ -72,7 +70,7 @@ class StAgg(VotesModel):
         contests = Contests.of(votes, self.pair)
         most = most_contests(contests, votes)
         measure = RBP(p) if self.measure == "rbp" else NDCG(most) if self.measure == "ndcg" else MeanRank(most)
-        lists = Lists(contests, measure, votes)
+        lists = ExpectedLists(contests, measure, votes)
         everyone = np.ones(len(contests.worker))
         values = lists.values(everyone)
         covariance: Covariance
@@ -80,9 +78,9 @@ class StAgg(VotesModel):
             covariance = BetweenWorkers(lists, values)
         else:
             slope = _slope(lists, measure, most, everyone, votes)
-            own = PairContests(votes.comparisons, votes.graph.part, share_variance(votes.comparisons)).own
+            own = ContestCovariance(votes.comparisons, votes.graph.part, share_variance(votes.comparisons)).own
             covariance = Independent(slope**2 * own)
-        result = placed(votes, values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
+        result = votes.placed(values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
         return Outcome(
             result,
             votes.agreement(result.score),
@@ -116,10 +114,10 @@ class Slope(NDCG):
         return -np.diff(self.measure.discounts(n + 1))
 
 
-def _slope(lists: Lists, measure: Measure, most: dict[int, int], everyone: Floats, votes: Votes) -> Floats:
+def _slope(lists: ExpectedLists, measure: Measure, most: dict[int, int], everyone: Floats, votes: Votes) -> Floats:
     """E D(r) - E D(r + 1) of each item, over E_0 D, where all votes are one input."""
     if isinstance(measure, RBP):
         return (1.0 - measure.p) * (1.0 + lists.values(everyone).total)
     slope = Slope(measure, most)
     over = np.array([slope.level(int(n)) / measure.level(int(n)) for n in lists.sizes])[lists.query]
-    return over * (1.0 + Lists(lists.contests, slope, votes).values(everyone).total)
+    return over * (1.0 + ExpectedLists(lists.contests, slope, votes).values(everyone).total)

@@ -35,8 +35,8 @@ from crowdrank.models.paired.ballots import Ballots, Drawn
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import Design
 from crowdrank.models.paired.likelihood import PairedSums
-from crowdrank.models.paired.priors import DrawnNode
 from crowdrank.models.paired.together import MOST, Together
+from crowdrank.models.priors import DrawnNode
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
 from crowdrank.solve import Maximum, Spread, maximise, resampled

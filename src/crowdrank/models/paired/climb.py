@@ -10,7 +10,7 @@ from crowdrank.models.ascent import Ascent
 from crowdrank.models.base import Run
 from crowdrank.models.paired.design import Design
 from crowdrank.models.paired.likelihood import PairedSums
-from crowdrank.models.paired.priors import STRENGTH, ColumnPrior, Priors, VirtualNode
+from crowdrank.models.priors import STRENGTH, ColumnPrior, Priors, VirtualNode
 from crowdrank.models.votes import Votes
 from crowdrank.solve import NO_WORKERS, Bounds
 

@@ -31,8 +31,8 @@ from crowdrank.models.base import Outcome, Run
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.estimator import PairedModel, require_finite
 from crowdrank.models.paired.likelihood import PairedSums, QualitySums
-from crowdrank.models.paired.priors import BetaPrior, Priors
 from crowdrank.models.paired.quality import People
+from crowdrank.models.priors import BetaPrior, Priors
 from crowdrank.models.votes import Votes
 from crowdrank.solve import NO_WORKERS, Bounds, Maximum, Point, frozen_workers, iterate, maximise
 

@@ -10,7 +10,7 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.kernels import LOGISTIC, PROBIT, TIES, Link
-from crowdrank.models.paired.priors import Normal
+from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
 from crowdrank.solve import Bounds
 

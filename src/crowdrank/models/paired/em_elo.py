@@ -47,15 +47,15 @@ from crowdrank.data import Comparisons, Floats, graph, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
+from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.ascent import convergence
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.elo import elo_unit
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import PLAIN
-from crowdrank.models.paired.estimator import placed, require_finite
+from crowdrank.models.paired.estimator import require_finite
 from crowdrank.models.paired.predict import Judged
-from crowdrank.models.paired.priors import BetaPrior
-from crowdrank.models.paired.quality import TELLABLE, quality_notes
+from crowdrank.models.priors import BetaPrior
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Maximum, Spread, iterate
@@ -275,7 +275,7 @@ def _ratings(
     climb = Climb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
     top = climb.fit()
     covariance, notes, details = climb.uncertainty(top)
-    return top, placed(votes, top.point.scores, covariance), notes, details
+    return top, votes.placed(top.point.scores, covariance), notes, details
 
 
 def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:

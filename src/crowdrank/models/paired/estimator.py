@@ -11,18 +11,18 @@ from crowdrank.data import Graph
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels import Link
+from crowdrank.kernels.links import TINY
 from crowdrank.models.ascent import convergence, require_near, unsettled
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import Design, unsided
-from crowdrank.models.paired.likelihood import TINY
 from crowdrank.models.paired.predict import Judged
-from crowdrank.models.paired.priors import ColumnPrior
 from crowdrank.models.paired.quality import Judges, position_bias
+from crowdrank.models.priors import ColumnPrior
 from crowdrank.models.votes import Votes
-from crowdrank.results import LEVEL, Workers
-from crowdrank.solve import Covariance, Maximum, Spread, spread
+from crowdrank.results import Workers
+from crowdrank.solve import Covariance, Maximum, Spread
 
 
 class PairedModel(VotesModel):
@@ -77,7 +77,7 @@ class PairedModel(VotesModel):
     ) -> tuple[Spread, list[Note], dict[str, Any]]:
         """Scores, times ``scale``, with their uncertainty, by the information or by resamples."""
         if self.intervals == "information":
-            return placed(climb.votes, scale * top.point.scores, covariance), [], details
+            return climb.votes.placed(scale * top.point.scores, covariance), [], details
         scores, notes, done = bootstrapped(climb, top, self.intervals, self.resamples)
         return scores.times(scale), notes, {**details, "intervals": done}
 
@@ -172,9 +172,3 @@ def require_finite(votes: Votes, graph: Graph) -> None:
         f"the rest of their group: {votes.item_names(apart)}.",
         hint="Use regularization > 0, for example --set regularization=0.5",
     )
-
-
-def placed(votes: Votes, scores: Floats, covariance: Covariance | None) -> Spread:
-    """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
-    parts = votes.graph.members()
-    return spread(scores, covariance, votes.nodes.query, parts, level=LEVEL, tie_break=votes.graph.wins)

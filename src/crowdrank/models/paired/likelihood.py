@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from crowdrank.data import Comparisons, Floats, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.kernels import Chance, Link, chances, flipped
+from crowdrank.kernels.links import TINY
 from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
 
-TINY = 1e-150  # its square is still a number
 CHANNELS = ("x", "theta", "eta")
 
 

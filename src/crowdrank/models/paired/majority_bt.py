@@ -12,7 +12,7 @@ from crowdrank.models.ascent import convergence
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import PLAIN
-from crowdrank.models.paired.estimator import placed, require_finite
+from crowdrank.models.paired.estimator import require_finite
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.votes import Votes
 
@@ -46,7 +46,7 @@ class MajorityBT(VotesModel):
         climb = Climb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
-        scores = placed(votes, top.point.scores, covariance)
+        scores = votes.placed(top.point.scores, covariance)
         return Outcome(
             spread=scores,
             workers=votes.agreement(scores.score),

@@ -29,12 +29,11 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.paired.estimator import placed
 from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetWins, Strengths, ballots, climb
-from crowdrank.models.paired.priors import Normal
-from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
 from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
 from crowdrank.results import Workers, Z, verdicts
 from crowdrank.solve import NotPositiveError
@@ -70,7 +69,7 @@ class MPM(VotesModel):
         search = _Search(votes, run, *self._priors())
         here = search.run()
         covariance, notes = search.uncertainty(here)
-        scores = placed(votes, here.scores, covariance)
+        scores = votes.placed(here.scores, covariance)
         rows = votes.comparisons
         apart = 2.0 * np.abs(scores.score[rows.i] - scores.score[rows.j])  # as a Bradley-Terry vote has it
         curve = Agreement(LOGISTIC, apart, rows.weight)

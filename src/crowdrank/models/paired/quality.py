@@ -12,10 +12,9 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.engine import Session
 from crowdrank.errors import Note
-from crowdrank.kernels import Link
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import unmoved
 from crowdrank.models.paired.climb import Climb
-from crowdrank.models.subjects import Subjects
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
 
@@ -23,9 +22,6 @@ POINTS = 49
 DROP = 18.0
 """Where the log density is this far below its top, nothing of the posterior is left."""
 DRAWS = 256
-CURVE = 65
-TELLABLE = 0.6
-"""Where even a perfect worker agrees no more often than this, nobody is called a spammer."""
 
 _NATURAL: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
     "slope": ("slope", lambda w: w),
@@ -140,26 +136,6 @@ def _normal_points(count: int, width: int) -> Floats:
     return np.asarray(ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0))
 
 
-class Agreement:
-    """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
-
-    def __init__(self, link: Link, d: Floats, weight: Floats) -> None:
-        """``d``: the differences |d| of pairs, ``weight`` how often each is met."""
-        self.slopes = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
-        total = max(float(weight.sum()), 1e-300)
-        self.share = np.array([float(weight @ link.values(a * d).win) / total for a in self.slopes])
-        self.perfect = float(np.interp(1.0, self.slopes, self.share))
-
-    def quality(self, columns: tuple[str, ...], values: Floats) -> Floats:
-        """1/2 + (2 eta - 1) (mean F(a |d|) - 1/2) for values (..., columns)."""
-        own = {name: values[..., place] for place, name in enumerate(columns)}
-        with np.errstate(over="ignore"):
-            slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", np.ones(1))
-            eta = 1.0 - 0.5 / (1.0 + np.exp(-own["lapse"])) if "lapse" in own else 1.0
-        above = np.interp(np.abs(slope), self.slopes, self.share) - 0.5
-        return np.asarray(0.5 + (2.0 * eta - 1.0) * np.sign(slope) * above)
-
-
 def position_bias(climb: Climb, top: Maximum, covariance: Covariance | None) -> tuple[dict[str, Any], list[Note]]:
     """The bias towards the left in fit.json, and a note where it is there beyond doubt."""
     design = climb.design
@@ -259,22 +235,6 @@ class People:
             further={"eta": eta, "eta_low": low, "eta_high": high, **judges.further()},
             backend=pairs.backend,
         )
-
-
-def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
-    """Notes where the votes say little about how good the workers are; ``perfect``: how often the best
-    possible worker would agree with the fitted order."""
-    notes = []
-    if votes.n_workers == 1:
-        message = "All judgments are one worker's: how good they are cannot be told from them alone."
-        notes.append(Note("one-worker", message))
-    if perfect <= TELLABLE:
-        message = (
-            f"The items are close: even a perfect worker would agree with the fitted order in only "
-            f"{perfect:.0%} of an average pair, so workers can hardly be told apart."
-        )
-        notes.append(Note("close-items", message))
-    return notes
 
 
 def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Floats:

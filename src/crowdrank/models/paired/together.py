@@ -26,7 +26,7 @@ from crowdrank.models.paired.ballots import Ballots, Drawn
 from crowdrank.models.paired.climb import Climb
 from crowdrank.models.paired.design import PERFECT
 from crowdrank.models.paired.likelihood import curvature, slopes
-from crowdrank.models.paired.priors import DrawnNode
+from crowdrank.models.priors import DrawnNode
 from crowdrank.solve import Maximum
 
 MOST = 500

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
-from crowdrank.models.paired.estimator import placed
 from crowdrank.models.predictors import at
 from crowdrank.models.sequence import Play, order_notes, rated
 from crowdrank.models.votes import Votes
@@ -80,7 +79,7 @@ class TrueSkill(VotesModel):
         rules = self._rules(votes)
         found = rated(votes, rules.play(len(votes.nodes)), orders=orders, seed=run.seed)
         variance = found.within + found.between / orders
-        result = placed(votes, found.score, Independent(variance))
+        result = votes.placed(found.score, Independent(variance))
         return Outcome(
             result,
             votes.agreement(result.score),

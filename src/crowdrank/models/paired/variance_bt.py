@@ -13,7 +13,7 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import number
 from crowdrank.models.paired.estimator import PairedModel
-from crowdrank.models.paired.priors import ColumnPrior, Normal
+from crowdrank.models.priors import ColumnPrior, Normal
 
 
 class VarianceBT(PairedModel):

@@ -26,9 +26,9 @@ from crowdrank.kernels.kendall import distances
 from crowdrank.kernels.mallows import above, log_normalisers
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import pairs
+from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.lists import Integers, Lists
-from crowdrank.models.paired.quality import TELLABLE, quality_notes
 from crowdrank.models.permutations.dispersion import Shapes, agreement
 from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.shards import ListShard, extremes, shards, tie_share

@@ -20,15 +20,15 @@ from crowdrank.errors import InputError, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.lists import Lists
-from crowdrank.models.paired.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
-from crowdrank.models.paired.quality import TELLABLE, Agreement, quality_notes
 from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.likelihood import ListSums
 from crowdrank.models.permutations.shards import extremes, require_finite, shards, tie_share, turned
 from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
 

@@ -108,22 +108,10 @@ def extremes(lists: Lists, *, regularised: bool) -> list[Note]:
         summed(lists.node, chosen.astype(float), len(lists.nodes))
         for chosen in (lists.level < last, lists.level > 0)
     )
-    notes = []
-    for code, own, other, word in (("winless", above, below, "above"), ("unbeaten", below, above, "below")):
-        found = np.flatnonzero((own == 0) & (other > 0))
-        if len(found):
-            one = len(found) == 1
-            rests = (
-                f" {'Its score rests' if one else 'Their scores rest'} on the regularisation."
-                if regularised
-                else ""
-            )
-            message = (
-                f"{len(found)} {'item was' if one else 'items were'} never ranked {word} another: "
-                f"{lists.item_names(found)}.{rests}"
-            )
-            notes.append(Note(code, message))
-    return notes
+    return [
+        *lists.never("winless", above, below, "{was} never ranked above another", regularised),
+        *lists.never("unbeaten", below, above, "{was} never ranked below another", regularised),
+    ]
 
 
 def require_finite(lists: Lists) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Ints, joined, summed
 from crowdrank.data.arrays import Resident
+from crowdrank.models.thurstonian.blocks import Block, blocks
 from crowdrank.models.votes import Votes
 
 ROWS = 1 << 13
@@ -61,11 +62,20 @@ class Panel(Resident):
         return np.cumsum(begins) - 1
 
     @cached_property
+    def starts(self) -> Integers:
+        """The first row of each cell."""
+        return np.flatnonzero(np.diff(self.cell, prepend=-1))
+
+    @cached_property
     def cells(self) -> Cells:
         """Its cells, by query and worker."""
-        starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
-        weight = summed(self.cell, self.wins + self.losses, len(starts))
-        return Cells(self.query[self.i[starts]], self.worker[starts].astype(np.int64), weight)
+        weight = summed(self.cell, self.wins + self.losses, len(self.starts))
+        return Cells(self.query[self.i[self.starts]], self.worker[self.starts].astype(np.int64), weight)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Its queries, those of one size together."""
+        return list(blocks(self.query, self.i, self.j))
 
 
 def panels(votes: Votes, rows: int = ROWS) -> list[Panel]:

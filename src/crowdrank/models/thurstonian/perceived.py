@@ -22,8 +22,8 @@ from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.lists import Lists
-from crowdrank.models.paired.priors import VirtualNode
 from crowdrank.models.permutations.shards import ListShard, shards
+from crowdrank.models.priors import VirtualNode
 from crowdrank.solve import iterate
 from crowdrank.solve.draws import uniforms
 

@@ -30,11 +30,11 @@ from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number, whole
 from crowdrank.models.lists import Lists
-from crowdrank.models.paired.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.likelihood import ListSums
 from crowdrank.models.permutations.shards import extremes, require_finite, shards, tie_share
 from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import sampled
 from crowdrank.results import LEVEL, Queries, Z
 from crowdrank.solve import NO_WORKERS, Bounds, Point, spread

@@ -80,7 +80,7 @@
 
     addButton(head) {
       const label = find(".label", head);
-      const button = make("button", { type: "button" }, label.textContent);
+      const button = make("button", { type: "button" }, ...label.cloneNode(true).childNodes);
       label.before(button); // the label itself is for paper
       button.addEventListener("click", () => {
         this.down = this.key === head.dataset.key ? !this.down : false;
@@ -169,7 +169,7 @@
     return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
   }
 
-  const labelOf = ({ label, probability }, row) => `${label[row]} (${signed(probability[row], 2)})`.replace("-", "−");
+  const likely = (value, probability) => `${value} (${signed(probability, 2)})`.replace("-", "−");
 
   function showRanking(query) {
     setAxis(find("#items"), query.axis);
@@ -180,7 +180,7 @@
       kind: (row, before, key) => tierClass(query, row, before, key),
       draw: (row) => {
         const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
-        const label = query.label ? labelOf(query, row) : null;
+        const label = query.label ? likely(query.label[row], query.probability[row]) : null;
         const small = `tier ${tier}, rank ${between}${label === null ? "" : `, label ${label}`}`;
         return make(
           "tr", {}, number(row + 1, "num"), cell("num wide", between), number(tier),
@@ -216,6 +216,41 @@
           ...further.map((value) => cell("num wide own", value === null ? "–" : signed(value, 2))),
         );
       },
+    });
+  }
+
+  // ---------------------------------------------------------------------------------- skills
+
+  /** A worker in a domain: the hue by the quality, the fainter the wider the interval. */
+  function skillCell(skills, row, domain) {
+    const [quality, low, high] = [skills.quality, skills.low, skills.high].map((values) => values[row][domain]);
+    const verdict = data.verdicts[skills.verdict[row][domain]];
+    const words = interval(low, high, 2);
+    const element = cell(
+      `skill ${quality >= 0.5 ? "up" : "down"}`, make("span", { class: verdict }, signed(quality, 2)),
+      make("span", { class: "unseen" }, `${verdict},`), make("span", { class: "between" }, words),
+    );
+    element.title = `Domain ${domain + 1}: ${verdict}, ${words}; judgments: ${whole(skills.judgments[row][domain])}`;
+    const known = low === null || high === null ? 0 : Math.max(1 - (high - low), 0);
+    element.style.setProperty("--far", `${Math.round(Math.min(250 * Math.abs(quality - 0.5), 100))}%`);
+    element.style.setProperty("--sure", `${Math.round(60 * known)}%`);
+    return element;
+  }
+
+  function showSkills(skills) {
+    const grid = new Grid(find("#skills"), "worker", "judgments", 40);
+    grids.push(grid);
+    grid.down = true;
+    const column = (row, key) => skills.quality[row][Number(key.replace("domain-", "")) - 1];
+    grid.load({
+      count: skills.worker.length,
+      text: (row) => skills.worker[row],
+      value: (row, key) => ({ worker: skills.worker[row], judgments: skills.total[row] })[key] ?? column(row, key),
+      draw: (row) =>
+        make(
+          "tr", {}, make("th", { scope: "row", class: "name" }, make("bdi", {}, skills.worker[row])),
+          ...skills.quality[row].map((_, domain) => skillCell(skills, row, domain)), number(skills.total[row], "num"),
+        ),
     });
   }
 
@@ -341,9 +376,14 @@
       draw: (row) => {
         const query = data.queries[row];
         const link = make("a", { href: address(query) }, make("bdi", {}, query.name));
+        const [difficulty, between] = query.told ?? [];
+        const domain = query.domain ? likely(query.domain, query.certainty) : null;
+        const small = `difficulty ${difficulty}${domain === null ? "" : `, domain ${domain}`}`;
         return make(
-          "tr", {}, make("th", { scope: "row", class: "name" }, link), number(query.items, "num"), number(query.tiers, "num"),
-          ...(query.groups ? [number(query.groups)] : []), cell("name wide", make("bdi", {}, query.item[0])),
+          "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.told ? [make("span", { class: "small" }, small)] : [])),
+          number(query.items, "num"), number(query.tiers, "num"), ...(query.groups ? [number(query.groups)] : []),
+          ...(query.told ? [cell("num wide", difficulty), cell("num wide", between)] : []),
+          ...(domain === null ? [] : [cell("num wide", domain)]), cell("name wide", make("bdi", {}, query.item[0])),
         );
       },
     });
@@ -371,6 +411,7 @@
   find("#unscripted").remove();
   if (find("#queries")) showQueries();
   if (data.workers) showWorkers(data.workers);
+  if (data.skills) showSkills(data.skills);
   pick(asked() ?? 0);
   const paper = matchMedia("print");
   paper.addEventListener("change", () => grids.forEach((grid) => grid.print(paper.matches)));

@@ -19,8 +19,8 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError
 from crowdrank.kernels import Link
+from crowdrank.kernels.links import TINY
 from crowdrank.models.base import number
-from crowdrank.models.paired.likelihood import TINY
 from crowdrank.solve import Point, Terms
 
 STRENGTH = 0.5

@@ -1,0 +1,50 @@
+"""How often a worker agrees with a fitted order, and whether that tells anything of the worker."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.data import Floats
+from crowdrank.errors import Note
+from crowdrank.kernels import Link
+from crowdrank.models.subjects import Subjects
+
+CURVE = 65
+TELLABLE = 0.6
+"""Where even a perfect worker agrees no more often than this, nobody is called a spammer."""
+
+
+class Agreement:
+    """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
+
+    def __init__(self, link: Link, d: Floats, weight: Floats) -> None:
+        """``d``: the differences |d| of pairs, ``weight`` how often each is met."""
+        self.slopes = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
+        total = max(float(weight.sum()), 1e-300)
+        self.share = np.array([float(weight @ link.values(a * d).win) / total for a in self.slopes])
+        self.perfect = float(np.interp(1.0, self.slopes, self.share))
+
+    def quality(self, columns: tuple[str, ...], values: Floats) -> Floats:
+        """1/2 + (2 eta - 1) (mean F(a |d|) - 1/2) for values (..., columns)."""
+        own = {name: values[..., place] for place, name in enumerate(columns)}
+        with np.errstate(over="ignore"):
+            slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", np.ones(1))
+            eta = 1.0 - 0.5 / (1.0 + np.exp(-own["lapse"])) if "lapse" in own else 1.0
+        above = np.interp(np.abs(slope), self.slopes, self.share) - 0.5
+        return np.asarray(0.5 + (2.0 * eta - 1.0) * np.sign(slope) * above)
+
+
+def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
+    """Notes where the votes say little about how good the workers are; ``perfect``: how often the best
+    possible worker would agree with the fitted order."""
+    notes = []
+    if votes.n_workers == 1:
+        message = "All judgments are one worker's: how good they are cannot be told from them alone."
+        notes.append(Note("one-worker", message))
+    if perfect <= TELLABLE:
+        message = (
+            f"The items are close: even a perfect worker would agree with the fitted order in only "
+            f"{perfect:.0%} of an average pair, so workers can hardly be told apart."
+        )
+        notes.append(Note("close-items", message))
+    return notes

@@ -1,0 +1,91 @@
+"""What an inference of TPP finds, and the likelihood by which two of them are compared.
+
+A worker's vote on one pair, everything else integrated out, has the probability
+
+    P(k prefers i to j in query l | domain m) = Phi( tau_km (s_i - s_j) / sqrt(2 + 2 delta_l^2 tau_km^2) ),
+
+which is Phi(sgn(tau)(s_i - s_j) / sqrt(2/tau^2 + 2 delta^2)), written so that tau = 0 is a fair coin. Votes of one
+worker within a query share what was perceived; taken as independent they make a composite likelihood,
+sum_l ln sum_m theta_m prod of votes P^weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from crowdrank.data import Floats
+from crowdrank.models.thurstonian.panels import Integers, Panel
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The parameters of TPP: N items, Q queries, K workers, M domains.
+
+    ``trace`` has a dictionary for each round: ``domain``, the likeliest of each query, and ``log_likelihood``.
+    """
+
+    score: Floats
+    difficulty: Floats
+    """delta^2 of each query (Q), 1 on average."""
+    domain: Floats
+    """The probability of each domain for each query (Q, M)."""
+    tau: Floats
+    """Expertise and truthfulness of each worker in each domain (K, M); negative: malicious."""
+    theta: Floats
+    """The share of each domain (M)."""
+    converged: bool
+    rounds: int
+    trace: list[dict[str, Any]]
+
+    def scaled(self, sharpest: float) -> Answer:
+        """The same answer in the unit in which the largest |tau| is ``sharpest`` (eq. 15)."""
+        unit = float(np.abs(self.tau).max()) / sharpest or 1.0
+        return replace(self, score=self.score * unit, difficulty=self.difficulty * unit**2, tau=self.tau / unit)
+
+    def of_domains(self, kept: Integers) -> Answer:
+        """The same with these domains alone, in this order."""
+        domain, theta = self.domain[:, kept], self.theta[kept]
+        return replace(
+            self,
+            domain=domain / domain.sum(axis=1, keepdims=True),
+            tau=self.tau[:, kept],
+            theta=theta / theta.sum(),
+        )
+
+
+def domain_log_likelihoods(shard: Panel, score: Floats, difficulty: Floats, tau: Floats) -> Floats:
+    """ln of the composite likelihood of each query of the shard in each domain (queries, M).
+
+    ``score`` and ``difficulty`` are those of the shard's own nodes and queries.
+    """
+    from scipy.special import log_ndtr
+
+    own = tau[shard.cells.worker]
+    slope = own / np.sqrt(2.0 + 2.0 * difficulty[shard.cells.query, None] * own**2)
+    ahead = score[shard.i] - score[shard.j]
+    totals = np.zeros((shard.queries, tau.shape[1]))
+    for sign, weight in ((1.0, shard.wins), (-1.0, shard.losses)):
+        some = np.flatnonzero(weight)
+        place, cell = shard.query[shard.i[some]], shard.cell[some]
+        for domain in range(tau.shape[1]):
+            terms = weight[some] * log_ndtr(sign * ahead[some] * slope[cell, domain])
+            totals[:, domain] += np.bincount(place, terms, shard.queries)
+    return totals
+
+
+def mixed(log_likelihoods: Floats, theta: Floats) -> Floats:
+    """ln sum_m theta_m exp(log-likelihood) of each query."""
+    with np.errstate(divide="ignore"):
+        return cast(Floats, np.logaddexp.reduce(log_likelihoods + np.log(theta), axis=1))
+
+
+def log_likelihood(shards: list[Panel], score: Floats, difficulty: Floats, tau: Floats, theta: Floats) -> float:
+    """The composite log-likelihood of all votes."""
+    parts = []
+    for shard in shards:
+        queries = slice(shard.first_query, shard.first_query + shard.queries)
+        parts.append(mixed(domain_log_likelihoods(shard, score[shard.nodes], difficulty[queries], tau), theta))
+    return float(np.concatenate(parts).sum())

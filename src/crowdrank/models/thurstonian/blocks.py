@@ -1,0 +1,56 @@
+"""Square matrices of the queries of a shard, those of one size together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+
+Integers = NDArray[np.int64]
+
+
+class Block(NamedTuple):
+    """The queries of one size: their nodes (c, D), their rows, and where the nodes of a row stand in the nodes."""
+
+    nodes: Integers
+    rows: Integers
+    i: Integers
+    j: Integers
+
+    def laplacian(self, weight: Floats) -> Floats:
+        """sum over rows of weight (e_i - e_j)(e_i - e_j)', a matrix for each query (c, D, D)."""
+        count, size = self.nodes.shape
+        own = weight[self.rows]
+        at = (self.i // size) * size * size
+        i, j = self.i % size, self.j % size
+        cross = summed(at + i * size + j, own, count * size * size).reshape(count, size, size)
+        whole = -(cross + cross.transpose(0, 2, 1))
+        diagonal = np.einsum("cdd->cd", whole)
+        diagonal -= whole.sum(axis=2)
+        return whole
+
+    def differences(self, covariance: Floats) -> Floats:
+        """The variance of each row's difference, from the covariance (c, D, D)."""
+        size = self.nodes.shape[1]
+        query, i, j = self.i // size, self.i % size, self.j % size
+        diagonal = np.einsum("cdd->cd", covariance)
+        return np.asarray(diagonal[query, i] + diagonal[query, j] - 2 * covariance[query, i, j])
+
+
+def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[Block]:
+    """From the query of each node, in order, and the nodes of each row."""
+    sizes = np.bincount(query)
+    start = np.cumsum(sizes) - sizes
+    place = np.arange(len(query)) - start[query]
+    row_query = query[i]
+    for size in np.unique(sizes[sizes > 0]):
+        of = np.flatnonzero(sizes == size)
+        number = np.full(len(sizes), -1)
+        number[of] = np.arange(len(of))
+        rows = np.flatnonzero(number[row_query] >= 0)
+        base = number[row_query[rows]] * size
+        yield Block(start[of][:, None] + np.arange(size), rows, base + place[i[rows]], base + place[j[rows]])

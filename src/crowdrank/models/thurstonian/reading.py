@@ -1,0 +1,196 @@
+"""What follows from an answer of TPP: how sure the scores are, how good each worker is in each domain.
+
+Votes of one worker on one query share perceived scores, so they are not independent, and the inverse curvature
+H of the composite likelihood would be too narrow. By the model two votes r, r' of a worker that share an item
+have latent errors with covariance delta^2 (its sign by the sides on which the item stands), and to first
+order their scores u = d ln P / d(s_i - s_j) have
+
+    Cov(u_r, u_r') = +- delta^2 I_r I_r',     I_r the information of a vote (Price's theorem).
+
+With H_k the information of worker k's votes, a Laplacian weighted by I, the scores' gradient has the covariance
+
+    J = sum_k [ H_k + delta^2 (H_k H_k - 2 sum_r I_r^2 (e_i - e_j)(e_i - e_j)') ] + precision 1,
+
+and the scores H^-1 J H^-1 (the sandwich). Where the expertise of workers is not sure, H is the smaller for it:
+the variance of a cell's gradient over w_c(tau) is taken off it (Louis 1982).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.engine import Stateless, Stats
+from crowdrank.engine.base import Params
+from crowdrank.models.thurstonian.blocks import Block
+from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, likelihood, slopes, split, terms
+from crowdrank.models.thurstonian.types import GRID, HALF, mirrored
+from crowdrank.solve import Covariance
+
+
+class Reading(Stateless):
+    """Sums at an answer. ``statistics``: L_{m,k}(tau). ``collect``: what belongs to queries and workers."""
+
+    def __init__(self, worker: Integers) -> None:
+        self.worker, self.rows = worker, int(worker.max()) + 1
+
+    def statistics(self, shard: Panel, params: Params, state: None) -> tuple[Stats, None]:
+        """L_{m,k}(tau) at the scores, difficulties and domains given."""
+        local = _local(shard, params)
+        like = likelihood(shard, terms(shard, local), local.variance)
+        row = self.worker[shard.cells.worker]
+        return Stats({"like": by_worker(shard, local.domain, like, row, self.rows)}), None
+
+    def collect(self, shard: Panel, params: Params, state: None) -> Mapping[str, Any]:
+        """The covariance of each query's scores, the variance of its ln delta^2, how often every tau agrees with
+        the order in each domain, and the votes of each worker in each domain."""
+        local = _local(shard, params)
+        at = terms(shard, local)
+        row, query = self.worker[shard.cells.worker], shard.cells.query
+        types = params["types"][:, row].transpose(1, 0, 2)  # (C, M, T)
+        weight = (local.domain[query][:, :, None] * types).sum(axis=1)
+        slope = slopes(shard, at, weight)
+        size = summed(shard.query, local.score**2, shard.queries)
+        votes = (shard.wins + shard.losses)[:, None]
+        share = local.domain[shard.query[shard.i]]
+        workers = params["voters"]
+        found = np.zeros((share.shape[1], workers))
+        np.add.at(found.T, shard.cells.worker, local.domain[query] * shard.cells.weight[:, None])
+        return {
+            "covariance": _covariances(shard, at, weight, slope.curvature, local, params["precision"]),
+            "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * params["precision"] * size),
+            "agreed": share.T @ (votes * np.exp(at.log_win)),
+            "votes": share.T @ votes[:, 0],
+            "judged": found,
+        }
+
+
+def _local(shard: Panel, params: Params) -> Local:
+    own = slice(shard.first_query, shard.first_query + shard.queries)
+    score = params["score"][shard.nodes]
+    nothing = np.zeros(shard.queries)
+    return Local(score, np.zeros(len(shard)), nothing, params["hard"][own], params["domain"][own])
+
+
+def _covariances(
+    shard: Panel, at: Terms, weight: Floats, curvature: Floats, local: Local, precision: float
+) -> list[Floats]:
+    """H^-1 J H^-1 of every query with nodes, in order."""
+    towards, away = split(shard, at, weight)
+    votes = shard.wins + shard.losses
+    told = ((towards + away) * at.slope**2 * at.pull * at.push).sum(axis=1)
+    alike = np.divide(told**2, votes, out=np.zeros(len(shard)), where=votes > 0)
+    delta = np.exp(local.hard)
+    found: dict[int, Floats] = {}
+    unsure = _unsure(shard, at, weight)
+    for block in shard.blocks:
+        ridge = precision * np.eye(block.nodes.shape[1])
+        own = delta[shard.query[block.nodes[:, 0]]][:, None, None]
+        shared = _squares(block, shard.cell, told) - 2.0 * block.laplacian(alike)
+        noise = block.laplacian(told) + own * shared + ridge
+        plain = block.laplacian(curvature) + ridge
+        bread = _inverse(plain - _outer(block, shard, *unsure), plain)
+        for query, covariance in zip(shard.query[block.nodes[:, 0]], bread @ noise @ bread, strict=True):
+            found[int(query)] = covariance
+    return [found[query] for query in sorted(found)]
+
+
+def _squares(block: Block, cell: Integers, weight: Floats) -> Floats:
+    """sum_k H_k H_k of each query (c, D, D), H_k the weighted Laplacian of the rows of one cell."""
+    from scipy.sparse import coo_array
+
+    count, size = block.nodes.shape
+    own, cells = weight[block.rows], cell[block.rows]
+    base = np.unique(cells, return_inverse=True)[1] * size
+    i, j = base + block.i % size, base + block.j % size
+    rows, columns = np.concatenate([i, j, i, j]), np.concatenate([block.i, block.j, block.j, block.i])
+    values = np.concatenate([own, own, -own, -own])
+    stacked = coo_array((values, (rows, columns)), shape=(int(base.max(initial=0)) + size, count * size)).tocsr()
+    return _blocks((stacked.T @ stacked).tocoo(), count, size)
+
+
+def _blocks(matrix: Any, count: int, size: int) -> Floats:
+    """The diagonal blocks of a sparse matrix (c, D, D)."""
+    row, column = matrix.coords
+    flat = summed(row.astype(np.int64) * size + column % size, matrix.data, count * size * size)
+    return flat.reshape(count, size, size)
+
+
+def _unsure(shard: Panel, at: Terms, weight: Floats) -> tuple[Floats, Floats]:
+    """For every row the gradient u for each tau (rows, T), and the weights of its cell's tau (C, T)."""
+    slope = at.better[:, None] * at.slope
+    true = slope * (at.agree * at.pull - at.against * at.push)
+    false = slope * (at.against * at.pull - at.agree * at.push)
+    return np.concatenate([mirrored(false), np.zeros((len(shard), 1)), true], axis=1), weight
+
+
+def _outer(block: Block, shard: Panel, gradient: Floats, weight: Floats) -> Floats:
+    """sum_c Cov over w_c(tau) of the gradient of cell c (c, D, D)."""
+    from scipy.sparse import coo_array
+
+    count, size = block.nodes.shape
+    cells, own = np.unique(shard.cell[block.rows], return_inverse=True)
+    slots, slot = np.unique(
+        np.concatenate([own * size + block.i % size, own * size + block.j % size]), return_inverse=True
+    )
+    values = np.concatenate([gradient[block.rows], -gradient[block.rows]])
+    sums = np.stack([summed(slot, column, len(slots)) for column in values.T], axis=1)  # (slots, T)
+    of = slots // size
+    likely = weight[cells][of]
+    away = np.sqrt(likely) * (sums - (likely * sums).sum(axis=1, keepdims=True))
+    node = np.empty(len(slots), np.int64)
+    node[slot] = np.concatenate([block.i, block.j])
+    rows = (of[:, None] * gradient.shape[1] + np.arange(gradient.shape[1])).ravel()
+    columns = np.repeat(node, gradient.shape[1])
+    stacked = coo_array(
+        (away.ravel(), (rows, columns)), shape=(len(cells) * gradient.shape[1], count * size)
+    ).tocsr()
+    return _blocks((stacked.T @ stacked).tocoo(), count, size)
+
+
+def _inverse(wanted: Floats, safe: Floats) -> Floats:
+    """The inverse of each matrix; of the safe one where the wanted one is not well positive."""
+    least = np.linalg.eigvalsh(wanted)[:, 0]
+    floor = 0.1 * np.linalg.eigvalsh(safe)[:, 0]
+    return np.linalg.inv(np.where((least > floor)[:, None, None], wanted, safe))
+
+
+@dataclass(frozen=True, eq=False)
+class ByQuery(Covariance):
+    """The covariance of the scores, a matrix for each query that has nodes."""
+
+    query: NDArray[np.int32]
+    blocks: list[Floats]
+    unit: float
+
+    def block(self, nodes: NDArray[np.int64]) -> Floats:
+        """Of the nodes of one part."""
+        present, number = np.unique(self.query, return_inverse=True)
+        start = np.searchsorted(number, np.arange(len(present)))
+        own = int(number[nodes[0]])
+        place = nodes - start[own]
+        return self.unit**2 * self.blocks[own][np.ix_(place, place)]
+
+
+def quantiles(types: Floats, levels: tuple[float, ...]) -> Floats:
+    """Where the distribution over the grid (..., T) reaches each level, evened out between its points."""
+    edges = np.concatenate([GRID[:1], (GRID[1:] + GRID[:-1]) / 2, GRID[-1:]])
+    flat = types.reshape(-1, len(GRID))
+    below = np.concatenate([np.zeros((len(flat), 1)), np.cumsum(flat, axis=1)], axis=1)
+    found = np.array([np.interp(levels, np.maximum.accumulate(own), edges) for own in below])
+    return found.reshape(*types.shape[:-1], len(levels))
+
+
+def agreement(curve: Floats, tau: Floats) -> Floats:
+    """How often workers of these tau (M, ...) agree with the order; ``curve`` (M, H): those of the grid."""
+    sizes = np.concatenate([[0.0], GRID[HALF + 1 :]])
+    above = [
+        np.interp(np.abs(own), sizes, np.concatenate([[0.5], line])) for own, line in zip(tau, curve, strict=True)
+    ]
+    return np.asarray(0.5 + np.sign(tau) * (np.stack(above) - 0.5))

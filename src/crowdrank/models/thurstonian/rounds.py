@@ -1,0 +1,314 @@
+"""One round of the fast inference over a shard of whole queries.
+
+A pair's marginal probability under TPP (Wang et al., eq. 1-4, perceived scores integrated out) is
+
+    P(i over j by worker k) = Phi(x),    x = a (s_i - s_j),    a = tau / sqrt(2 (1 + tau^2 delta_l^2)),
+
+tau = tau_{k, m} being the worker's signed expertise in the query's domain m. L_c(tau) is the sum of ln Phi over
+the votes of a cell c = (query, worker), on the grid of tau (a composite likelihood: a worker's votes on one
+query share perceived scores). Each round, from the sums L_{m,k}(tau) = sum over queries of P(m_l = m) L_c(tau),
+
+    q(tau)        ~ G(tau) exp(L_{m,k}(tau) - P(m_l = m) L_c(tau))        what the other queries say of the worker
+    P(m_l = m)    ~ theta_m prod_k sum_tau q(tau) exp(L_c(tau))           the domain, by all workers of the query
+    w_c(tau)      = sum_m P(m_l = m) q(tau) exp(L_c(tau)) / sum_tau       the worker's expertise, for this query
+
+and scores and difficulty take a Newton step up sum_c sum_tau w_c(tau) L_c(tau) + ln prior. Before there are
+domains every query stands alone, and q = G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.engine import Stats
+from crowdrank.engine.base import Params
+from crowdrank.kernels.probit import tails
+from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.models.thurstonian.types import HALF, SIZES, logsumexp, mirrored, normalised
+
+REACH = 1.0
+"""How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """What belongs to the queries of a shard."""
+
+    score: Floats
+    """s of each node."""
+    variance: Floats
+    """The variance of s_i - s_j, one a row."""
+    spread: Floats
+    """|s|^2 + tr V, one a query."""
+    hard: Floats
+    """ln delta^2, one a query."""
+    domain: Floats
+    """P(m_l = m) (q, M)."""
+
+
+class Terms(NamedTuple):
+    """The votes of a shard at its scores, for every size of tau (rows, H): see the module.
+
+    Each row is read from its better item, so that x >= 0: ``agree`` are the votes for it, ``against`` the others.
+    """
+
+    better: Floats  # 1 where i is the better item of the row, else -1
+    agree: Floats
+    against: Floats
+    slope: Floats  # a
+    share: Floats  # d ln a / d ln delta^2, negated
+    x: Floats
+    log_win: Floats
+    log_lose: Floats
+    pull: Floats
+    push: Floats
+
+
+def terms(panel: Panel, local: Local) -> Terms:
+    """Everything at once that the likelihood and its derivatives need."""
+    ratio = SIZES**2 * np.exp(local.hard)[:, None]
+    query = panel.query[panel.i]
+    slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[query]
+    ahead = local.score[panel.i] - local.score[panel.j]
+    first = ahead >= 0
+    agree, against = np.where(first, (panel.wins, panel.losses), (panel.losses, panel.wins))[..., None]
+    share = (ratio / (2.0 * (1.0 + ratio)))[query]
+    x = slope * np.abs(ahead)[:, None]
+    return Terms(np.where(first, 1.0, -1.0), agree, against, slope, share, x, *tails(x))
+
+
+def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
+    """L_c(tau): ln of the probability of each cell's votes, over the grid (C, T).
+
+    Its mean over the scores, which are known to a ``variance`` of their differences: ln Phi + variance a^2
+    (ln Phi)'' / 2. Without the second term steep slopes would win that fit the votes' own noise.
+    """
+    unsure = 0.5 * variance[:, None] * at.slope**2
+    win = at.log_win - unsure * at.pull * (at.pull + at.x)
+    lose = at.log_lose - unsure * at.push * (at.push - at.x)
+    true = np.add.reduceat(at.agree * win + at.against * lose, panel.starts)
+    false = np.add.reduceat(at.agree * lose + at.against * win, panel.starts)
+    guess = np.log(0.5) * panel.cells.weight[:, None]
+    return np.concatenate([mirrored(false), guess, true], axis=1)
+
+
+class Found(NamedTuple):
+    """What a round makes of the cells of a shard."""
+
+    domain: Floats  # P(m_l = m), (q, M)
+    weight: Floats  # w_c(tau), (C, T)
+    evidence: Floats  # ln P of the votes of each query (q)
+
+
+def alone(panel: Panel, like: Floats, prior: Floats) -> Found:
+    """Every query for itself; ``prior`` (C, T) is ln G of each cell's worker."""
+    both = like + prior
+    return Found(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
+
+
+def together(panel: Panel, like: Floats, prior: Floats, known: Floats, own: Floats, params: Params) -> Found:
+    """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``known`` (C, M, T), without the
+    part of this query, P(m_l = m) L_c(tau), ``own`` being P(m_l = m) (q, M)."""
+    query = panel.cells.query
+    others = prior[:, None, :] + known - own[query][:, :, None] * like[:, None, :]
+    others -= logsumexp(others)[..., None]
+    both = others + like[:, None, :]
+    predicted = logsumexp(both)
+    logs = np.log(params["theta"]) + by_query(panel, predicted)
+    domain = normalised(logs)
+    if "known" in params:
+        told = params["known"][panel.first_query : panel.first_query + panel.queries, None]
+        domain = np.where(told >= 0, np.arange(domain.shape[1]) == told, domain)
+    weight = (domain[query][:, :, None] * np.exp(both - predicted[..., None])).sum(axis=1)
+    return Found(domain, weight, logsumexp(logs))
+
+
+def by_query(panel: Panel, values: Floats) -> Floats:
+    """Sums over the cells of each query."""
+    if values.ndim == 1:
+        return summed(panel.cells.query, values, panel.queries)
+    return np.stack([summed(panel.cells.query, column, panel.queries) for column in values.T], axis=1)
+
+
+def by_worker(panel: Panel, domain: Floats, values: Floats, worker: Integers, workers: int) -> Floats:
+    """Sums over the cells (C, T) of each worker, by the probability of the domains (M, K, T)."""
+    from scipy.sparse import csr_array
+
+    cells = len(values)
+    shares = domain[panel.cells.query]
+    return np.stack(
+        [csr_array((share, (worker, np.arange(cells))), shape=(workers, cells)) @ values for share in shares.T]
+    )
+
+
+class Slopes(NamedTuple):
+    """How sum_c sum_tau w_c(tau) L_c(tau) rises: by s_i - s_j of each row, and by the scale of each query."""
+
+    gradient: Floats
+    curvature: Floats
+    share: Floats
+    """How fast the slopes of a query fall with ln delta^2, the k of ``harder``, one a query."""
+
+
+def slopes(panel: Panel, at: Terms, weight: Floats) -> Slopes:
+    """The derivatives of the climb."""
+    towards, away = split(panel, at, weight)
+    gradient = towards * at.pull - away * at.push
+    curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
+    told = at.x**2 * curvature
+    query = panel.query[panel.i]
+    part, whole = (summed(query, of.sum(axis=1), panel.queries) for of in (at.share * told, told))
+    share = np.divide(part, whole, out=np.zeros(panel.queries), where=whole > 0)
+    return Slopes(at.better * (at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
+
+
+def split(panel: Panel, at: Terms, weight: Floats) -> tuple[Floats, Floats]:
+    """For each row and size of tau the weight of what speaks for the better item, and of what against it."""
+    rows = weight[panel.cell]
+    true, false = rows[:, HALF + 1 :], mirrored(rows[:, :HALF])
+    return true * at.agree + false * at.against, true * at.against + false * at.agree
+
+
+def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
+    """A Newton step of the scores, N(0, 1 / precision) before any vote."""
+    size = len(local.score)
+    gradient = (
+        summed(panel.i, slope.gradient, size) - summed(panel.j, slope.gradient, size) - precision * local.score
+    )
+    step, variance, own = np.zeros(size), np.zeros(len(panel)), np.zeros(size)
+    for block in panel.blocks:
+        matrix = block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1])
+        inverse = np.linalg.inv(matrix).astype(np.float64, copy=False)
+        step[block.nodes] = (inverse @ gradient[block.nodes][..., None])[..., 0]
+        variance[block.rows] = block.differences(inverse)
+        own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centred scores
+    reach = REACH / np.sqrt(precision)
+    score = local.score + np.clip(step, -reach, reach)
+    spread = summed(panel.query, score**2 + own, panel.queries)
+    return replace(local, score=score, variance=variance, spread=spread)
+
+
+def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
+    """Difficulties by how far the scores of a query spread, the votes being as probable as before.
+
+    Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), and
+    scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 / precision) of
+    the scores and N(0, 1) of ln delta^2:  k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
+    """
+    free = summed(panel.query, None, panel.queries) - 1.0
+    grown = np.zeros(panel.queries)
+    for _ in range(5):
+        held = precision * local.spread * np.exp(2 * share * grown)
+        up = share * (free - held) - local.hard - grown
+        grown += np.clip(up / (1.0 + 2 * share**2 * held), -REACH, REACH)
+    factor = np.exp(share * grown)
+    query = panel.query[panel.i]
+    return replace(
+        local,
+        score=local.score * factor[panel.query],
+        variance=local.variance * factor[query] ** 2,
+        spread=local.spread * factor**2,
+        hard=local.hard + grown,
+    )
+
+
+class Rounds:
+    """The sums of a round over a shard, by the ``mode`` of the parameters.
+
+    ``alone``: every query for itself, and how informative each is. ``profile``: L_c(tau) of chosen queries as they
+    stand. ``domains``: by domains. ``worker`` numbers the rows of L_{m,k} for the workers of the votes.
+    """
+
+    stateful = True
+
+    def __init__(self, worker: Integers, *, by_query: bool) -> None:
+        self.worker, self.by_query = worker, by_query
+        self.rows = int(worker.max()) + 1
+
+    def start(self, shard: Panel, seed: int) -> Local:
+        """All items alike, all queries as hard as the sharpest workers are blunt."""
+        queries = shard.queries
+        nothing = np.zeros(queries)
+        return Local(np.zeros(len(shard.query)), np.zeros(len(shard)), nothing, nothing, np.ones((queries, 1)))
+
+    def statistics(self, shard: Panel, params: Params, state: Local | None) -> tuple[Stats, Local]:
+        """The sums at the state, and the state after a Newton step."""
+        assert state is not None
+        local = placed(shard, params, state)
+        at = terms(shard, local)
+        like = likelihood(shard, at, local.variance)
+        if params["mode"] == "profile":
+            return Stats(local={"profile": self._profile(shard, params["chosen"], like)}), local
+        found = self._found(shard, like, local, params)
+        if params["turn"]:
+            other = self._found(shard, mirrored(like), local, params)
+            turn = other.evidence > found.evidence + 1e-9
+            if turn.any():
+                found, like, local = turned(shard, turn, found, other, like, local)
+                at = terms(shard, local)
+        slope = slopes(shard, at, found.weight)
+        after = climbed(shard, replace(local, domain=found.domain), slope, params["precision"])
+        moved = np.square(after.score - local.score).sum()
+        if self.by_query:
+            after = harder(shard, after, slope.share, params["precision"])
+        votes = by_query(shard, shard.cells.weight)
+        shared = {"spread": after.spread.sum(), "moved": moved, "domains": found.domain[votes > 0].sum(axis=0)}
+        if params["mode"] == "alone":
+            shared["types"] = found.weight[self._row(shard) < params["learned"]].sum(axis=0)
+            return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after
+        shared["like"] = by_worker(shard, found.domain, like, self._row(shard), self.rows)
+        return Stats(shared), after
+
+    def collect(self, shard: Panel, params: Params, state: Local | None) -> Mapping[str, Any]:
+        """The state as it stands."""
+        return vars(state)
+
+    def _row(self, shard: Panel) -> Integers:
+        return np.asarray(self.worker[shard.cells.worker])
+
+    def _found(self, shard: Panel, like: Floats, local: Local, params: Params) -> Found:
+        row = self._row(shard)
+        prior = params["prior"][row]
+        if params["mode"] == "alone":
+            return alone(shard, like, prior)
+        known = params["like"][:, row].transpose(1, 0, 2)
+        return together(shard, like, prior, known, local.domain, params)
+
+    def _profile(self, shard: Panel, chosen: NDArray[np.bool_], like: Floats) -> Floats:
+        """L_c(tau) of the chosen queries (chosen, K, T)."""
+        own = chosen[shard.first_query : shard.first_query + shard.queries]
+        cells = np.flatnonzero(own[shard.cells.query])
+        found = np.zeros((int(own.sum()), self.rows, like.shape[1]))
+        np.add.at(found, ((np.cumsum(own) - 1)[shard.cells.query[cells]], self._row(shard)[cells]), like[cells])
+        return found
+
+
+def placed(panel: Panel, params: Params, local: Local) -> Local:
+    """The state with what was decided for all queries: their domains and directions, or the domains to turn."""
+    if "domain" in params:
+        own = slice(panel.first_query, panel.first_query + panel.queries)
+        local = replace(local, score=local.score * params["sign"][own][panel.query], domain=params["domain"][own])
+    if "flip" in params:
+        flip = params["flip"][local.domain.argmax(axis=1)]
+        local = replace(local, score=np.where(flip[panel.query], -local.score, local.score))
+    return local
+
+
+def turned(
+    panel: Panel, turn: NDArray[np.bool_], found: Found, other: Found, like: Floats, local: Local
+) -> tuple[Found, Floats, Local]:
+    """The same with the scores of some queries upside down."""
+    cells = turn[panel.cells.query][:, None]
+    mixed = Found(
+        np.where(turn[:, None], other.domain, found.domain),
+        np.where(cells, other.weight, found.weight),
+        np.where(turn, other.evidence, found.evidence),
+    )
+    score = np.where(turn[panel.query], -local.score, local.score)
+    return mixed, np.where(cells, mirrored(like), like), replace(local, score=score)

@@ -1,0 +1,380 @@
+"""Thurstonian pairwise preferences: query difficulty, workers' expertise by domain, and truthfulness.
+
+Wang, Wang, Jie, Zhai and Chang, Blind Men and The Elephant. For query l, of domain m and difficulty delta_l^2,
+worker k perceives x_i ~ N(s_i, delta_l^2) once, and votes on every pair by the larger of two draws
+
+    N(sgn(tau_{k,m}) x_i, tau_{k,m}^-2):      P(i over j | x) = Phi(tau_{k,m} (x_i - x_j) / sqrt 2)       (eq. 4)
+
+|tau| is the worker's expertise in the domain; a negative one turns every answer round. Domains are hidden.
+
+Two inferences: ``grid`` (``grid``, ``rounds``: the default) integrates the perceived scores out pair by pair;
+``gibbs`` (``sampler``) is the paper's, sampling them. Both report the same composite likelihood (``answer``).
+Scores can be shifted in every query, everything can be scaled (eq. 15), and in each domain s and tau can both be
+turned round: scores are centred, delta^2 is 1 on average, and in each domain most workers are honest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.errors import Note, UsageError
+from crowdrank.models.agreement import TELLABLE, quality_notes
+from crowdrank.models.base import Outcome, Run, VotesModel, whole
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.thurstonian.answer import Answer, log_likelihood
+from crowdrank.models.thurstonian.grid import Climb, Setting
+from crowdrank.models.thurstonian.panels import Integers, Panel, panels
+from crowdrank.models.thurstonian.reading import ByQuery, Reading, agreement, quantiles
+from crowdrank.models.thurstonian.sampler import sampled
+from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
+from crowdrank.models.votes import Votes
+from crowdrank.results import LEVEL, Queries, Skills, Workers, Z, verdicts
+
+INFERENCES = ("grid", "gibbs")
+EMPTY = 0.5
+"""A domain with fewer queries than this, by their probabilities, is empty."""
+LEARNED = 50
+"""Rounds in which the crowd's types are learned where the sampler did not."""
+DOUBT = 3.0
+"""A domain whose direction has smaller odds (their logarithm) than this is perhaps upside down."""
+ROWS = 1 << 15
+
+
+class TPP(VotesModel):
+    """Votes explained by hard queries, workers who know one domain and not another, and workers who lie.
+
+    ``domains``: how many; chosen by held-out votes where None; or the known domain of queries by their ids (others
+    are found). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the paper's TPPUniExp).
+    ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff); ``domains=1`` is TPPUniDom.
+    ``inference``: ``"grid"`` or ``"gibbs"``, see the module. Gold pairs are votes of a perfect worker.
+    """
+
+    name = "tpp"
+    needs_workers = True
+    anchors = frozenset({"pairs"})
+
+    def __init__(
+        self,
+        *,
+        domains: int | Mapping[str, Any] | None = None,
+        expertise: str = "by-worker",
+        difficulty: str = "by-query",
+        inference: str = "grid",
+        anchor_weight: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        self.domains = domains
+        self.expertise = expertise
+        self.difficulty = difficulty
+        self.inference = inference
+        self.anchor_weight = anchor_weight
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        setting, names = self._setting(votes)
+        shards = panels(votes)
+        fit = _grid if self.inference == "grid" else _gibbs
+        solved = _Solved(votes, shards, run, setting, *fit(votes, shards, run, setting))
+        return solved.outcome(names)
+
+    def _setting(self, votes: Votes) -> tuple[Setting, list[str] | None]:
+        shared = _choice("expertise", self.expertise, ("by-worker", "shared")) == "shared"
+        by_query = _choice("difficulty", self.difficulty, ("by-query", "shared")) == "by-query"
+        _choice("inference", self.inference, INFERENCES)
+        worker = np.zeros(votes.n_workers, np.int64) if shared else np.arange(votes.n_workers)
+        learned = int(worker.max()) + 1
+        if votes.has_gold:
+            worker = np.append(worker, learned)
+        if not isinstance(self.domains, Mapping):
+            count = None if self.domains is None else whole("domains", self.domains, low=1)
+            return Setting(worker, learned, by_query, count), None
+        known, names = _known(votes, self.domains)
+        return Setting(worker, learned, by_query, len(names), known), names
+
+
+def _choice(name: str, value: str, among: tuple[str, ...]) -> str:
+    if value not in among:
+        raise UsageError(f"The parameter {name!r} must be one of {', '.join(among)}. Got {value!r}.")
+    return value
+
+
+def _known(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, list[str]]:
+    """The domain of each query, -1 where it is not given, and the names of the domains."""
+    queries = [] if votes.index.queries is None else votes.index.queries.to_list()
+    told = {str(query): str(domain) for query, domain in given.items()}
+    strangers = sorted(set(told) - set(queries))
+    if strangers or not told:
+        raise UsageError(
+            f"The parameter 'domains' names queries nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
+            hint="Give a number of domains, or the domain of queries by their ids.",
+        )
+    names = sorted(set(told.values()))
+    places = {name: place for place, name in enumerate(names)}
+    return np.array([places[told[query]] if query in told else -1 for query in queries]), names
+
+
+Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
+"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the precision of the scores, and held-out votes."""
+
+
+def _grid(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Solution:
+    found = Climb(shards, run, setting).run()
+    types = normalised(found.types.prior(setting.learned, setting.gold) + found.like)
+    tau = (types @ GRID).T[setting.worker]
+    answer = Answer(
+        found.score, np.exp(found.hard), found.domain, tau, found.theta, found.converged, found.rounds, []
+    )
+    return answer, found.like, found.types, found.precision, found.held_out
+
+
+def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Solution:
+    if setting.known is not None or votes.has_gold:
+        raise UsageError(
+            "The sampler knows neither domains nor gold pairs in advance.", hint="Use inference=grid."
+        )
+    held_out: dict[int, float] = {}
+    domains = setting.domains
+    if domains is None:
+        domains, held_out = Climb(shards, run, setting).number()
+    answer = sampled(
+        shards,
+        run,
+        workers=votes.n_workers,
+        domains=domains,
+        shared_expertise=setting.learned < votes.n_workers,
+        shared_difficulty=not setting.by_query,
+    ).scaled(SIZES[-1])
+    session = run.engine.open(Reading(setting.worker), shards)
+    params = {"score": answer.score, "hard": np.log(answer.difficulty), "domain": answer.domain}
+    like = session.evaluate(params).shared["like"]
+    types = Types.start()
+    voted = like[..., 0] != 0
+    for _ in range(LEARNED):
+        types = Types.learned(normalised(types.log + like)[voted].sum(axis=0))
+    free = len(answer.score) - len(np.unique(votes.nodes.query))
+    return answer, like, types, free / max(float(np.square(answer.score).sum()), 1e-300), held_out
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """An answer and what follows from it."""
+
+    votes: Votes
+    shards: list[Panel]
+    run: Run
+    setting: Setting
+    answer: Answer
+    like: Floats
+    crowd: Types
+    precision: float
+    held_out: dict[int, float]
+
+    def outcome(self, names: list[str] | None) -> Outcome:
+        answer, votes = self.answer, self.votes
+        kept = self._kept(names is not None)
+        answer = answer.of_domains(kept)
+        types = normalised(self.crowd.prior(self.setting.learned, self.setting.gold) + self.like[kept])
+        parts = self.run.engine.open(Reading(self.setting.worker), self.shards).collect(
+            {
+                "score": answer.score,
+                "hard": np.log(answer.difficulty),
+                "domain": answer.domain,
+                "types": types,
+                "precision": self.precision,
+                "voters": len(self.setting.worker),
+            }
+        )
+        unit = float(np.sqrt(answer.difficulty.mean()))
+        blocks = [block for part in parts for block in part["covariance"]]
+        spread = votes.placed(answer.score / unit, ByQuery(votes.nodes.query, blocks, 1.0 / unit))
+        curve = sum(part["agreed"] for part in parts) / sum(part["votes"] for part in parts)[:, None]
+        judged = sum(part["judged"] for part in parts)[:, : votes.n_workers]
+        each = types[:, self.setting.worker[: votes.n_workers]]
+        skills = self._skills(each, curve, judged, unit)
+        workers = self._workers(each, curve, judged)
+        perfect = float(curve.max(initial=0.5))
+        return Outcome(
+            spread=spread,
+            workers=workers,
+            converged=answer.converged,
+            iterations=answer.rounds,
+            log_likelihood=log_likelihood(self.shards, answer.score, answer.difficulty, answer.tau, answer.theta),
+            notes=(*votes.notes(), *self._notes(kept, names), *quality_notes(votes, perfect)),
+            details=self._details(answer, unit, kept, names),
+            predictor=Informed(spread.score * unit, votes.nodes.query, answer, each, self.crowd, votes.tie_share),
+            queries=self._queries(answer, unit, np.concatenate([part["hard"] for part in parts])),
+            skills=skills,
+        )
+
+    def _kept(self, named: bool) -> Integers:
+        """The domains that have queries, the largest first; where they are known, all, by name."""
+        mass = self.answer.domain.sum(axis=0)
+        if named:
+            return np.arange(len(mass))
+        prior = self.crowd.prior(self.setting.learned, self.setting.gold)
+        told = np.logaddexp.reduce(self.like + prior, axis=2).sum(axis=1)
+        order = np.lexsort((told, -np.round(mass, 6)))
+        return order[(mass[order] >= EMPTY) | (np.arange(len(mass)) == 0)]
+
+    def _directions(self, kept: Integers) -> Floats:
+        """ln of the odds that each domain stands the right way up."""
+        prior, like = self.crowd.prior(self.setting.learned, self.setting.gold), self.like[kept]
+        return evidence(like, prior) - evidence(mirrored(like), prior)
+
+    def _notes(self, kept: Integers, names: list[str] | None) -> list[Note]:
+        answer, asked = self.answer, self.answer.domain.shape[1]
+        notes = []
+        if not answer.converged:
+            message = f"The scores still moved after {answer.rounds} rounds; they are provisional."
+            notes.append(Note("not-converged", message))
+        if len(kept) < asked:
+            notes.append(
+                Note("domains", f"Of {asked} domains, {len(kept)} have queries; the others were left out.")
+            )
+        elif self.held_out:
+            votes = "The number of domains was chosen by votes that were predicted from all others"
+            notes.append(Note("domains", f"{votes}: {len(kept)}."))
+        close = np.flatnonzero(self._directions(kept) < DOUBT)
+        if len(close):
+            which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
+            domains = f"domain {which} is" if len(close) == 1 else f"domains {which} are"
+            message = f"About as many workers contradict the order as support it: {domains} perhaps upside down."
+            notes.append(Note("mirror", message))
+        return notes
+
+    def _details(self, answer: Answer, unit: float, kept: Integers, names: list[str] | None) -> dict[str, Any]:
+        how = "held-out votes" if self.held_out else "known" if names else "given"
+        found: dict[str, Any] = {
+            "number": len(kept),
+            "chosen_by": how,
+            "queries": [float(mass) for mass in answer.domain.sum(axis=0)],
+            "log_odds_of_direction": [float(odds) for odds in self._directions(kept)],
+        }
+        if names:
+            found["names"] = names
+        if self.held_out:
+            found["held_out_log_likelihood"] = {str(count): value for count, value in self.held_out.items()}
+        return {
+            "intervals": "sandwich of the composite likelihood",
+            "ties": "half",
+            "domains": found,
+            "identification": {
+                "difficulty": "1 on average",
+                "sharpest_tau": float(SIZES[-1] * unit),
+                "score_sd": float(self.precision**-0.5 / unit),
+            },
+            "honest": self.crowd.honest,
+        }
+
+    def _queries(self, answer: Answer, unit: float, variance: Floats) -> Queries:
+        nodes, names = self.votes.nodes, self.votes.index.queries
+        present = np.unique(nodes.query)
+        weight = np.bincount(nodes.query, self.votes.graph.wins + self.votes.graph.losses) / 2
+        reach = np.exp(Z * np.sqrt(variance)) if self.setting.by_query else np.ones(len(variance))
+        difficulty = answer.difficulty / unit**2
+        return Queries(
+            query=pl.Series("query", [None], pl.String) if names is None else names.gather(present),
+            judgments=weight[present],
+            difficulty=difficulty[present],
+            low=(difficulty / reach)[present],
+            high=(difficulty * reach)[present],
+            domain=answer.domain[present],
+            backend=self.votes.backend,
+        )
+
+    def _skills(self, types: Floats, curve: Floats, judged: Floats, unit: float) -> Skills:
+        """``types`` (M, K, T), ``curve`` (M, H), ``judged`` (M, K)."""
+        tail = (1 - LEVEL) / 2
+        ends = quantiles(types, (tail, 1 - tail))
+        low, high = (agreement(curve, ends[..., side]) for side in (0, 1))
+        quality = np.einsum("mkt,mt->mk", types, agreement(curve, np.tile(GRID, (len(curve), 1))))
+        low, high = np.minimum(low, quality), np.maximum(high, quality)
+        tau = types @ GRID
+        tau_low, tau_high = np.minimum(ends[..., 0], tau), np.maximum(ends[..., 1], tau)
+        names = self.votes.index.workers
+        assert names is not None
+        count = len(types)
+        return Skills(
+            worker=names.gather(np.repeat(np.arange(len(names)), count)).alias("worker"),
+            domain=np.tile(np.arange(1, count + 1), len(names)),
+            judgments=judged.T.ravel(),
+            quality=quality.T.ravel(),
+            low=low.T.ravel(),
+            high=high.T.ravel(),
+            verdict=verdicts(low.T.ravel(), high.T.ravel(), tellable=float(curve.max()) > TELLABLE),
+            tau=unit * tau.T.ravel(),
+            tau_low=unit * tau_low.T.ravel(),
+            tau_high=unit * tau_high.T.ravel(),
+            truthful=_truthful(types).T.ravel(),
+            backend=self.votes.backend,
+        )
+
+    def _workers(self, types: Floats, curve: Floats, judged: Floats) -> Workers:
+        """Over the domains of each worker's votes."""
+        share = judged / judged.sum(axis=0)
+        agreed = agreement(curve, np.tile(GRID, (len(curve), 1)))
+        own = np.einsum("mkt,mt->mk", types, agreed)
+        variance = np.maximum(np.einsum("mkt,mt->mk", types, agreed**2) - own**2, 0.0)
+        quality, half = (share * own).sum(axis=0), Z * np.sqrt((share**2 * variance).sum(axis=0))
+        low, high = np.clip(quality - half, 0.0, 1.0), np.clip(quality + half, 0.0, 1.0)
+        names = self.votes.index.workers
+        assert names is not None
+        return Workers(
+            worker=names,
+            judgments=self.votes.judgments,
+            quality=quality,
+            low=low,
+            high=high,
+            verdict=verdicts(low, high, tellable=float(curve.max()) > TELLABLE),
+            further={"truthful": (share * _truthful(types)).sum(axis=0)},
+            backend=self.votes.backend,
+        )
+
+
+def _truthful(types: Floats) -> Floats:
+    """P(tau > 0); one who guesses is half truthful."""
+    return np.asarray(types[..., HALF + 1 :].sum(axis=-1) + types[..., HALF] / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """Probabilities of votes: over the domains of the query and the types of the worker."""
+
+    scores: Floats
+    query: NDArray[np.int32]
+    answer: Answer
+    types: Floats
+    crowd: Types
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        found = np.empty(len(left))
+        for start in range(0, len(left), ROWS):
+            rows = slice(start, start + ROWS)
+            found[rows] = self._left(left[rows], right[rows], None if worker is None else worker[rows])
+        return with_ties(found, self.tie)
+
+    def _left(self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None) -> Floats:
+        from scipy.special import ndtr
+
+        ahead = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        query = np.where(left >= 0, self.query[left], np.where(right >= 0, self.query[right], -1))
+        domain = at(self.answer.domain, query, self.answer.theta)
+        hard = at(self.answer.difficulty, query, float(self.answer.difficulty.mean()))
+        crowd = np.exp(self.crowd.log)
+        likely = np.zeros((len(left), len(GRID)))
+        for place, types in enumerate(self.types):
+            own = crowd if worker is None else at(types, worker, crowd)
+            likely += domain[:, place, None] * own
+        slope = GRID / np.sqrt(2.0 * (1.0 + GRID**2 * hard[:, None]))
+        return np.asarray((likely * ndtr(slope * ahead[:, None])).sum(axis=1))

@@ -1,0 +1,63 @@
+"""What a model of domains tells: how difficult a query is and where it belongs, and who knows what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdrank.report.content import Skill, Skilled, SkillMap
+from crowdrank.report.rounding import bounded, significant, tidy
+from crowdrank.results import Queries, Skills
+
+
+def natures(queries: Queries | None) -> dict[str | None, dict[str, Any]]:
+    """The fields of a ``Query`` that tell of its difficulty and its domain, by the query's name."""
+    if queries is None:
+        return {}
+    several = queries.domain.shape[1] > 1
+    return {row["query"]: _nature(row, several) for row in queries.polars().iter_rows(named=True)}
+
+
+def _nature(row: dict[str, Any], several: bool) -> dict[str, Any]:
+    return {
+        "difficulty": significant(row["difficulty"]),
+        "difficulty_low": significant(row["low"]),
+        "difficulty_high": significant(row["high"]),
+        "domain": row["domain"] if several else None,
+        "probability": round(row["probability"], 2) if several else None,
+    }
+
+
+def skill_map(skills: Skills | None, queries: Queries | None, most: int) -> SkillMap | None:
+    """Workers by domains, with at most so many cells; None for one domain, of which the workers tell all."""
+    if skills is None or queries is None or queries.domain.shape[1] == 1:
+        return None
+    domains = queries.domain.shape[1]
+    rows = (
+        skills.polars()
+        .with_columns(total=pl.col("judgments").sum().over("worker"))
+        .sort("total", "worker", "domain", descending=[True, False, False])
+    )
+    shown = rows.head(domains * max(most // domains, 1)).iter_slices(domains)
+    return SkillMap(
+        queries=tuple(np.bincount(queries.domain.argmax(axis=1), minlength=domains).tolist()),
+        workers=rows["worker"].n_unique(),
+        rows=tuple(_skilled(part) for part in shown),
+    )
+
+
+def _skilled(part: pl.DataFrame) -> Skilled:
+    skills = tuple(_skill(row) for row in part.iter_rows(named=True))
+    return Skilled(part["worker"][0], tidy(part["total"][0]), skills)
+
+
+def _skill(row: dict[str, Any]) -> Skill:
+    return Skill(
+        judgments=tidy(row["judgments"]),
+        quality=round(row["quality"], 2),
+        low=bounded(row["low"], 2),
+        high=bounded(row["high"], 2),
+        verdict=row["verdict"],
+    )

@@ -1,0 +1,25 @@
+"""Numbers as a report holds them: rounded, and None where they are not bounded."""
+
+from __future__ import annotations
+
+import math
+
+
+def tidy(value: float) -> float:
+    """A weight of judgments with at most one decimal; whole numbers are whole."""
+    return int(value) if value == int(value) else round(value, 1)
+
+
+def rounded(value: float, decimals: int) -> float:
+    """A number with this many decimals, and no minus before a zero."""
+    return round(value, decimals) + 0.0
+
+
+def bounded(value: float, decimals: int) -> float | None:
+    """The same, or None where it is not finite."""
+    return rounded(value, decimals) if math.isfinite(value) else None
+
+
+def significant(value: float) -> float | None:
+    """A number with three digits that count; None where it is not finite."""
+    return float(f"{value:.3g}") if math.isfinite(value) else None

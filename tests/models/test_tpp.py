@@ -1,0 +1,314 @@
+"""TPP on simulated crowds: what is found, what is told in advance, and what follows from an answer."""
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import ndtr
+
+import crowdrank as cr
+from crowd_by_hand import PANEL, PLAIN
+from crowdrank.errors import UsageError
+from crowdrank.models.thurstonian.answer import log_likelihood
+from crowdrank.models.thurstonian.panels import panels
+from crowdrank.models.thurstonian.tpp import TPP
+from crowdrank.models.thurstonian.types import GRID, HALF
+from crowdrank.models.votes import Votes
+from crowdrank.reproduce.tpp import accuracy, matching, measured, true_domains
+from crowdrank.simulate import tpp_crowd
+
+
+def few(seed=1, **more):
+    """A small crowd of two domains with malicious cells in it."""
+    return tpp_crowd(
+        **{"seed": seed, "queries": 24, "documents": 6, "workers": 8, "domains": 2, "sparsity": 0.6} | more
+    )
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    return few()
+
+
+@pytest.fixture(scope="module")
+def fitted(crowd):
+    return TPP().fit(crowd.judgments)
+
+
+def named(rows, *, query=True):
+    names = ["query"] * query + ["worker", "winner", "loser"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def skills_of(model, crowd):
+    """What was found of each worker in each true domain, next to the truth."""
+    partner = 1 + matching(model.queries_.domain, true_domains(model.queries_.query, crowd))
+    truth = crowd.skills.with_columns(pl.Series("domain", partner[crowd.skills["domain"] - 1]))
+    return truth.join(model.skills_.polars(), on=["worker", "domain"], suffix="_found")
+
+
+# ------------------------------------------------------------------------------------- what is found
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_orders_domains_and_liars_are_found(seed):
+    crowd = few(seed)
+    model = TPP().fit(crowd.judgments)
+    assert model.fit_.converged
+    assert model.fit_.details["domains"]["number"] == 2
+    likely = model.queries_.domain.argmax(axis=1)
+    assert accuracy(likely, true_domains(model.queries_.query, crowd)) > 0.9
+    apart, upside = measured(model.ranking_, crowd)
+    assert apart < 0.1 * 15  # of the 15 pairs of a query
+    assert upside == 0
+    both = skills_of(model, crowd)
+    liars = both.filter(kind="malicious")
+    assert len(liars)
+    assert (liars["truthful"] < 0.1).all()
+    assert (liars["verdict"] == "malicious").all()
+    assert (both.filter(pl.col("kind").is_in(["expert", "average"]))["truthful"] > 0.9).all()
+
+
+def test_the_number_of_domains_is_told(fitted):
+    domains = fitted.fit_.details["domains"]
+    assert domains["chosen_by"] == "held-out votes"
+    told = domains["held_out_log_likelihood"]
+    assert told["2"] > told["1"]
+    assert "domains" in {note.code for note in fitted.fit_.warnings}
+
+
+def test_there_is_a_row_for_each_worker_and_domain_and_the_largest_is_first(fitted, crowd):
+    skills = fitted.skills_.polars()
+    workers = sorted(crowd.judgments["worker"].unique())
+    assert skills.select("worker", "domain").rows() == list(itertools.product(workers, [1, 2]))
+    sizes = fitted.fit_.details["domains"]["queries"]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) == pytest.approx(24)
+    votes = crowd.judgments.group_by("worker").len().sort("worker")["len"].to_numpy()
+    by_worker = skills.group_by("worker", maintain_order=True).agg(pl.col("judgments").sum())["judgments"]
+    np.testing.assert_allclose(by_worker, votes)
+    np.testing.assert_allclose(fitted.workers_.polars()["judgments"], votes)
+    for low, high, value in (("low", "high", "quality"), ("tau_low", "tau_high", "tau")):
+        assert (skills[low] <= skills[value]).all()
+        assert (skills[value] <= skills[high]).all()
+
+
+def test_harder_queries_are_told_from_easier_ones():
+    """Difficulties of 0 and of 1 where there are many workers."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for query, worker in itertools.product(range(10), range(15)):
+        seen = 1.5 * np.arange(5) + (2.0 if query < 5 else 0.1) * rng.standard_normal(5)
+        for i, j in itertools.combinations(range(5), 2):
+            i, j = (i, j) if seen[i] > seen[j] else (j, i)
+            rows.append((f"q{query}", f"w{worker}", f"i{i}", f"i{j}"))
+    difficulty = TPP(domains=1).fit(named(rows)).queries_.polars()["difficulty"].to_numpy()
+    assert difficulty.mean() == pytest.approx(1.0)
+    assert difficulty[:5].min() > difficulty[5:].max()
+
+
+# ------------------------------------------------------------------------------------ what is told it
+
+
+def test_known_domains_are_used_and_named(crowd):
+    truth = dict(crowd.queries.select("query", pl.format("about {}", "domain")).iter_rows())
+    model = TPP(domains=truth).fit(crowd.judgments)
+    details = model.fit_.details["domains"]
+    assert (details["names"], details["chosen_by"]) == (["about 1", "about 2"], "known")
+    want = [name == truth[query] for query, name in itertools.product(model.queries_.query, details["names"])]
+    np.testing.assert_array_equal(model.queries_.domain.ravel(), want)
+
+    some = dict(list(truth.items())[:6])
+    assert len(set(some.values())) == 2
+    found = TPP(domains=some).fit(crowd.judgments)
+    place = {name: column for column, name in enumerate(found.fit_.details["domains"]["names"])}
+    right = [place[truth[query]] for query in found.queries_.query]
+    assert np.mean(found.queries_.domain.argmax(axis=1) == right) > 0.9
+
+
+def test_known_domains_by_numbers():
+    frame = named([(query, worker, "a", "b") for query in "12" for worker in "xyz"])
+    model = TPP(domains={1: "odd", 2: "even"}).fit(frame)
+    assert model.fit_.details["domains"]["names"] == ["even", "odd"]
+    np.testing.assert_array_equal(model.queries_.domain, [[0, 1], [1, 0]])
+
+
+def test_gold_turns_a_domain_the_right_way_up():
+    """Three of five workers lie, everywhere; four gold pairs of 40 decide."""
+    rows = []
+    for query, worker in itertools.product(range(8), range(5)):
+        for i, j in itertools.combinations("abcd", 2):
+            rows.append((f"q{query}", f"w{worker}", *((i, j) if worker < 2 else (j, i))))
+    frame = named(rows)
+    gold = pl.DataFrame({"query": ["q0", "q1", "q2", "q3"], "winner": ["a"] * 4, "loser": ["d"] * 4})
+    for anchors, best in ((None, "d"), (gold, "a")):
+        model = TPP(domains=1, anchor_weight=5.0).fit(frame, anchors=anchors)
+        assert (model.ranking_.polars().filter(rank=1)["item"] == best).all()
+        truthful = model.skills_.polars()["truthful"].to_numpy()
+        assert ((truthful > 0.5) == ([True] * 2 + [False] * 3 if best == "a" else [False] * 2 + [True] * 3)).all()
+        assert len(model.skills_) == len(model.workers_) == 5
+
+
+# -------------------------------------------------------------------------------------- small and odd
+
+
+def test_more_domains_than_queries():
+    frame = few(queries=3).judgments
+    model = TPP(domains=7).fit(frame)
+    assert 1 <= model.queries_.domain.shape[1] <= 3
+    assert len(model.skills_) == 8 * model.queries_.domain.shape[1]
+    assert "domains" in {note.code for note in model.fit_.warnings}
+    np.testing.assert_allclose(model.queries_.domain.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("queries", [True, False])
+def test_one_query(queries):
+    frame = few(queries=1).judgments
+    model = TPP().fit(frame if queries else frame.drop("query"))
+    assert model.queries_.domain.tolist() == [[1.0]]
+    assert model.queries_.difficulty.tolist() == [1.0]
+    assert len(model.skills_) == 8
+
+
+@pytest.mark.parametrize("weight", [1e-6, 1.0, 1e6])
+def test_one_worker_who_never_errs(weight):
+    rows = [("w", i, j) for i, j in itertools.combinations("abcde", 2)]
+    frame = named(rows, query=False).with_columns(weight=pl.lit(weight))
+    model = TPP().fit(frame)
+    assert model.ranking_.polars()["item"].to_list() == list("abcde")
+    for table in (model.ranking_, model.workers_, model.queries_, model.skills_):
+        numbers = table.polars().select(pl.selectors.float()).to_numpy()
+        assert np.isfinite(numbers).all()
+
+
+def test_ties_alone_say_nothing():
+    frame = pl.DataFrame({"worker": ["v", "w"], "left": ["a", "b"], "right": ["b", "c"], "winner": ["tie", "tie"]})
+    model = TPP().fit(frame)
+    np.testing.assert_allclose(model.ranking_.score, 0.0, atol=1e-12)
+    assert model.fit_.log_likelihood == pytest.approx(2 * math.log(0.5))
+    np.testing.assert_allclose(model.probabilities(frame)[:, 0], model.probabilities(frame)[:, 2])
+
+
+def test_a_worker_of_one_vote_is_one_of_the_crowd(crowd):
+    judgments = crowd.judgments.select("query", "worker", "left", "right", "label")
+    more = judgments.head(1).with_columns(worker=pl.lit("newcomer"))
+    model = TPP(domains=1).fit(pl.concat([judgments, more]))
+    own = model.skills_.polars().filter(worker="newcomer").row(0, named=True)
+    share = np.exp(model._predictor.crowd.log)
+    mean = share @ GRID * model.fit_.details["identification"]["sharpest_tau"]
+    tau = model.skills_.polars()["tau"]
+    assert abs(own["tau"] - mean) < 0.15 * (tau.max() - tau.min())
+    assert abs(own["truthful"] - model.fit_.details["honest"]) < 0.15
+    assert own["tau_low"] < 0 < own["tau_high"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("inference", "mean-field"), ("expertise", "by-query"), ("difficulty", ""), ("domains", 0)]
+)
+def test_unknown_choices_are_named(name, value):
+    with pytest.raises(UsageError, match=f"The parameter '{name}' must be") as caught:
+        TPP(**{name: value}).fit(named([("q", "w", "a", "b")]))
+    assert repr(value) in str(caught.value)
+
+
+def test_what_the_sampler_does_not_know_in_advance():
+    frame = named([("q", "w", "a", "b")])
+    with pytest.raises(UsageError, match="sampler"):
+        TPP(inference="gibbs", domains={"q": "x"}).fit(frame)
+    with pytest.raises(UsageError, match="sampler"):
+        TPP(inference="gibbs", domains=1).fit(frame, anchors=frame.drop("worker"))
+
+
+@pytest.mark.parametrize("domains", [{}, {"q": "x", "r": "y"}])
+def test_domains_of_queries_that_nobody_judged(domains):
+    with pytest.raises(UsageError, match="domains"):
+        TPP(domains=domains).fit(named([("q", "w", "a", "b")]))
+
+
+# ---------------------------------------------------------------------------- variants and inferences
+
+
+def test_variants(crowd):
+    frame = crowd.judgments
+    alike = TPP(expertise="shared", domains=2).fit(frame).skills_.polars()
+    for column in ("tau", "quality", "truthful"):
+        assert alike.group_by("domain").agg(pl.col(column).n_unique())[column].to_list() == [1, 1]
+    even = TPP(difficulty="shared", domains=2).fit(frame).queries_.polars()
+    np.testing.assert_allclose(even.select("difficulty", "low", "high").to_numpy(), 1.0)
+    free = TPP(domains=2).fit(frame)
+    assert free.skills_.polars()["tau"].n_unique() == 16
+    assert free.queries_.polars()["difficulty"].n_unique() == 24
+
+
+@pytest.mark.parametrize("inference", ["grid", "gibbs"])
+def test_both_inferences_report_the_same_likelihood(inference, crowd, fitted):
+    model = fitted if inference == "grid" else TPP(inference="gibbs", domains=2).fit(crowd.judgments)
+    answer = model._predictor.answer
+    shards = panels(Votes(cr.read(crowd.judgments)))
+    found = log_likelihood(shards, answer.score, answer.difficulty, answer.tau, answer.theta)
+    assert model.fit_.log_likelihood == pytest.approx(found, rel=1e-12)
+    assert found > math.log(0.5) * len(crowd.judgments) / 2
+    assert measured(model.ranking_, crowd)[0] < 0.1 * 15
+
+
+def test_a_change_of_scale_leaves_the_likelihood():
+    """Eq. 15, and a shift of a query."""
+    rng = np.random.default_rng(0)
+    score, hard, theta = PLAIN.score, np.exp(PLAIN.hard), np.array([0.4, 0.6])
+    tau = rng.normal(size=(3, 2))
+    there = log_likelihood([PANEL], score, hard, tau, theta)
+    shift = rng.normal(size=PANEL.queries)[PANEL.query]
+    back = log_likelihood([PANEL], 2 * score + shift, 4 * hard, tau / 2, theta)
+    assert back == pytest.approx(there, rel=1e-12)
+    assert abs(log_likelihood([PANEL], 2 * score, hard, tau / 2, theta) - there) > 1e-3
+
+
+# --------------------------------------------------------------------------------------- predictions
+
+
+def test_predictions_are_sums_over_domains_and_types(fitted, crowd):
+    asked = crowd.judgments.sample(20, seed=0)
+    found = fitted.probabilities(asked)
+    told = fitted._predictor
+    queries, workers = fitted.queries_.query.to_list(), fitted.workers_.worker.to_list()
+    unit = fitted.fit_.details["identification"]["sharpest_tau"]
+    rows = fitted.ranking_.polars().select("query", "item", "score").iter_rows()
+    score = {(query, item): own for query, item, own in rows}
+    for row, (left, tie, right) in zip(asked.iter_rows(named=True), found, strict=True):
+        query, worker = queries.index(row["query"]), workers.index(row["worker"])
+        ahead = score[row["query"], row["left"]] - score[row["query"], row["right"]]
+        want = 0.0
+        for m, place in itertools.product(range(2), range(len(GRID))):
+            tau = unit * GRID[place]
+            slope = tau / math.sqrt(2 * (1 + tau**2 * fitted.queries_.difficulty[query]))
+            want += fitted.queries_.domain[query, m] * told.types[m, worker, place] * ndtr(slope * ahead)
+        assert left == pytest.approx((1 - tie) * want, rel=1e-9)
+        assert left + tie + right == pytest.approx(1.0)
+
+
+def test_predictions_of_the_unseen_lie_between(fitted, crowd):
+    ranking = fitted.ranking_.polars().filter(query=fitted.queries_.query[0])
+    best, worst, query = ranking["item"][0], ranking["item"][-1], ranking["query"][0]
+    workers = crowd.judgments["worker"].unique().to_list()
+
+    def left(worker, one, other, of=query):
+        rows = pl.DataFrame({"query": [of], "worker": [worker], "left": [one], "right": [other], "winner": "left"})
+        first, tie, second = fitted.probabilities(rows)[0]
+        assert first + tie + second == pytest.approx(1.0)
+        assert min(first, tie, second) >= 0
+        return first / (first + second)
+
+    known = [left(worker, best, worst) for worker in workers]
+    assert min(known) < left("stranger", best, worst) < max(known)
+    top = workers[int(np.argmax(known))]
+    assert left(top, worst, best) < left(top, worst, "new") < 0.5 < left(top, best, "new") < left(top, best, worst)
+    assert left(top, "new", "newer") == pytest.approx(0.5)
+    assert left(top, best, worst, of="elsewhere") == pytest.approx(0.5)
+
+
+def test_the_guess_counts_half_for_truth(fitted):
+    types = fitted._predictor.types
+    want = types[..., HALF + 1 :].sum(axis=2) + types[..., HALF] / 2
+    np.testing.assert_allclose(fitted.skills_.truthful.reshape(-1, 2).T, want)

@@ -1,0 +1,278 @@
+"""The rounds of TPP's fast inference against plain loops and finite differences."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_ndtr
+
+from crowd_by_hand import (
+    CELLS,
+    LOCAL,
+    PANEL,
+    PLAIN,
+    QUERY,
+    TINY,
+    dense,
+    differences,
+    local_of,
+    panel_of,
+    told,
+    weights_of,
+)
+from crowdrank.models.thurstonian import rounds
+from crowdrank.models.thurstonian.panels import Panel
+from crowdrank.models.thurstonian.rounds import Rounds, likelihood, slopes, terms
+from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, mirrored
+
+
+def total(panel, local, weight):
+    """sum_c sum_tau w_c(tau) L_c(tau)."""
+    return float((weight * likelihood(panel, terms(panel, local), np.zeros(len(panel)))).sum())
+
+
+def test_cells_are_workers_within_queries():
+    assert CELLS == [(0, 0), (0, 1), (0, 2), (3, 0), (3, 2), (4, 1)]
+
+
+def test_likelihood_is_a_loop_over_votes():
+    found = likelihood(PANEL, terms(PANEL, LOCAL), LOCAL.variance)
+    np.testing.assert_allclose(found, told(PANEL, LOCAL), rtol=1e-6, atol=1e-8)
+    plain = likelihood(PANEL, terms(PANEL, PLAIN), PLAIN.variance)
+    np.testing.assert_allclose(plain, told(PANEL, PLAIN), rtol=1e-12)
+    assert (found[:, GRID != 0] < plain[:, GRID != 0]).all()
+
+
+def test_likelihood_of_unsure_scores_is_a_mean_over_them():
+    """A quadrature over a normal difference against the second-order term, where the variance is small."""
+    nodes, mass = np.polynomial.hermite_e.hermegauss(15)
+    panel = panel_of([(0, 0, 1, 2.0, 1.0)], np.array([0, 0]))
+    local = replace(local_of(panel), variance=np.array([0.05]))
+    mean = 0.0
+    for node, share in zip(nodes, mass / mass.sum(), strict=True):
+        moved = replace(local, score=local.score + np.array([math.sqrt(0.05) * node, 0.0]))
+        mean = mean + share * likelihood(panel, terms(panel, moved), np.zeros(1))
+    np.testing.assert_allclose(likelihood(panel, terms(panel, local), local.variance), mean, atol=1e-4)
+
+
+def test_likelihood_mirrors_with_the_scores():
+    there = likelihood(PANEL, terms(PANEL, LOCAL), LOCAL.variance)
+    upside = replace(LOCAL, score=-LOCAL.score)
+    back = likelihood(PANEL, terms(PANEL, upside), LOCAL.variance)
+    np.testing.assert_allclose(back, mirrored(there), rtol=1e-13)
+    np.testing.assert_allclose(there[:, HALF], PANEL.cells.weight * math.log(0.5))
+
+
+def test_alone_is_a_sum_over_tau():
+    like, prior = told(PANEL, PLAIN), np.log(weights_of(PANEL, 2))
+    found = rounds.alone(PANEL, like, prior)
+    both = np.exp(like + prior)
+    np.testing.assert_allclose(found.weight, both / both.sum(axis=1, keepdims=True))
+    want = np.zeros(5)
+    for (query, _), mass in zip(CELLS, both.sum(axis=1), strict=True):
+        want[query] += math.log(mass)
+    np.testing.assert_allclose(found.evidence, want)
+    np.testing.assert_array_equal(found.domain, np.ones((5, 1)))
+
+
+@pytest.mark.parametrize("told_of", [None, [-1, 0, -1, 1, -1]])
+def test_together_is_a_sum_over_domains_and_tau(told_of):
+    like, rng = told(PANEL, PLAIN), np.random.default_rng(3)
+    prior, theta = np.log(weights_of(PANEL, 2)), np.array([0.3, 0.7])
+    known = rng.normal(-3, 1, (len(CELLS), 2, len(GRID)))
+    params = {"theta": theta} | ({} if told_of is None else {"known": np.array(told_of)})
+    found = rounds.together(PANEL, like, prior, known, LOCAL.domain, params)
+
+    predicted, own = np.zeros((len(CELLS), 2)), np.zeros((len(CELLS), 2, len(GRID)))
+    for cell, (query, _) in enumerate(CELLS):
+        for m in range(2):
+            others = np.exp(prior[cell] + known[cell, m] - LOCAL.domain[query, m] * like[cell])
+            joint = others / others.sum() * np.exp(like[cell])
+            predicted[cell, m], own[cell, m] = joint.sum(), joint / joint.sum()
+    for query in range(5):
+        cells = [cell for cell, (of, _) in enumerate(CELLS) if of == query]
+        joint = theta * np.prod(predicted[cells], axis=0)
+        domain = joint / joint.sum()
+        if told_of is not None and told_of[query] >= 0:
+            domain = np.eye(2)[told_of[query]]
+        np.testing.assert_allclose(found.domain[query], domain)
+        assert found.evidence[query] == pytest.approx(math.log(joint.sum()), abs=1e-12)
+        for cell in cells:
+            np.testing.assert_allclose(found.weight[cell], domain @ own[cell])
+
+
+def test_sums_by_query_and_by_worker():
+    rng = np.random.default_rng(4)
+    values, row = rng.normal(size=(len(CELLS), 3)), PANEL.cells.worker
+    by_query, by_worker = np.zeros((5, 3)), np.zeros((2, 4, 3))
+    for cell, (query, worker) in enumerate(CELLS):
+        by_query[query] += values[cell]
+        by_worker[:, worker] += LOCAL.domain[query][:, None] * values[cell]
+    np.testing.assert_allclose(rounds.by_query(PANEL, values), by_query)
+    np.testing.assert_allclose(rounds.by_query(PANEL, values[:, 0]), by_query[:, 0])
+    np.testing.assert_allclose(rounds.by_worker(PANEL, LOCAL.domain, values, row, 4), by_worker)
+
+
+def gradient_of(panel, local, weight):
+    slope = slopes(panel, terms(panel, local), weight)
+    size = len(panel.query)
+    return np.bincount(panel.i, slope.gradient, size) - np.bincount(panel.j, slope.gradient, size)
+
+
+def test_slopes_are_finite_differences():
+    weight = weights_of(PANEL)
+    found = gradient_of(PANEL, PLAIN, weight)
+    want = differences(lambda score: total(PANEL, replace(PLAIN, score=score), weight), PLAIN.score)
+    np.testing.assert_allclose(found, want, atol=1e-8)
+
+    hessian = differences(lambda score: gradient_of(PANEL, replace(PLAIN, score=score), weight), PLAIN.score)
+    curvature = slopes(PANEL, terms(PANEL, PLAIN), weight).curvature
+    np.testing.assert_allclose(-hessian, dense(PANEL, curvature), atol=1e-8)
+
+
+def test_shares_are_finite_differences():
+    """d ln slope / d ln delta^2, by what each row and size tells: x^2 times its curvature."""
+    weight, at = weights_of(PANEL), terms(PANEL, PLAIN)
+    up, down = (terms(PANEL, replace(PLAIN, hard=PLAIN.hard + step)) for step in (TINY, -TINY))
+    np.testing.assert_allclose(at.share, -(np.log(up.slope) - np.log(down.slope)) / (2 * TINY), atol=1e-10)
+
+    part, whole = np.zeros(5), np.zeros(5)
+    for row, cell in enumerate(PANEL.cell):
+        for place, size in enumerate(SIZES):
+            for sign, mass in ((1, weight[cell, HALF + 1 + place]), (-1, weight[cell, HALF - 1 - place])):
+                for side, votes in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
+                    x, query = sign * side * at.x[row, place], PANEL.query[PANEL.i[row]]
+                    hazard = math.exp(-x * x / 2 - 0.5 * math.log(2 * math.pi) - log_ndtr(x))
+                    told_here = mass * votes * x * x * hazard * (hazard + x)
+                    ratio = size**2 * math.exp(PLAIN.hard[query])
+                    part[query] += told_here * ratio / (2 + 2 * ratio)
+                    whole[query] += told_here
+    want = np.divide(part, whole, out=np.zeros(5), where=whole > 0)
+    np.testing.assert_allclose(slopes(PANEL, at, weight).share, want, rtol=1e-10)
+    assert (want[[1, 2]] == 0).all()
+    assert (want[[0, 3, 4]] > 0).all()
+
+
+def test_a_climb_ends_at_the_maximum():
+    weight, precision = weights_of(PANEL), 0.7
+    local = replace(PLAIN, score=np.zeros(len(QUERY)))
+    for _ in range(60):
+        slope = slopes(PANEL, terms(PANEL, local), weight)
+        local = rounds.climbed(PANEL, local, slope, precision)
+
+    def loss(score):
+        return precision * score @ score / 2 - total(PANEL, replace(PLAIN, score=score), weight)
+
+    np.testing.assert_allclose(differences(loss, local.score), 0.0, atol=1e-8)
+    np.testing.assert_allclose(local.score, minimize(loss, np.zeros(len(QUERY)), tol=1e-10).x, atol=1e-5)
+    assert local.score[3] == 0
+
+    inverse = np.linalg.inv(dense(PANEL, slope.curvature) + precision * np.eye(len(QUERY)))
+    want = [inverse[i, i] + inverse[j, j] - 2 * inverse[i, j] for i, j in zip(PANEL.i, PANEL.j, strict=True)]
+    np.testing.assert_allclose(local.variance, want)
+    for query in range(5):
+        own = np.flatnonzero(query == QUERY)
+        centre = np.eye(len(own)) - 1 / max(len(own), 1)
+        around = np.trace(centre @ inverse[np.ix_(own, own)] @ centre)
+        np.testing.assert_allclose(local.spread[query], local.score[own] @ local.score[own] + around, atol=1e-12)
+
+
+def test_a_climb_moves_by_its_reach_at_most():
+    weight = weights_of(PANEL)
+    slope = slopes(PANEL, terms(PANEL, PLAIN), weight)
+    far = rounds.Slopes(1e6 * slope.gradient, slope.curvature, slope.share)
+    moved = rounds.climbed(PANEL, PLAIN, far, 4.0).score - PLAIN.score
+    assert np.abs(moved).max() == pytest.approx(rounds.REACH / 2)
+
+
+def test_harder_solves_its_equation():
+    """The state after it has no wish to change: k (D - 1) - k precision spread = ln delta^2."""
+    share, precision = np.array([0.3, 0.0, 0.0, 0.1, 0.45]), 0.7
+    found = rounds.harder(PANEL, LOCAL, share, precision)
+    items = np.bincount(QUERY, minlength=5)
+    np.testing.assert_allclose(
+        share * (items - 1) - share * precision * found.spread, found.hard, rtol=1e-7, atol=1e-9
+    )
+    grown = found.hard - LOCAL.hard
+    np.testing.assert_allclose(found.score, LOCAL.score * np.exp(share * grown)[QUERY])
+    np.testing.assert_allclose(found.spread, LOCAL.spread * np.exp(2 * share * grown))
+    query = QUERY[PANEL.i]
+    np.testing.assert_allclose(found.variance, LOCAL.variance * np.exp(2 * share * grown)[query])
+
+
+def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
+    """To first order: half the growth, a quarter of the change."""
+    place = HALF + 1 + 9
+    weight = np.zeros((len(CELLS), len(GRID)))
+    weight[:, place], weight[::2, place], weight[::2, len(GRID) - 1 - place] = 1.0, 0.4, 0.6
+    before = terms(PANEL, PLAIN)
+    slope = slopes(PANEL, before, weight)
+    np.testing.assert_allclose(slope.share[[0, 3, 4]], before.share[[0, 4, 8], 9])
+    growth, change = [], []
+    for pull in (0.02, 0.01):
+        free = np.bincount(QUERY, minlength=5) - 1.0
+        spread = free - np.divide(PLAIN.hard + pull, slope.share, out=np.zeros(5), where=slope.share > 0)
+        after = rounds.harder(PANEL, replace(PLAIN, spread=spread), slope.share, 1.0)
+        growth.append(np.abs(after.hard - PLAIN.hard)[[0, 3, 4]].max())
+        change.append(np.abs(np.log(terms(PANEL, after).x[:, 9] / before.x[:, 9])).max())
+    assert 0.005 < growth[0] < 0.05
+    assert change[0] < 0.5 * growth[0] ** 2
+    assert change[1] < 0.3 * change[0]
+
+
+def test_blocks_are_parts_of_the_dense_matrix():
+    rng = np.random.default_rng(5)
+    weight = rng.random(len(PANEL))
+    matrix, noise = dense(PANEL, weight), rng.normal(size=(len(QUERY), len(QUERY)))
+    noise = noise @ noise.T
+    rows, nodes = [], []
+    for block in PANEL.blocks:
+        found, cuts = block.laplacian(weight), np.stack([noise[np.ix_(own, own)] for own in block.nodes])
+        for own, part in zip(block.nodes, found, strict=True):
+            np.testing.assert_allclose(part, matrix[np.ix_(own, own)], atol=1e-14)
+        i, j = PANEL.i[block.rows], PANEL.j[block.rows]
+        np.testing.assert_allclose(block.differences(cuts), noise[i, i] + noise[j, j] - 2 * noise[i, j])
+        rows += block.rows.tolist()
+        nodes += block.nodes.ravel().tolist()
+    assert sorted(rows) == list(range(len(PANEL)))
+    assert sorted(nodes) == list(range(len(QUERY)))
+    assert [block.nodes.shape for block in PANEL.blocks] == [(1, 1), (2, 3), (1, 4)]
+
+
+def test_a_shard_may_have_no_vote():
+    nothing = np.empty(0)
+    empty = Panel(
+        0, 0, 2, np.array([0, 1]), *[nothing.astype(int)] * 2, nothing.astype(np.int32), nothing, nothing
+    )
+    steps = Rounds(np.arange(3), by_query=True)
+    params = {
+        "mode": "alone",
+        "prior": Types.start().prior(3, False),
+        "precision": 1.0,
+        "turn": True,
+        "learned": 3,
+    }
+    stats, after = steps.statistics(empty, params, steps.start(empty, 0))
+    assert not after.score.any()
+    assert not stats.shared["types"].any()
+    assert stats.local["told"].tolist() == [0.0, 0.0]
+    domains = params | {"mode": "domains", "like": np.zeros((2, 3, len(GRID))), "theta": np.array([0.4, 0.6])}
+    stats, after = steps.statistics(empty, domains, replace(after, domain=np.full((2, 2), 0.5)))
+    np.testing.assert_allclose(after.domain, [[0.4, 0.6]] * 2)
+    assert not stats.shared["domains"].any()
+
+
+@pytest.mark.parametrize("mode", ["alone", "domains"])
+def test_a_round_turns_a_query_that_stands_upside_down(mode):
+    """Three honest workers agree on a > b; the scores say b > a."""
+    panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
+    steps = Rounds(np.arange(3), by_query=False)
+    params = {"mode": mode, "prior": Types.start().prior(3, False), "precision": 1.0, "turn": True, "learned": 3}
+    params |= {"like": np.zeros((1, 3, len(GRID))), "theta": np.ones(1)}
+    upside = replace(steps.start(panel, 0), score=np.array([-2.0, 2.0]), domain=np.zeros((1, 1)))
+    _, after = steps.statistics(panel, params, upside)
+    _, stays = steps.statistics(panel, params | {"turn": False}, upside)
+    assert after.score[0] > 0 > after.score[1]
+    assert stays.score[0] < 0 < stays.score[1]

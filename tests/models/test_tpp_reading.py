@@ -1,0 +1,138 @@
+"""What is read from an answer of TPP against a simulation, finite differences and loops."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import ndtr
+
+from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, differences, panel_of, told
+from crowdrank.models.thurstonian import rounds
+from crowdrank.models.thurstonian.reading import Reading, agreement, quantiles
+from crowdrank.models.thurstonian.rounds import Local, likelihood, slopes, terms
+from crowdrank.models.thurstonian.types import GRID, SIZES, Types
+
+
+def test_the_covariance_is_that_of_simulated_votes():
+    """One worker, four items, all pairs, one of them twice: Cov of the gradient of the scores, in the model."""
+    tau, delta, items = 1.0, 0.5, 4
+    pairs = list(itertools.combinations(range(items), 2))
+    score, again = np.array([0.6, 0.2, -0.1, -0.7]), np.array([2.0, *np.ones(5)])
+    rows = [(0, i, j, wins, 0.0) for (i, j), wins in zip(pairs, again, strict=True)]
+    panel, precision = panel_of(rows, np.zeros(items, int)), 0.3
+    types = np.zeros((1, 1, len(GRID)))
+    types[..., tau == GRID] = 1.0
+    params = {
+        "score": score,
+        "hard": np.array([2 * math.log(delta)]),
+        "domain": np.ones((1, 1)),
+        "types": types,
+        "precision": precision,
+        "voters": 1,
+    }
+    (covariance,) = Reading(np.zeros(1, int)).collect(panel, params, None)["covariance"]
+    local = Local(score, np.zeros(6), np.zeros(1), params["hard"], np.ones((1, 1)))
+    curvature = slopes(panel, terms(panel, local), types[0]).curvature
+    bread = dense(panel, curvature) + precision * np.eye(items)
+    found = bread @ covariance @ bread - precision * np.eye(items)
+
+    rng, draws = np.random.default_rng(0), 200_000
+    i, j = (np.array(side) for side in zip(*[*pairs, pairs[0]], strict=True))
+    seen = score + delta * rng.standard_normal((draws, items))
+    won = rng.random((draws, len(i))) < ndtr(tau * (seen[:, i] - seen[:, j]) / math.sqrt(2))
+    slope = tau / math.sqrt(2 * (1 + tau**2 * delta**2))
+    x = slope * (score[i] - score[j])
+    bell = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    votes = slope * np.where(won, bell / ndtr(x), -bell / ndtr(-x))
+    gradient = votes @ (np.eye(items)[i] - np.eye(items)[j])
+    want = np.cov(gradient.T)
+    np.testing.assert_allclose(found, want, atol=0.02 * want.max())
+    independent = dense(panel, again * slope**2 * (bell**2 / ndtr(x) / ndtr(-x))[:6])
+    assert np.abs(independent - want).max() > 0.1 * want.max()  # were votes independent, it would not fit
+
+
+def test_unsure_workers_tell_less():
+    """The curvature of ln of a cell's marginal probability, by finite differences (Louis)."""
+    panel, precision = panel_of([(0, 0, 1, 3.0, 1.0), (0, 1, 2, 2.0, 0.0)], np.zeros(3, int)), 0.5
+    local = Local(np.array([0.4, 0.1, -0.5]), np.zeros(2), np.zeros(1), np.array([-1.0]), np.ones((1, 1)))
+    prior = Types.start().log
+
+    def log_marginal(score):
+        like = likelihood(panel, terms(panel, replace(local, score=score)), np.zeros(2))
+        return float(np.logaddexp.reduce(like[0] + prior))
+
+    def gradient(score):
+        return differences(log_marginal, score, 1e-4)
+
+    want = precision * np.eye(3) - differences(gradient, local.score, 1e-3)
+    like = likelihood(panel, terms(panel, local), np.zeros(2)) + prior
+    weight = np.exp(like - np.logaddexp.reduce(like, axis=1)[:, None])
+    params = {"score": local.score, "hard": local.hard, "domain": local.domain, "precision": precision}
+    params |= {"types": weight[None], "voters": 1}
+    (covariance,) = Reading(np.zeros(1, int)).collect(panel, params, None)["covariance"]
+    assert np.linalg.eigvalsh(want).min() > 0.1 * precision
+
+    at = terms(panel, local)
+    towards, away = rounds.split(panel, weight)
+    told_of = ((towards + away) * at.slope**2 * at.pull * at.push).sum(axis=1)
+    own = dense(panel, told_of)
+    shared = own @ own - 2 * dense(panel, told_of**2 / [4.0, 2.0])
+    noise = own + math.exp(-1.0) * shared + precision * np.eye(3)
+    bread = np.linalg.inv(want)
+    np.testing.assert_allclose(covariance, bread @ noise @ bread, rtol=1e-4)
+
+
+def test_sums_at_an_answer():
+    """L_{m,k}, how often each tau agrees, and votes, by loops."""
+    rng = np.random.default_rng(9)
+    types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
+    params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
+    params |= {"precision": 0.5, "voters": 3}
+    reading = Reading(np.arange(3))
+    stats, _ = reading.statistics(PANEL, params, None)
+    like = told(PANEL, PLAIN)
+    want = np.zeros((2, 3, len(GRID)))
+    for cell, (query, worker) in enumerate(CELLS):
+        want[:, worker] += PLAIN.domain[query][:, None] * like[cell]
+    np.testing.assert_allclose(stats.shared["like"], want)
+
+    found = reading.collect(PANEL, params, None)
+    agreed, votes, judged = np.zeros((2, len(SIZES))), np.zeros(2), np.zeros((2, 3))
+    for worker, i, j, wins, losses in ROWS:
+        query = QUERY[i]
+        slope = SIZES / np.sqrt(2 * (1 + SIZES**2 * math.exp(PLAIN.hard[query])))
+        share = PLAIN.domain[query] * (wins + losses)
+        agreed += share[:, None] * ndtr(slope * abs(PLAIN.score[i] - PLAIN.score[j]))
+        votes += share
+        judged[:, worker] += share
+    np.testing.assert_allclose(found["agreed"], agreed)
+    np.testing.assert_allclose(found["votes"], votes)
+    np.testing.assert_allclose(found["judged"], judged)
+    assert len(found["covariance"]) == 4  # query 2 has no items
+    assert [len(matrix) for matrix in found["covariance"]] == [3, 1, 4, 3]
+
+
+def test_quantiles_lie_where_the_mass_is():
+    edges = np.concatenate([GRID[:1], (GRID[1:] + GRID[:-1]) / 2, GRID[-1:]])
+    rng = np.random.default_rng(10)
+    types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
+    below = np.concatenate([np.zeros((2, 3, 1)), np.cumsum(types, axis=2)], axis=2)
+    levels = tuple(np.append(below[1, 2, 1:-1], 0.5 * (below[1, 2, 4] + below[1, 2, 5])))
+    found = quantiles(types, levels)
+    assert found.shape == (2, 3, len(levels))
+    np.testing.assert_allclose(found[1, 2], [*edges[1:-1], (edges[4] + edges[5]) / 2])
+    sure = quantiles(np.eye(len(GRID)), (0.05, 0.5, 0.95))
+    assert (edges[:-1, None] <= sure).all()
+    assert (sure <= edges[1:, None]).all()
+    assert (np.diff(sure, axis=1) > 0).all()
+
+
+def test_agreement_follows_the_curve():
+    curve = np.stack([np.linspace(0.52, 0.9, len(SIZES)), np.linspace(0.51, 0.7, len(SIZES))])
+    found = agreement(curve, np.tile(GRID, (2, 1)))
+    for line, own in zip(curve, found, strict=True):
+        np.testing.assert_allclose(own, [*(1 - line[::-1]), 0.5, *line])
+    middle = (SIZES[3] + SIZES[4]) / 2
+    between = agreement(curve, np.array([[-middle], [SIZES[0] / 2]]))
+    np.testing.assert_allclose(between, [[1 - (curve[0, 3] + curve[0, 4]) / 2], [(0.5 + curve[1, 0]) / 2]])

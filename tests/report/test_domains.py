@@ -1,0 +1,146 @@
+"""Difficulties and domains of queries, and workers by domain, in every form of the report."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from crowdrank.cli.output import Folder, write_result
+from crowdrank.report import build, to_html, to_json, to_markdown
+from crowdrank.report.domains import natures, skill_map
+from crowdrank.results import Queries, Skills, verdicts
+from helpers import random_domains, random_votes
+
+LOW, HIGH = np.array([0.7, 0.45, 0.1, 0.2]), np.array([0.9, 0.55, 0.3, np.inf])
+QUERIES = Queries(
+    query=pl.Series(["p", "q", "r"]),
+    judgments=np.array([4.0, 5.0, 6.0]),
+    difficulty=np.array([0.12345, 1.0, 2.0]),
+    low=np.array([0.0, 0.5, 1.0]),
+    high=np.array([0.5, 1.5, np.inf]),
+    domain=np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]),
+)
+SKILLS = Skills(
+    worker=pl.Series(["few", "few", "many", "many"]),
+    domain=np.array([1, 2, 1, 2]),
+    judgments=np.array([2.0, 1.5, 3.0, 9.0]),
+    quality=np.array([0.8, 0.5, 0.2, 0.4]),
+    low=LOW,
+    high=HIGH,
+    verdict=verdicts(LOW, HIGH),
+    tau=np.array([1.0, 0.1, -1.0, 0.2]),
+    tau_low=np.zeros(4),
+    tau_high=np.ones(4),
+    truthful=np.full(4, 0.5),
+)
+
+
+ALONE = replace(QUERIES, domain=np.ones((3, 1)))
+
+
+class TestContent:
+    def test_what_is_told_of_a_query(self):
+        assert natures(QUERIES)["p"] == {
+            "difficulty": 0.123, "difficulty_low": 0.0, "difficulty_high": 0.5, "domain": 1, "probability": 0.8,
+        }  # fmt: skip
+        assert natures(QUERIES)["q"]["domain"] == 2
+        assert natures(QUERIES)["r"]["difficulty_high"] is None
+        assert natures(None) == {}
+
+    def test_one_domain_is_not_told(self):
+        assert natures(ALONE)["p"]["domain"] is None
+        assert skill_map(SKILLS, ALONE, 100) is None
+
+    def test_workers_with_most_judgments_come_first(self):
+        found = skill_map(SKILLS, QUERIES, 100)
+        assert found.queries == (2, 1)
+        assert [(row.worker, row.judgments) for row in found.rows] == [("many", 12), ("few", 3.5)]
+        assert [skill.verdict for skill in found.rows[1].skills] == ["reliable", "spammer"]
+        assert [vars(skill) for skill in found.rows[0].skills] == [
+            {"judgments": 3, "quality": 0.2, "low": 0.1, "high": 0.3, "verdict": "malicious"},
+            {"judgments": 9, "quality": 0.4, "low": 0.2, "high": None, "verdict": "unsure"},
+        ]
+
+    def test_a_large_map_is_cut_between_workers(self):
+        found = skill_map(SKILLS, QUERIES, 3)
+        assert found.workers == 2
+        assert [(row.worker, len(row.skills)) for row in found.rows] == [("many", 2)]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    model = cr.CrowdBT().fit(random_votes(queries=5, workers=60, votes=3000))
+    model.queries_, model.skills_ = random_domains(model)
+    return model
+
+
+@pytest.fixture(scope="module")
+def report(fitted):
+    results = (fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+    return build(*results, queries=fitted.queries_, skills=fitted.skills_)
+
+
+class TestForms:
+    def test_the_page(self, report):
+        html = to_html(report)
+        assert re.findall(r"<h2 [^>]*>([^<]+)", html)[4] == "Workers by domain"
+        assert html.count('class="skill ') == 20 * 3  # the first rows; all of them are embedded
+        data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
+        assert [len(row) for row in data["skills"]["quality"]] == [3] * 60
+        counts = re.findall(r'class="between">(\d+) <span class="word">', html)
+        assert [int(count) for count in counts] == list(report.skills.queries)
+
+    def test_colours_tell_quality_and_certainty(self, report):
+        first = report.skills.rows[0].skills[0]
+        cell = re.search(r'<td class="skill (up|down)" style="--far:(\d+)%;--sure:(\d+)%"', to_html(report))
+        assert cell[1] == ("up" if first.quality >= 0.5 else "down")
+        assert int(cell[2]) == round(min(250 * abs(first.quality - 0.5), 100))
+        assert int(cell[3]) == round(60 * (1 - (first.high - first.low)))
+
+    def test_markdown(self, report):
+        text = to_markdown(report)
+        first, row = report.queries[0], report.skills.rows[0]
+        assert "## Queries" in text
+        start = rf"\| {first.name} \| 12 \| {first.tiers} \| {first.difficulty:g} \| "
+        assert re.search(rf"^{start}.* \| {first.domain} \({first.probability:.2f}\) \|$", text, re.M)
+        assert f"| {row.worker} | {row.skills[0].quality:.2f}, {row.skills[0].low:.2f} to " in text
+        assert "The first 50 of 60 workers; the skills file has all of them." in text
+
+    def test_json(self, report):
+        data = json.loads(to_json(report))
+        assert data["skills"]["rows"][0]["skills"][2] == vars(report.skills.rows[0].skills[2])
+        assert data["queries"][4]["difficulty"] == report.queries[4].difficulty
+
+    def test_without_them_nothing_is_said(self, fitted):
+        plain = build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+        assert 'id="skills"' not in to_html(plain)
+        assert 'data-key="difficulty"' not in to_html(plain)
+        assert "ifficulty" not in to_markdown(plain)
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_they_have_files_of_their_own(fitted, tmp_path, form):
+    for stale in ("queries.parquet", "skills.parquet"):
+        (tmp_path / stale).write_text("old")
+    with Folder(tmp_path) as folder:
+        write_result(folder, fitted, {}, form)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {f"queries.{form}", f"skills.{form}"} <= written
+    assert not written & {"queries.parquet", "skills.parquet"}
+    read = pl.read_csv if form == "csv" else pl.read_json
+    queries, skills = read(tmp_path / f"queries.{form}"), read(tmp_path / f"skills.{form}")
+    assert queries.columns[:7] == ["query", "judgments", "difficulty", "low", "high", "domain", "probability"]
+    assert queries["difficulty"].to_list() == pytest.approx(fitted.queries_.polars()["difficulty"].to_list())
+    assert skills.height == 60 * 3
+
+
+def test_files_of_another_model_are_removed(fitted, tmp_path):
+    plain = cr.BradleyTerry().fit(random_votes())
+    for model in (fitted, plain):
+        with Folder(tmp_path) as folder:
+            write_result(folder, model, {}, "csv")
+    assert not {"queries.csv", "skills.csv"} & {path.name for path in tmp_path.iterdir()}
