@@ -12,7 +12,7 @@ above as the largest of level k is at u, f_k B_k / P is the density of that larg
 ln P by x_i is E[z_i | list].
 
 Functions are held on one grid of equal steps. The integrals up to u are the trapezoid rule with the ends corrected
-by central differences (Euler-Maclaurin), exact to the ninth order in the step; its mirror image is its transpose,
+by central differences (Euler-Maclaurin), exact to the power 14 of the step; its mirror image is its transpose,
 so that gradients are those of the value as it is computed. The step follows how steep f can be: the longer
 the list, and the more the scores contradict it, the finer.
 
@@ -40,25 +40,25 @@ REACH = 7.0
 """The grid goes so far beyond the scores."""
 WIDEST = 0.25
 """The largest step of the grid."""
-STEEP = 0.75
+STEEP = 1.0
 """The largest change of ln f from one point of the grid to the next."""
-CELLS = 1 << 19
+CELLS = 1 << 20
 """Points of functions that are held at a time."""
 TINY = 1e-300
 LEAST = 1e-100
 """The smallest correlation of neighbours that is told from none."""
 
 
-def _ends(order: int) -> Floats:
-    """The weights of f(u + r h) - f(u - r h) in an integral up to u, exact for e^(s u) to the order 2 x ``order``
-    in s h: (1/2) coth(z/2) - 1/z = 2 sum of weight_r sinh(r z), term by term."""
-    series = np.array([1 / 12, -1 / 720, 1 / 30240, -1 / 1209600])[:order]
-    powers = 2.0 * np.arange(1, order + 1)[:, None] - 1
-    factorial = np.array([[math.factorial(int(power))] for power in powers[:, 0]])
-    return np.linalg.solve(2.0 * np.arange(1, order + 1)[None, :] ** powers / factorial, series)
+def _ends() -> Floats:
+    """The weights of f(u + r h) - f(u - r h) in an integral up to u, exact for e^(s u) to the power 14 of z = s h:
+    (1/2) coth(z/2) - 1/z = 2 sum of weight_r sinh(r z), term by term."""
+    series = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]
+    r, power = np.arange(1, 8), 2 * np.arange(1, 8)[:, None] - 1
+    weights = np.linalg.solve(2.0 * r ** power.astype(float), series * np.vectorize(math.factorial)(power[:, 0]))
+    return np.concatenate([-weights[::-1], [0.0], weights])
 
 
-ENDS = np.concatenate([-_ends(4)[::-1], [0.0], _ends(4)])
+ENDS = _ends()
 
 
 def integral(f: Floats, step: float) -> Floats:
@@ -203,10 +203,8 @@ class _Chain:
             total = p.sum(axis=1)
             next_mean, next_deviation = mean[: len(groups)], deviation[: len(groups)]
             mean, deviation = self._moments(p, total)
-            coming = self._density(level) * b[level] * self.grid
-            both = np.einsum(
-                "lg,lg->l", coming, integral(f[level - 1][: len(groups)] * self.grid, self.table.step)
-            )
+            reached = integral(f[level - 1][: len(groups)] * self.grid, self.table.step)
+            both = np.einsum("lg,lg,lg,g->l", self._density(level), b[level], reached, self.grid)
             covariance = both / np.maximum(total * top[level], TINY) - mean * next_mean
             rows = self.orders.begins[groups]
             found.gradient[rows] = mean - self.table.x[rows]  # the item is the largest of its level
@@ -236,7 +234,8 @@ class _Chain:
                 for tied in self._tied(level):
                     own[tied] = below[tied] @ self._between(level, tied).weights
             tops.append(np.maximum(own.max(axis=1), TINY))
-            f.append(own / tops[-1][:, None])
+            own /= tops[-1][:, None]
+            f.append(own)
             at = self.lists[: len(own)]
             found.value[at] += np.log(tops[-1])
             ends = self.levels[: len(own)] == level + 1
@@ -249,11 +248,11 @@ class _Chain:
         for level in range(int(self.levels[0]) - 1, -1, -1):
             own = np.ones((len(self._groups(level)), len(self.grid)))
             if b:
-                above = b[-1]
-                passed = rest(self._density(level + 1) * above, self.table.step)
+                above, passed = b[-1], own[: len(b[-1])]
+                passed[:] = rest(self._density(level + 1) * above, self.table.step)
                 for tied in self._tied(level + 1):
                     passed[tied] = self._between(level + 1, tied).weights @ above[tied]
-                own[: len(above)] = passed / np.maximum(passed.max(axis=1, keepdims=True), TINY)
+                passed /= np.maximum(passed.max(axis=1, keepdims=True), TINY)
             b.append(own)
         return b[::-1]
 
