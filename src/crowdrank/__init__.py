@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     from crowdrank.models.paired.variance_bt import VarianceBT
     from crowdrank.models.permutations.mallows import Mallows
     from crowdrank.models.permutations.plackett_luce import PlackettLuce
+    from crowdrank.models.thurstonian.tpp import TPP
     from crowdrank.models.thurstonian.trm import TRM
-    from crowdrank.results import Evidence, Fit, LabelPosterior, Ranking, Workers
+    from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers
 
 _HOME = {
     "Anchors": "data",
@@ -84,14 +85,17 @@ _HOME = {
     "OrdinalLabels": "models.labels.ordinal",
     "Pairs": "data",
     "PlackettLuce": "models.permutations.plackett_luce",
+    "Queries": "results",
     "Ranking": "results",
     "Rankings": "data",
     "Ratings": "data",
     "ReciprocalRank": "models.counting.fusion",
     "RootRank": "models.counting.fusion",
     "SVP": "models.counting.svp",
+    "Skills": "results",
     "SpooledPairs": "data",
     "StAgg": "models.listwise.st_agg",
+    "TPP": "models.thurstonian.tpp",
     "TRM": "models.thurstonian.trm",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
@@ -109,6 +113,7 @@ __all__ = [
     "GLAD",
     "MPM",
     "SVP",
+    "TPP",
     "TRM",
     "Anchors",
     "Auto",
@@ -143,11 +148,13 @@ __all__ = [
     "OrdinalLabels",
     "Pairs",
     "PlackettLuce",
+    "Queries",
     "Ranking",
     "Rankings",
     "Ratings",
     "ReciprocalRank",
     "RootRank",
+    "Skills",
     "SpooledPairs",
     "StAgg",
     "Thurstone",

@@ -13,6 +13,7 @@ import crowdrank as cr
 from answers import codes, finite, fit, held_to, same
 from crowdrank.data import comparisons
 from crowdrank.models import entries
+from crowdrank.models.thurstonian import panels
 from helpers import random_votes
 
 ENTRIES = [entry for entry in entries().values() if "pairs" in entry.kinds]
@@ -62,10 +63,12 @@ class TestSameAnswer:
     def test_under_other_shards(self, entry, frame, rows, monkeypatch):
         whole = fit(entry, frame)
         monkeypatch.setattr(comparisons.plan, "__defaults__", (rows,))
+        monkeypatch.setattr(panels.panels, "__defaults__", (rows,))
         held_to(entry, "shards", whole, fit(entry, frame))
 
     def test_on_other_threads_to_the_bit(self, entry, frame, monkeypatch):
         monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
+        monkeypatch.setattr(panels.panels, "__defaults__", (50,))
         one, two = (fit(entry, frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
         held_to(entry, "threads", one, two, tolerance=0)
 

@@ -18,6 +18,7 @@ from crowdrank.errors import CrowdrankError, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models import entries
 from crowdrank.models.paired.likelihood import PairedSums
+from crowdrank.models.thurstonian import panels
 from crowdrank.models.votes import Votes
 from helpers import judgments_for, random_votes
 from sums import SHARDS, CountingSums, Shard, StatelessSums
@@ -73,11 +74,20 @@ def test_sums_equal_the_local_ones_to_the_bit(engine, count):
 def test_every_model_gives_the_local_result_to_the_bit(engine, entry, memory, monkeypatch):
     monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
     monkeypatch.setattr(tally_spooled, "__defaults__", (50,))
+    monkeypatch.setattr(panels.panels, "__defaults__", (50,))
     frame = judgments_for(entry, seed=11, queries=3)
     here, there = entry.make().fit(frame), entry.make().fit(cr.read(frame, memory=memory), engine=engine)
     assert there.fit_.engine == "dask"
     assert here.ranking_.polars().equals(there.ranking_.polars())
     assert here.workers_.polars().equals(there.workers_.polars())
+
+
+def test_chains_of_a_sampler_stay_with_their_shards(engine, monkeypatch):
+    monkeypatch.setattr(panels.panels, "__defaults__", (50,))
+    frame = random_votes(seed=11, queries=3)
+    here, there = (cr.TPP(domains=2, inference="gibbs").fit(frame, engine=place) for place in (None, engine))
+    assert here.ranking_.polars().equals(there.ranking_.polars())
+    assert here.skills_.polars().equals(there.skills_.polars())
 
 
 def test_a_worker_killed_in_the_middle_costs_time_not_the_result(own_engine, monkeypatch):

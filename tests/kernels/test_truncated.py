@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from crowdrank.kernels.truncated import hazard, truncated
+from crowdrank.kernels.truncated import truncated
 
 EVEN = (np.arange(200_000) + 0.5) / 200_000
 INTERVALS = [
@@ -67,16 +67,3 @@ def test_nothing_is_ever_infinite(uniform):
         assert np.isfinite(drawn).all()
         assert (drawn >= low).all()
         assert (drawn <= high).all()
-
-
-def test_hazard_is_the_density_over_the_tail():
-    x = np.linspace(-30, 30, 121)
-    np.testing.assert_allclose(hazard(x), np.exp(stats.norm.logpdf(x) - stats.norm.logsf(x)), rtol=1e-11)
-    np.testing.assert_allclose(hazard(np.array([50.0])), stats.truncnorm.mean(50, np.inf), rtol=1e-5)
-    np.testing.assert_allclose(hazard(np.array([1e6])), 1e6, rtol=1e-9)
-
-
-def test_the_derivative_of_the_hazard():
-    x, h = np.linspace(-8, 40, 97), 1e-4
-    slope = (hazard(x + h) - hazard(x - h)) / (2 * h)
-    np.testing.assert_allclose(slope, hazard(x) * (hazard(x) - x), rtol=1e-5, atol=1e-12)  # eq. 24

@@ -10,8 +10,12 @@ from scipy.special import ndtr
 
 import crowdrank as cr
 from crowd_by_hand import PANEL, PLAIN
+from crowdrank.data import Anchors
+from crowdrank.engine import LocalEngine
 from crowdrank.errors import UsageError
+from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
+from crowdrank.models.thurstonian.grid import Climb, Setting
 from crowdrank.models.thurstonian.panels import panels
 from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
@@ -77,6 +81,30 @@ def test_the_number_of_domains_is_told(fitted):
     told = domains["held_out_log_likelihood"]
     assert told["2"] > told["1"]
     assert "domains" in {note.code for note in fitted.fit_.warnings}
+
+
+def test_the_fewest_domains_are_taken_that_explain_the_votes():
+    """One domain in truth; another number has a little more by chance."""
+    votes = Votes(cr.read(few(5, queries=16, domains=1).judgments))
+    climb = Climb(panels(votes), Run(Anchors(), LocalEngine(1), 0, None), Setting(np.arange(8), 8, True, None))
+    number, told = climb.number()
+    assert max(told, key=told.get) > 1
+    assert number == 1
+
+
+def test_a_domain_is_turned_as_a_whole():
+    """Three liars judge every query and outnumber its two other workers, who judge no other one."""
+    rows = []
+    for query in range(8):
+        workers = [(f"liar{number}", -1) for number in range(3)] + [
+            (f"w{query}{number}", 1) for number in range(2)
+        ]
+        for worker, sign in workers:
+            rows += [(f"q{query}", worker, *pair[::sign]) for pair in itertools.combinations("abcde", 2)]
+    model = TPP(domains=1).fit(named(rows))
+    assert (model.ranking_.polars().filter(rank=1)["item"] == "a").all()
+    skills = model.skills_.polars()
+    assert ((skills["truthful"] < 0.1) == skills["worker"].str.starts_with("liar")).all()
 
 
 def test_there_is_a_row_for_each_worker_and_domain_and_the_largest_is_first(fitted, crowd):
@@ -168,7 +196,7 @@ def test_one_query(queries):
     frame = few(queries=1).judgments
     model = TPP().fit(frame if queries else frame.drop("query"))
     assert model.queries_.domain.tolist() == [[1.0]]
-    assert model.queries_.difficulty.tolist() == [1.0]
+    np.testing.assert_allclose(model.queries_.difficulty, [1.0])
     assert len(model.skills_) == 8
 
 
@@ -181,6 +209,15 @@ def test_one_worker_who_never_errs(weight):
     for table in (model.ranking_, model.workers_, model.queries_, model.skills_):
         numbers = table.polars().select(pl.selectors.float()).to_numpy()
         assert np.isfinite(numbers).all()
+
+
+def test_workers_who_are_known_for_sure():
+    """Their variance is nought, and not a little less."""
+    frame = few(2, queries=6, domains=1, workers=12).judgments.with_columns(weight=pl.lit(100.0))
+    workers = TPP(domains=1).fit(frame).workers_.polars()
+    assert (workers["low"] <= workers["quality"]).all()
+    assert (workers["quality"] <= workers["high"]).all()
+    assert (workers["high"] - workers["low"]).min() < 1e-6
 
 
 def test_ties_alone_say_nothing():
@@ -202,6 +239,29 @@ def test_a_worker_of_one_vote_is_one_of_the_crowd(crowd):
     assert abs(own["tau"] - mean) < 0.15 * (tau.max() - tau.min())
     assert abs(own["truthful"] - model.fit_.details["honest"]) < 0.15
     assert own["tau_low"] < 0 < own["tau_high"]
+
+
+@pytest.mark.parametrize("inference", ["grid", "gibbs"])
+def test_workers_and_queries_without_a_vote(inference):
+    """A part of the votes that still has the index of all is as the part alone, but for the workers without."""
+    table = cr.read(few(queries=6, workers=5).judgments)
+    part = table.take((table.worker != 1) & (table.query != 2) & (table.query != 5))
+    model = TPP(domains=2, inference=inference).fit(part)
+    assert (len(model.queries_), len(model.workers_), len(model.skills_)) == (4, 5, 10)
+    assert model.queries_.difficulty.mean() == pytest.approx(1.0)
+    absent = model.workers_.polars().row(1, named=True)
+    assert absent["judgments"] == 0
+    assert 0 < absent["low"] < absent["quality"] < absent["high"] <= 1
+    if inference == "grid":
+        alone = TPP(domains=2).fit(part.compact())
+        np.testing.assert_allclose(model.ranking_.score, alone.ranking_.score, rtol=1e-6)
+
+
+def test_a_known_domain_without_a_vote():
+    table = cr.read(few(queries=4, workers=5).judgments)
+    names = dict(zip(table.index.queries, ["x", "x", "x", "y"], strict=True))
+    skills = TPP(domains=names).fit(table.take(table.query != 3)).skills_.polars().filter(domain=2)
+    np.testing.assert_allclose(skills.select("judgments", "quality").to_numpy(), [[0.0, 0.5]] * 5)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +300,15 @@ def test_variants(crowd):
     free = TPP(domains=2).fit(frame)
     assert free.skills_.polars()["tau"].n_unique() == 16
     assert free.queries_.polars()["difficulty"].n_unique() == 24
+
+
+def test_a_shared_expertise_is_that_of_one_worker(crowd):
+    shared = TPP(expertise="shared", domains=2).fit(crowd.judgments)
+    one = TPP(domains=2).fit(crowd.judgments.with_columns(worker=pl.lit("all")))
+    np.testing.assert_allclose(shared.ranking_.score, one.ranking_.score, rtol=1e-9)
+    np.testing.assert_allclose(shared.queries_.domain, one.queries_.domain, atol=1e-9)
+    np.testing.assert_allclose(shared.skills_.tau[:2], one.skills_.tau, rtol=1e-9)
+    assert shared.fit_.log_likelihood == pytest.approx(one.fit_.log_likelihood, rel=1e-9)
 
 
 @pytest.mark.parametrize("inference", ["grid", "gibbs"])

@@ -42,13 +42,13 @@ def naive(profile, prior, most):
         parts = [part for place, part in enumerate(parts) if place not in (a, b)] + [merged]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_every_merge_is_the_best_one(seed):
     rng = np.random.default_rng(seed)
-    profile = rng.normal(-3, 2, (7, 4, len(GRID)))
+    profile = rng.normal(-3, 2, (9, 4, len(GRID)))
     prior = Types.start().prior(4, False)
-    found, want = gathered(profile, prior, 5), naive(profile, prior, 5)
-    assert set(found) == set(want) == {1, 2, 3, 4, 5}
+    found, want = gathered(profile, prior, 6), naive(profile, prior, 6)
+    assert set(found) == set(want) == {1, 2, 3, 4, 5, 6}
     for count, cut in found.items():
         parts, value = want[count]
         assert {frozenset(np.flatnonzero(cut.domain == m).tolist()) for m in range(count)} == parts
@@ -100,8 +100,8 @@ def test_left_out_is_a_sum_by_hand():
 def test_types_are_learned_from_counts():
     counts = np.random.default_rng(8).uniform(0, 5, len(GRID))
     found = Types.learned(counts)
-    sizes = [counts[HALF] + 1 / 12]
-    sizes += [counts[HALF + 1 + place] + counts[HALF - 1 - place] + 1 / 12 for place in range(len(SIZES))]
+    sizes = [counts[HALF] + 1 / (HALF + 1)]
+    sizes += [counts[HALF + 1 + place] + counts[HALF - 1 - place] + 1 / (HALF + 1) for place in range(len(SIZES))]
     smooth = []
     for place, own in enumerate(sizes):
         left, right = sizes[max(place - 1, 0)], sizes[min(place + 1, len(sizes) - 1)]
@@ -115,6 +115,16 @@ def test_types_are_learned_from_counts():
     liars = Types.learned(np.where(GRID < 0, 10.0, 0.0))
     assert liars.honest == pytest.approx(0.5)
     np.testing.assert_allclose(liars.log, mirrored(liars.log))
+
+
+def test_types_are_learned_again_from_those_who_voted():
+    """One always lies where nothing is close: the votes are certain for the liar, and one worker did not vote."""
+    like = np.zeros((1, 3, len(GRID)))
+    like[0, 0] = [0.0, *np.linspace(-1.0, -60.0, len(GRID) - 1)]
+    like[0, 1] = np.linspace(-9.0, -1.0, len(GRID))
+    prior = np.exp(Types.start().log)
+    counts = sum(own / own.sum() for own in (prior * np.exp(like[0, 0]), prior * np.exp(like[0, 1])))
+    np.testing.assert_allclose(Types.start().again(like).log, Types.learned(counts).log)
 
 
 def test_gold_is_the_sharpest_and_honest():

@@ -94,9 +94,9 @@ def test_together_is_a_sum_over_domains_and_tau(told_of):
     for query in range(5):
         cells = [cell for cell, (of, _) in enumerate(CELLS) if of == query]
         joint = theta * np.prod(predicted[cells], axis=0)
-        domain = joint / joint.sum()
         if told_of is not None and told_of[query] >= 0:
-            domain = np.eye(2)[told_of[query]]
+            joint = joint * np.eye(2)[told_of[query]]
+        domain = joint / joint.sum()
         np.testing.assert_allclose(found.domain[query], domain)
         assert found.evidence[query] == pytest.approx(math.log(joint.sum()), abs=1e-12)
         for cell in cells:
@@ -143,7 +143,7 @@ def test_shares_are_finite_differences():
         for place, size in enumerate(SIZES):
             for sign, mass in ((1, weight[cell, HALF + 1 + place]), (-1, weight[cell, HALF - 1 - place])):
                 for side, votes in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
-                    x, query = sign * side * at.x[row, place], PANEL.query[PANEL.i[row]]
+                    x, query = sign * side * at.better[row] * at.x[row, place], PANEL.query[PANEL.i[row]]
                     hazard = math.exp(-x * x / 2 - 0.5 * math.log(2 * math.pi) - log_ndtr(x))
                     told_here = mass * votes * x * x * hazard * (hazard + x)
                     ratio = size**2 * math.exp(PLAIN.hard[query])
@@ -204,19 +204,20 @@ def test_harder_solves_its_equation():
 
 def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
     """To first order: half the growth, a quarter of the change."""
-    place = HALF + 1 + 9
+    one = 5
+    place = HALF + 1 + one
     weight = np.zeros((len(CELLS), len(GRID)))
     weight[:, place], weight[::2, place], weight[::2, len(GRID) - 1 - place] = 1.0, 0.4, 0.6
     before = terms(PANEL, PLAIN)
     slope = slopes(PANEL, before, weight)
-    np.testing.assert_allclose(slope.share[[0, 3, 4]], before.share[[0, 4, 8], 9])
+    np.testing.assert_allclose(slope.share[[0, 3, 4]], before.share[[0, 4, 8], one])
     growth, change = [], []
     for pull in (0.02, 0.01):
         free = np.bincount(QUERY, minlength=5) - 1.0
         spread = free - np.divide(PLAIN.hard + pull, slope.share, out=np.zeros(5), where=slope.share > 0)
         after = rounds.harder(PANEL, replace(PLAIN, spread=spread), slope.share, 1.0)
         growth.append(np.abs(after.hard - PLAIN.hard)[[0, 3, 4]].max())
-        change.append(np.abs(np.log(terms(PANEL, after).x[:, 9] / before.x[:, 9])).max())
+        change.append(np.abs(np.log(terms(PANEL, after).x[:, one] / before.x[:, one])).max())
     assert 0.005 < growth[0] < 0.05
     assert change[0] < 0.5 * growth[0] ** 2
     assert change[1] < 0.3 * change[0]
@@ -246,7 +247,7 @@ def test_a_shard_may_have_no_vote():
     empty = Panel(
         0, 0, 2, np.array([0, 1]), *[nothing.astype(int)] * 2, nothing.astype(np.int32), nothing, nothing
     )
-    steps = Rounds(np.arange(3), by_query=True)
+    steps = Rounds(3, by_query=True)
     params = {
         "mode": "alone",
         "prior": Types.start().prior(3, False),
@@ -268,7 +269,7 @@ def test_a_shard_may_have_no_vote():
 def test_a_round_turns_a_query_that_stands_upside_down(mode):
     """Three honest workers agree on a > b; the scores say b > a."""
     panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
-    steps = Rounds(np.arange(3), by_query=False)
+    steps = Rounds(3, by_query=False)
     params = {"mode": mode, "prior": Types.start().prior(3, False), "precision": 1.0, "turn": True, "learned": 3}
     params |= {"like": np.zeros((1, 3, len(GRID))), "theta": np.ones(1)}
     upside = replace(steps.start(panel, 0), score=np.array([-2.0, 2.0]), domain=np.zeros((1, 1)))
@@ -276,3 +277,15 @@ def test_a_round_turns_a_query_that_stands_upside_down(mode):
     _, stays = steps.statistics(panel, params | {"turn": False}, upside)
     assert after.score[0] > 0 > after.score[1]
     assert stays.score[0] < 0 < stays.score[1]
+
+
+def test_what_was_decided_for_all_queries_is_placed():
+    """A shard that begins with query 2: new domains and directions, then the second domain upside down."""
+    later = replace(PANEL, first_query=2)
+    domain, sign = np.eye(3)[[0, 0, 1, 0, 2, 1, 2]], np.array([1, 1, -1, 1, 1, -1, 1])
+    found = rounds.placed(later, {"domain": domain, "sign": sign}, LOCAL)
+    np.testing.assert_array_equal(found.domain, domain[2:])
+    np.testing.assert_array_equal(found.score, LOCAL.score * sign[2:][QUERY])
+    again = rounds.placed(later, {"flip": np.array([False, True, False])}, found)
+    np.testing.assert_array_equal(again.score, found.score * np.array([-1, 1, 1, -1, 1])[QUERY])
+    np.testing.assert_array_equal(again.domain, found.domain)

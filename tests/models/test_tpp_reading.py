@@ -2,16 +2,14 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtr
 
-from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, differences, panel_of, told
-from crowdrank.models.thurstonian import rounds
+from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, panel_of, told
 from crowdrank.models.thurstonian.reading import Reading, agreement, quantiles
-from crowdrank.models.thurstonian.rounds import Local, likelihood, slopes, terms
-from crowdrank.models.thurstonian.types import GRID, SIZES, Types
+from crowdrank.models.thurstonian.rounds import Local, slopes, terms
+from crowdrank.models.thurstonian.types import GRID, SIZES
 
 
 def test_the_covariance_is_that_of_simulated_votes():
@@ -52,35 +50,35 @@ def test_the_covariance_is_that_of_simulated_votes():
     assert np.abs(independent - want).max() > 0.1 * want.max()  # were votes independent, it would not fit
 
 
-def test_unsure_workers_tell_less():
-    """The curvature of ln of a cell's marginal probability, by finite differences (Louis)."""
-    panel, precision = panel_of([(0, 0, 1, 3.0, 1.0), (0, 1, 2, 2.0, 0.0)], np.zeros(3, int)), 0.5
-    local = Local(np.array([0.4, 0.1, -0.5]), np.zeros(2), np.zeros(1), np.array([-1.0]), np.ones((1, 1)))
-    prior = Types.start().log
+def test_the_covariances_of_several_queries_and_workers_by_loops():
+    rng, precision, size = np.random.default_rng(11), 0.4, len(QUERY)
+    types = rng.dirichlet(np.full(len(GRID), 0.1), (2, 3))
+    params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
+    found = Reading(np.arange(3)).collect(PANEL, params | {"precision": precision, "voters": 3}, None)[
+        "covariance"
+    ]
 
-    def log_marginal(score):
-        like = likelihood(panel, terms(panel, replace(local, score=score)), np.zeros(2))
-        return float(np.logaddexp.reduce(like[0] + prior))
-
-    def gradient(score):
-        return differences(log_marginal, score, 1e-4)
-
-    want = precision * np.eye(3) - differences(gradient, local.score, 1e-3)
-    like = likelihood(panel, terms(panel, local), np.zeros(2)) + prior
-    weight = np.exp(like - np.logaddexp.reduce(like, axis=1)[:, None])
-    params = {"score": local.score, "hard": local.hard, "domain": local.domain, "precision": precision}
-    params |= {"types": weight[None], "voters": 1}
-    (covariance,) = Reading(np.zeros(1, int)).collect(panel, params, None)["covariance"]
-    assert np.linalg.eigvalsh(want).min() > 0.1 * precision
-
-    at = terms(panel, local)
-    towards, away = rounds.split(panel, weight)
-    told_of = ((towards + away) * at.slope**2 * at.pull * at.push).sum(axis=1)
-    own = dense(panel, told_of)
-    shared = own @ own - 2 * dense(panel, told_of**2 / [4.0, 2.0])
-    noise = own + math.exp(-1.0) * shared + precision * np.eye(3)
-    bread = np.linalg.inv(want)
-    np.testing.assert_allclose(covariance, bread @ noise @ bread, rtol=1e-4)
+    noise, bread = precision * np.eye(size), precision * np.eye(size)
+    for cell, (query, worker) in enumerate(CELLS):
+        weight = PLAIN.domain[query] @ types[:, worker]
+        own, squared = np.zeros((2, size, size))
+        for row in np.flatnonzero(PANEL.cell == cell):
+            i, j = PANEL.i[row], PANEL.j[row]
+            apart = np.eye(size)[i] - np.eye(size)[j]
+            slope = GRID / np.sqrt(2 * (1 + GRID**2 * math.exp(PLAIN.hard[query])))
+            x, votes = slope * (PLAIN.score[i] - PLAIN.score[j]), PANEL.wins[row] + PANEL.losses[row]
+            bell = np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+            for sign, count in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
+                ratio = bell / ndtr(sign * x)
+                bread += count * (weight @ (slope**2 * ratio * (ratio + sign * x))) * np.outer(apart, apart)
+            told_of = votes * (weight @ (slope**2 * bell**2 / ndtr(x) / ndtr(-x)))
+            own += told_of * np.outer(apart, apart)
+            squared += told_of**2 / votes * np.outer(apart, apart)
+        noise += own + math.exp(PLAIN.hard[query]) * (own @ own - 2 * squared)
+    want = np.linalg.inv(bread) @ noise @ np.linalg.inv(bread)
+    for query, matrix in zip([0, 1, 3, 4], found, strict=True):
+        own = np.flatnonzero(query == QUERY)
+        np.testing.assert_allclose(matrix, want[np.ix_(own, own)], rtol=1e-9, atol=1e-12)
 
 
 def test_sums_at_an_answer():

@@ -1,20 +1,33 @@
 """Both tails of the standard normal at once, exact however far out.
 
-With E(x) = erfcx(x / sqrt 2) / 2 for x >= 0 the small tail is Phi(-x) = E(x) exp(-x^2 / 2), so
+With the hazard f(x) = phi(x) / Q(x) the small tail, of x >= 0, is
 
-    ln Phi(-x) = ln E(x) - x^2 / 2,     phi(x) / Phi(-x) = 1 / (sqrt(2 pi) E(x)),
+    Q(x) = phi(x) / f(x),     ln Q(x) = -x^2 / 2 - ln(sqrt(2 pi) f(x)),
 
-and the large one follows from it.
+and the large one follows from it. The hazard grows like x; it is not bounded.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crowdrank.data.arrays import Floats
+
+ROOT = math.sqrt(2.0 * math.pi)
+
+
+def hazard(x: Any) -> Floats:
+    """f(x) = phi(x) / Q(x), the mean of a standard normal above x (TPP eq. 23).
+
+    With erfcx(z) = e^(z^2) erfc(z) it is sqrt(2/pi) / erfcx(x / sqrt 2), which neither over- nor underflows. TPP
+    prints the limit 12 / sqrt(2 pi) for large x, which is wrong.
+    """
+    from scipy.special import erfcx
+
+    return math.sqrt(2.0 / math.pi) / erfcx(np.asarray(x) / math.sqrt(2.0))
 
 
 class Tails(NamedTuple):
@@ -28,11 +41,8 @@ class Tails(NamedTuple):
 
 def tails(x: Floats) -> Tails:
     """Both tails of every x >= 0, and their hazards."""
-    from scipy.special import erfcx
-
-    scaled = 0.5 * erfcx(x * math.sqrt(0.5))
-    exponent = -0.5 * x * x
-    bell = np.exp(exponent)
-    small = scaled * bell
-    root = 1.0 / math.sqrt(2.0 * math.pi)
-    return Tails(np.log1p(-small), np.log(scaled) + exponent, root * bell / (1.0 - small), root / scaled)
+    half_square = 0.5 * x * x
+    of_small = hazard(x)
+    density = np.exp(-half_square) / ROOT
+    small = density / of_small
+    return Tails(np.log1p(-small), -half_square - np.log(ROOT * of_small), density / (1.0 - small), of_small)

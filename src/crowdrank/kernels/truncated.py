@@ -10,7 +10,6 @@ so that the draw is exact however far the interval is from 0: no probability is 
 
 from __future__ import annotations
 
-import math
 from typing import Any, cast
 
 import numpy as np
@@ -31,14 +30,3 @@ def truncated(uniform: Floats, low: Any, high: Any, mean: Any = 0.0, scale: Any 
     below = np.logaddexp(np.log1p(-u) + log_ndtr(a), np.log(u) + log_ndtr(b))
     x = ndtri_exp(np.minimum(below, 0.0))
     return cast(Floats, np.clip(mean + scale * np.where(right, -x, x), low, high))
-
-
-def hazard(x: Any) -> Floats:
-    """f(x) = phi(x) / Q(x), the mean of a standard normal above x (TPP eq. 23); it grows like x.
-
-    With erfcx(z) = e^(z^2) erfc(z) it is sqrt(2/pi) / erfcx(x / sqrt 2), which neither over- nor underflows. TPP
-    prints the limit 12 / sqrt(2 pi) for large x, which is wrong.
-    """
-    from scipy.special import erfcx
-
-    return math.sqrt(2.0 / math.pi) / erfcx(np.asarray(x) / math.sqrt(2.0))

@@ -28,6 +28,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The direction of the ranking needs a look",
         "Check that the best items are not the worst ones; a few known pairs or labels (--anchors) settle it.",
     ),
+    "domains": (
+        "How many domains there are",
+        "Queries of one domain are those on which the same workers are good, blunt or false.",
+    ),
     "disconnected": (
         "Some items were never linked",
         "Compare only within a group, or ask about items of two groups together; some are named below.",

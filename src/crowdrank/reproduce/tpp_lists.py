@@ -107,9 +107,9 @@ def figure4(seeds: int, data: Path | None) -> Result:
         rows,
         [
             f"SR: the share kept of each system's pairs within a query; below 1 the mean of {seeds} draws.",
-            "The print is a picture without figures. Its set has the queries of at most 8 documents and no ties, and "
-            'its "NDCG@n" sums the ranks below n. Here nDCG is the standard measure, with gains 2^grade - 1, and a '
-            "query without a relevant document counts 0.",
+            "The print is a picture without figures. Its set has the queries of at most 8 documents and no ties, "
+            'its "NDCG@n" sums the ranks below n. Here nDCG is the standard measure, with gains 2^grade - 1, and '
+            "a query without a relevant document counts 0.",
             "A document that a system does not rank stands below those that it ranks; two such are no pair.",
             *left,
         ],

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
+from crowdrank.models.thurstonian.blocks import Integers
 from crowdrank.models.thurstonian.types import evidence, logsumexp, mirrored, turned_round
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,17 @@ alike are merged into domains (``clusters``), and rounds by domains (``rounds``)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.models.base import Run
-from crowdrank.models.thurstonian.clusters import gathered, left_out
+from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
 from crowdrank.models.thurstonian.panels import Integers, Panel
 from crowdrank.models.thurstonian.rounds import Rounds
-from crowdrank.models.thurstonian.types import GRID, Types, mirrored, normalised, turned_round
+from crowdrank.models.thurstonian.types import GRID, Types, mirrored, turned_round
 
 ALONE = 8
 """Rounds in which every query stands alone."""
@@ -72,7 +71,9 @@ class Climb:
     """The rounds of one fit."""
 
     def __init__(self, shards: list[Panel], run: Run, setting: Setting) -> None:
-        self.session = run.engine.open(Rounds(setting.worker, by_query=setting.by_query), shards, seed=run.seed)
+        rows = setting.learned + setting.gold
+        own = [replace(shard, worker=setting.worker[shard.worker].astype(np.int32)) for shard in shards]
+        self.session = run.engine.open(Rounds(rows, by_query=setting.by_query), own, seed=run.seed)
         self.setting, self.progress = setting, run.progress
         self.queries = sum(shard.queries for shard in shards)
         self.nodes = sum(len(shard.query) for shard in shards)
@@ -153,7 +154,7 @@ class Climb:
         like[:count] = cut.sums(profile)
         return shares, sign, like
 
-    def _chosen(self, profile: Floats, cuts: dict[int, Any]) -> int:
+    def _chosen(self, profile: Floats, cuts: dict[int, Cut]) -> int:
         """The number of domains by held-out votes: the fewest within a standard error of the best."""
         told = {count: left_out(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()}
         self.held_out = {count: float(own.sum()) for count, own in sorted(told.items())}
@@ -177,17 +178,11 @@ class Climb:
             flip = turned_round(like, self.prior) & (turn < TURNING)
             if flip.any():
                 like, decided = np.where(flip[:, None, None], mirrored(like), like), {"flip": flip}
-            self.types = self._learned(like)
+            self.types = self.types.again(like[:, : self.setting.learned])
             theta = _shares(shared["domains"])
             if turn >= TURNING and self._moved(shared) <= TOL:
                 return like, theta, True
         return like, theta, False
-
-    def _learned(self, like: Floats) -> Types:
-        """The types of the workers in the domains where they voted."""
-        own = like[:, : self.setting.learned]
-        voted: NDArray[np.bool_] = own[..., 0] != 0
-        return Types.learned(normalised(self.types.log + own)[voted].sum(axis=0))
 
 
 def _shares(counts: Floats) -> Floats:

@@ -11,8 +11,8 @@ With H_k the information of worker k's votes, a Laplacian weighted by I, the sco
 
     J = sum_k [ H_k + delta^2 (H_k H_k - 2 sum_r I_r^2 (e_i - e_j)(e_i - e_j)') ] + precision 1,
 
-and the scores H^-1 J H^-1 (the sandwich). Where the expertise of workers is not sure, H is the smaller for it:
-the variance of a cell's gradient over w_c(tau) is taken off it (Louis 1982).
+and the scores H^-1 J H^-1 (the sandwich). The expertises are averaged over w_c(tau), as if they were known to
+be so spread: what the votes of one query could still tell of them moved the errors by less than one in fifty.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from crowdrank.engine.base import Params
 from crowdrank.models.thurstonian.blocks import Block
 from crowdrank.models.thurstonian.panels import Integers, Panel
 from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, likelihood, slopes, split, terms
-from crowdrank.models.thurstonian.types import GRID, HALF, mirrored
+from crowdrank.models.thurstonian.types import GRID, HALF
 from crowdrank.solve import Covariance
 
 
@@ -59,15 +59,13 @@ class Reading(Stateless):
         size = summed(shard.query, local.score**2, shard.queries)
         votes = (shard.wins + shard.losses)[:, None]
         share = local.domain[shard.query[shard.i]]
-        workers = params["voters"]
-        found = np.zeros((share.shape[1], workers))
-        np.add.at(found.T, shard.cells.worker, local.domain[query] * shard.cells.weight[:, None])
+        weights = shard.cells.weight[:, None]
         return {
             "covariance": _covariances(shard, at, weight, slope.curvature, local, params["precision"]),
             "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * params["precision"] * size),
             "agreed": share.T @ (votes * np.exp(at.log_win)),
             "votes": share.T @ votes[:, 0],
-            "judged": found,
+            "judged": by_worker(shard, local.domain, weights, shard.cells.worker, params["voters"])[..., 0],
         }
 
 
@@ -88,14 +86,12 @@ def _covariances(
     alike = np.divide(told**2, votes, out=np.zeros(len(shard)), where=votes > 0)
     delta = np.exp(local.hard)
     found: dict[int, Floats] = {}
-    unsure = _unsure(shard, at, weight)
     for block in shard.blocks:
         ridge = precision * np.eye(block.nodes.shape[1])
         own = delta[shard.query[block.nodes[:, 0]]][:, None, None]
         shared = _squares(block, shard.cell, told) - 2.0 * block.laplacian(alike)
         noise = block.laplacian(told) + own * shared + ridge
-        plain = block.laplacian(curvature) + ridge
-        bread = _inverse(plain - _outer(block, shard, *unsure), plain)
+        bread = np.linalg.inv(block.laplacian(curvature) + ridge)
         for query, covariance in zip(shard.query[block.nodes[:, 0]], bread @ noise @ bread, strict=True):
             found[int(query)] = covariance
     return [found[query] for query in sorted(found)]
@@ -120,45 +116,6 @@ def _blocks(matrix: Any, count: int, size: int) -> Floats:
     row, column = matrix.coords
     flat = summed(row.astype(np.int64) * size + column % size, matrix.data, count * size * size)
     return flat.reshape(count, size, size)
-
-
-def _unsure(shard: Panel, at: Terms, weight: Floats) -> tuple[Floats, Floats]:
-    """For every row the gradient u for each tau (rows, T), and the weights of its cell's tau (C, T)."""
-    slope = at.better[:, None] * at.slope
-    true = slope * (at.agree * at.pull - at.against * at.push)
-    false = slope * (at.against * at.pull - at.agree * at.push)
-    return np.concatenate([mirrored(false), np.zeros((len(shard), 1)), true], axis=1), weight
-
-
-def _outer(block: Block, shard: Panel, gradient: Floats, weight: Floats) -> Floats:
-    """sum_c Cov over w_c(tau) of the gradient of cell c (c, D, D)."""
-    from scipy.sparse import coo_array
-
-    count, size = block.nodes.shape
-    cells, own = np.unique(shard.cell[block.rows], return_inverse=True)
-    slots, slot = np.unique(
-        np.concatenate([own * size + block.i % size, own * size + block.j % size]), return_inverse=True
-    )
-    values = np.concatenate([gradient[block.rows], -gradient[block.rows]])
-    sums = np.stack([summed(slot, column, len(slots)) for column in values.T], axis=1)  # (slots, T)
-    of = slots // size
-    likely = weight[cells][of]
-    away = np.sqrt(likely) * (sums - (likely * sums).sum(axis=1, keepdims=True))
-    node = np.empty(len(slots), np.int64)
-    node[slot] = np.concatenate([block.i, block.j])
-    rows = (of[:, None] * gradient.shape[1] + np.arange(gradient.shape[1])).ravel()
-    columns = np.repeat(node, gradient.shape[1])
-    stacked = coo_array(
-        (away.ravel(), (rows, columns)), shape=(len(cells) * gradient.shape[1], count * size)
-    ).tocsr()
-    return _blocks((stacked.T @ stacked).tocoo(), count, size)
-
-
-def _inverse(wanted: Floats, safe: Floats) -> Floats:
-    """The inverse of each matrix; of the safe one where the wanted one is not well positive."""
-    least = np.linalg.eigvalsh(wanted)[:, 0]
-    floor = 0.1 * np.linalg.eigvalsh(safe)[:, 0]
-    return np.linalg.inv(np.where((least > floor)[:, None, None], wanted, safe))
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,10 +121,10 @@ def together(panel: Panel, like: Floats, prior: Floats, known: Floats, own: Floa
     both = others + like[:, None, :]
     predicted = logsumexp(both)
     logs = np.log(params["theta"]) + by_query(panel, predicted)
-    domain = normalised(logs)
     if "known" in params:
         told = params["known"][panel.first_query : panel.first_query + panel.queries, None]
-        domain = np.where(told >= 0, np.arange(domain.shape[1]) == told, domain)
+        logs = np.where((told < 0) | (np.arange(logs.shape[1]) == told), logs, -np.inf)
+    domain = normalised(logs)
     weight = (domain[query][:, :, None] * np.exp(both - predicted[..., None])).sum(axis=1)
     return Found(domain, weight, logsumexp(logs))
 
@@ -197,9 +197,11 @@ def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Loca
 def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
     """Difficulties by how far the scores of a query spread, the votes being as probable as before.
 
-    Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), and
-    scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 / precision) of
-    the scores and N(0, 1) of ln delta^2:  k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
+    Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), to
+    first order, and scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 /
+    precision) of the scores and N(0, 1) of ln delta^2:
+
+        k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
     """
     free = summed(panel.query, None, panel.queries) - 1.0
     grown = np.zeros(panel.queries)
@@ -222,14 +224,13 @@ class Rounds:
     """The sums of a round over a shard, by the ``mode`` of the parameters.
 
     ``alone``: every query for itself, and how informative each is. ``profile``: L_c(tau) of chosen queries as they
-    stand. ``domains``: by domains. ``worker`` numbers the rows of L_{m,k} for the workers of the votes.
+    stand. ``domains``: by domains. The workers of a shard are those who have an expertise of their own.
     """
 
     stateful = True
 
-    def __init__(self, worker: Integers, *, by_query: bool) -> None:
-        self.worker, self.by_query = worker, by_query
-        self.rows = int(worker.max()) + 1
+    def __init__(self, workers: int, *, by_query: bool) -> None:
+        self.workers, self.by_query = workers, by_query
 
     def start(self, shard: Panel, seed: int) -> Local:
         """All items alike, all queries as hard as the sharpest workers are blunt."""
@@ -260,32 +261,29 @@ class Rounds:
         votes = by_query(shard, shard.cells.weight)
         shared = {"spread": after.spread.sum(), "moved": moved, "domains": found.domain[votes > 0].sum(axis=0)}
         if params["mode"] == "alone":
-            shared["types"] = found.weight[self._row(shard) < params["learned"]].sum(axis=0)
+            shared["types"] = found.weight[shard.cells.worker < params["learned"]].sum(axis=0)
             return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after
-        shared["like"] = by_worker(shard, found.domain, like, self._row(shard), self.rows)
+        shared["like"] = by_worker(shard, found.domain, like, shard.cells.worker, self.workers)
         return Stats(shared), after
 
     def collect(self, shard: Panel, params: Params, state: Local | None) -> Mapping[str, Any]:
         """The state as it stands."""
         return vars(state)
 
-    def _row(self, shard: Panel) -> Integers:
-        return np.asarray(self.worker[shard.cells.worker])
-
     def _found(self, shard: Panel, like: Floats, local: Local, params: Params) -> Found:
-        row = self._row(shard)
-        prior = params["prior"][row]
+        worker = shard.cells.worker
+        prior = params["prior"][worker]
         if params["mode"] == "alone":
             return alone(shard, like, prior)
-        known = params["like"][:, row].transpose(1, 0, 2)
+        known = params["like"][:, worker].transpose(1, 0, 2)
         return together(shard, like, prior, known, local.domain, params)
 
     def _profile(self, shard: Panel, chosen: NDArray[np.bool_], like: Floats) -> Floats:
         """L_c(tau) of the chosen queries (chosen, K, T)."""
         own = chosen[shard.first_query : shard.first_query + shard.queries]
         cells = np.flatnonzero(own[shard.cells.query])
-        found = np.zeros((int(own.sum()), self.rows, like.shape[1]))
-        np.add.at(found, ((np.cumsum(own) - 1)[shard.cells.query[cells]], self._row(shard)[cells]), like[cells])
+        found = np.zeros((int(own.sum()), self.workers, like.shape[1]))
+        found[(np.cumsum(own) - 1)[shard.cells.query[cells]], shard.cells.worker[cells]] = like[cells]
         return found
 
 

@@ -101,7 +101,7 @@ class GibbsSums:
         fits = domain_log_likelihoods(shard, sweep.score, sweep.difficulty, sweep.tau)
         local = {
             "score": score + move,
-            "lowest": np.minimum.reduceat(score + move, np.flatnonzero(np.diff(shard.query, prepend=-1))),
+            "lowest": _lowest(score + move, shard.query, shard.queries),
             "difficulty": difficulty,
             "domain": seen.odds / seen.count,
             "slope": seen.slope / seen.count,
@@ -131,6 +131,13 @@ class GibbsSums:
 
 def _generator(seed: int, turn: int, query: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=[seed, turn], counter=[0, 0, 0, query]))
+
+
+def _lowest(score: Floats, query: Integers, queries: int) -> Floats:
+    """The lowest score of each query, 0 of one that has no items."""
+    found = np.full(queries, np.inf)
+    np.minimum.at(found, query, score)
+    return np.where(np.isfinite(found), found, 0.0)
 
 
 def _picked(odds: Floats, uniform: Floats) -> Integers:
@@ -220,7 +227,7 @@ class Rounds:
         votes = self._by_worker(self.cell_weight[:, None] * domain[self.cell_query])
         sign = np.where((np.sign(tau) * votes).sum(axis=0) < 0, -1.0, 1.0)
         score = score * sign[domain.argmax(axis=1)][self.query]
-        lowest = np.minimum.reduceat(score, np.flatnonzero(np.diff(self.query, prepend=-1)))
+        lowest = _lowest(score, self.query, len(domain))
         values = np.array([part["log_likelihood"] for part in self.trace[self.first :]])
         early, late = (half.mean() for half in (values[: (len(values) + 1) // 2], values[len(values) // 2 :]))
         return Answer(

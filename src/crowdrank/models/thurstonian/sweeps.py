@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdrank.data import Floats, summed
-from crowdrank.kernels.truncated import hazard, truncated
+from crowdrank.kernels.probit import hazard
+from crowdrank.kernels.truncated import truncated
 from crowdrank.models.thurstonian.panels import Integers, Panel
 from crowdrank.models.thurstonian.slots import Layout
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -155,9 +156,8 @@ def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Sol
     params = {"score": answer.score, "hard": np.log(answer.difficulty), "domain": answer.domain}
     like = session.evaluate(params).shared["like"]
     types = Types.start()
-    voted = like[..., 0] != 0
     for _ in range(LEARNED):
-        types = Types.learned(normalised(types.log + like)[voted].sum(axis=0))
+        types = types.again(like)
     free = len(answer.score) - len(np.unique(votes.nodes.query))
     return answer, like, types, free / max(float(np.square(answer.score).sum()), 1e-300), held_out
 
@@ -176,11 +176,16 @@ class _Solved:
     precision: float
     held_out: dict[int, float]
 
+    @cached_property
+    def prior(self) -> Floats:
+        """ln of the prior of each expertise (K, T)."""
+        return self.crowd.prior(self.setting.learned, self.setting.gold)
+
     def outcome(self, names: list[str] | None) -> Outcome:
         answer, votes = self.answer, self.votes
         kept = self._kept(names is not None)
         answer = answer.of_domains(kept)
-        types = normalised(self.crowd.prior(self.setting.learned, self.setting.gold) + self.like[kept])
+        types = normalised(self.prior + self.like[kept])
         parts = self.run.engine.open(Reading(self.setting.worker), self.shards).collect(
             {
                 "score": answer.score,
@@ -191,14 +196,15 @@ class _Solved:
                 "voters": len(self.setting.worker),
             }
         )
-        unit = float(np.sqrt(answer.difficulty.mean()))
+        unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
         spread = votes.placed(answer.score / unit, ByQuery(votes.nodes.query, blocks, 1.0 / unit))
-        curve = sum(part["agreed"] for part in parts) / sum(part["votes"] for part in parts)[:, None]
+        agreed, cast = (sum(part[name] for part in parts) for name in ("agreed", "votes"))
+        curve = np.where(cast[:, None] > 0, agreed, 0.5) / np.where(cast > 0, cast, 1.0)[:, None]
         judged = sum(part["judged"] for part in parts)[:, : votes.n_workers]
         each = types[:, self.setting.worker[: votes.n_workers]]
         skills = self._skills(each, curve, judged, unit)
-        workers = self._workers(each, curve, judged)
+        workers = self._workers(each, curve, np.where(judged.any(axis=0), judged, answer.theta[:, None]))
         perfect = float(curve.max(initial=0.5))
         return Outcome(
             spread=spread,
@@ -218,15 +224,13 @@ class _Solved:
         mass = self.answer.domain.sum(axis=0)
         if named:
             return np.arange(len(mass))
-        prior = self.crowd.prior(self.setting.learned, self.setting.gold)
-        told = np.logaddexp.reduce(self.like + prior, axis=2).sum(axis=1)
-        order = np.lexsort((told, -np.round(mass, 6)))
+        order = np.lexsort((evidence(self.like, self.prior), -np.round(mass, 6)))
         return order[(mass[order] >= EMPTY) | (np.arange(len(mass)) == 0)]
 
     def _directions(self, kept: Integers) -> Floats:
         """ln of the odds that each domain stands the right way up."""
-        prior, like = self.crowd.prior(self.setting.learned, self.setting.gold), self.like[kept]
-        return evidence(like, prior) - evidence(mirrored(like), prior)
+        like = self.like[kept]
+        return evidence(like, self.prior) - evidence(mirrored(like), self.prior)
 
     def _notes(self, kept: Integers, names: list[str] | None) -> list[Note]:
         answer, asked = self.answer, self.answer.domain.shape[1]
@@ -317,11 +321,11 @@ class _Solved:
         )
 
     def _workers(self, types: Floats, curve: Floats, judged: Floats) -> Workers:
-        """Over the domains of each worker's votes."""
+        """Over the domains of each worker's votes, ``judged`` (M, K)."""
         share = judged / judged.sum(axis=0)
         agreed = agreement(curve, np.tile(GRID, (len(curve), 1)))
         own = np.einsum("mkt,mt->mk", types, agreed)
-        variance = np.maximum(np.einsum("mkt,mt->mk", types, agreed**2) - own**2, 0.0)
+        variance = (types * (agreed[:, None] - own[..., None]) ** 2).sum(axis=2)
         quality, half = (share * own).sum(axis=0), Z * np.sqrt((share**2 * variance).sum(axis=0))
         low, high = np.clip(quality - half, 0.0, 1.0), np.clip(quality + half, 0.0, 1.0)
         names = self.votes.index.workers

@@ -78,6 +78,11 @@ class Types:
         true, false = counts[HALF + 1 :].sum() + HONEST[0], counts[:HALF].sum() + HONEST[1]
         return cls._of(smooth, max(float(true / (true + false)), 0.5))
 
+    def again(self, like: Floats) -> Types:
+        """Learned anew from L_{m,k}(tau) (M, K, T): workers in the domains where they voted."""
+        voted = like[..., HALF] != 0
+        return Types.learned(normalised(self.log + like)[voted].sum(axis=0))
+
     @classmethod
     def _of(cls, sizes: Floats, honest: float) -> Types:
         share = sizes / sizes.sum()
