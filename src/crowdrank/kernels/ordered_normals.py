@@ -33,8 +33,8 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats, summed
 from crowdrank.kernels.plackett_luce import Orders
+from crowdrank.kernels.probit import hazard
 from crowdrank.kernels.segments import Rows, pairs, prefix_sums, segment_of, totals
-from crowdrank.kernels.truncated import hazard
 
 REACH = 7.0
 """The grid goes so far beyond the scores."""
