@@ -26,7 +26,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -171,6 +172,15 @@ class _Table:
         self.density, self.hazard = np.exp(log_density), hazard(-away)
         self.log_below = log_density - np.log(self.hazard)
 
+    def inside(self, row: int) -> Floats:
+        """Phi(u - x) - Phi(m - x) at every m (row) and u, by the tails on the side where they are small."""
+        from scipy.special import ndtr
+
+        away = self.grid - self.x[row]
+        below, above = ndtr(away), ndtr(-away)
+        right = away[:, None] + away > 0
+        return np.where(right, above[:, None] - above, below - below[:, None])
+
     @cached_property
     def rule(self) -> Floats:
         """The weight of the value at m (row) in the integral up to u."""
@@ -303,42 +313,43 @@ class _Chain:
 
 
 class _Between:
-    """A level of several items (g) between m and u: ``weights`` (m, u) is the rule of the integral times K.
+    """A level of several items between m and u: ``weights`` (m, u) is the rule of the integral times K.
 
-    ``inside`` (g, m, u) is Phi(u - x) - Phi(m - x), ``largest`` that part of ``weights`` where the item is at u.
+    For each item ``inside`` (m, u) is Phi(u - x) - Phi(m - x), and ``largest`` that part of ``weights`` where the
+    item is the one at u. Item by item, so that the squares stay near the processor.
     """
 
     def __init__(self, rows: Rows, table: _Table) -> None:
-        from scipy.special import ndtr
-
-        self.rows, self.grid, place = rows, table.grid, table.place[rows]
-        self.away, self.density = self.grid - table.x[rows, None], table.density[place]
-        below, above = ndtr(self.away), ndtr(-self.away)
-        right = self.away[:, :, None] + self.away[:, None, :] > 0
-        above, below = above[:, :, None] - above[:, None, :], below[:, None, :] - below[:, :, None]
-        self.inside = np.where(right, above, below)
-        others = np.ones_like(self.inside)  # the product over all other items
-        np.cumprod(self.inside[:-1], axis=0, out=others[1:])
-        others[:-1] *= np.cumprod(self.inside[:0:-1], axis=0)[::-1]
-        self.largest = table.rule * self.density[:, None, :] * others
-        self.weights = self.largest.sum(axis=0)
+        self.rows, self.table = rows, table
+        self.inside = [table.inside(row) for row in rows]
+        ones = np.ones_like(table.rule)
+        before = list(accumulate(self.inside[:-1], np.multiply, initial=ones))
+        after = list(accumulate(self.inside[:0:-1], np.multiply, initial=table.rule))[::-1]
+        self.largest = [
+            one * other * table.density[table.place[row]]
+            for row, one, other in zip(rows, before, after, strict=True)
+        ]
+        self.weights = reduce(np.add, self.largest)
 
     def fill(self, f: Floats, b: Floats, group: int, found: _Found) -> None:
         """Each item is the one at u, or lies anywhere between m and u."""
-        around = f[:, None] * b
-        around /= (self.weights * around).sum()
-        p, largest = self.weights * around, self.largest * around
-        (next_mean, mean), (next_deviation, deviation), both = _moments(p, self.grid)
-        low, high, sure = self.away[:, :, None], self.away[:, None, :], np.abs(self.inside) > TINY
-        lower = p - largest
-        rate = np.divide(lower, self.inside, out=np.zeros_like(lower), where=sure)
-        at_low, at_high = rate * self.density[:, :, None], rate * self.density[:, None, :]
-        z = largest * high + at_low - at_high
-        square = (largest * high**2 + lower + low * at_low - high * at_high).sum(axis=(1, 2))
-        own, rows = z.sum(axis=(1, 2)), self.rows
-        found.gradient[rows], found.variance[rows] = own, square - own**2
-        found.up[rows] = (z.sum(axis=1) @ self.grid - own * mean) / deviation
-        found.down[rows] = (z.sum(axis=2) @ self.grid - own * next_mean) / next_deviation
+        grid, around = self.table.grid, f[:, None] * b
+        around /= np.einsum("mu,mu->", self.weights, around)
+        p = self.weights * around
+        (next_mean, mean), (next_deviation, deviation), both = _moments(p, grid)
+        for row, inside, weights in zip(self.rows, self.inside, self.largest, strict=True):
+            away, density = grid - self.table.x[row], self.table.density[self.table.place[row]]
+            largest = weights * around
+            rate = np.divide(p - largest, inside, out=np.zeros_like(p), where=np.abs(inside) > TINY)
+            at_m, at_u = density * rate.sum(axis=1), density * rate.sum(axis=0)
+            top = largest.sum(axis=0)
+            z = float(top @ away + at_m.sum() - at_u.sum())
+            square = top @ away**2 + 1.0 - top.sum() + at_m @ away - at_u @ away
+            rate *= density[:, None] - density
+            rate += largest * away
+            found.gradient[row], found.variance[row] = z, square - z**2
+            found.up[row] = (rate.sum(axis=0) @ grid - z * mean) / deviation
+            found.down[row] = (rate.sum(axis=1) @ grid - z * next_mean) / next_deviation
         found.correlation[group + 1] = (both - mean * next_mean) / (deviation * next_deviation)
 
 
