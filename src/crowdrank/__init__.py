@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from crowdrank.models.permutations.mallows import Mallows
     from crowdrank.models.permutations.plackett_luce import PlackettLuce
     from crowdrank.models.thurstonian.tpp import TPP
+    from crowdrank.models.thurstonian.trm import TRM
     from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers
 
 _HOME = {
@@ -95,6 +96,7 @@ _HOME = {
     "SpooledPairs": "data",
     "StAgg": "models.listwise.st_agg",
     "TPP": "models.thurstonian.tpp",
+    "TRM": "models.thurstonian.trm",
     "Thurstone": "models.paired.thurstone",
     "TrueSkill": "models.paired.trueskill",
     "UsageError": "errors",
@@ -112,6 +114,7 @@ __all__ = [
     "MPM",
     "SVP",
     "TPP",
+    "TRM",
     "Anchors",
     "Auto",
     "Average",

@@ -14,7 +14,7 @@ from crowdrank.kernels import mallows as kernel
 from crowdrank.measures import kendall_tau
 from crowdrank.models.lists import Lists
 from crowdrank.models.permutations import shards as cutting
-from crowdrank.models.permutations.likelihood import LuceSums
+from crowdrank.models.permutations.likelihood import ListSums
 from crowdrank.models.permutations.mallows import Mallows, _drops
 from crowdrank.models.permutations.plackett_luce import PlackettLuce
 from crowdrank.models.permutations.shards import shards, tie_share
@@ -53,7 +53,7 @@ class TestLuceSums:
     def test_derivatives_are_those_of_the_value(self, lists):
         rng, h = np.random.default_rng(0), 1e-5
         (shard,) = shards(lists)
-        sums, n, k = LuceSums(by_worker=True), len(lists.nodes), lists.n_workers
+        sums, n, k = ListSums(by_worker=True), len(lists.nodes), lists.n_workers
         z = np.concatenate([rng.normal(0, 1, n), rng.normal(0, 0.4, k)])
 
         def at(z):
@@ -81,12 +81,12 @@ class TestLuceSums:
 
         (shard,) = shards(lists)
         params = {"scores": np.linspace(-1, 1, len(lists.nodes)), "order": 2}
-        dense = LuceSums().statistics(shard, params, None)[0].shared["items"]
+        dense = ListSums().statistics(shard, params, None)[0].shared["items"]
         monkeypatch.setattr(matrices, "DENSE_CELLS", 4)
-        squares = LuceSums().statistics(shard, params, None)[0].shared["items"]
+        squares = ListSums().statistics(shard, params, None)[0].shared["items"]
         np.testing.assert_allclose(squares.toarray(), dense, atol=1e-12)
         monkeypatch.setattr(likelihood, "DENSE_CELLS", -(1 << 40))
-        entries = LuceSums().statistics(shard, params, None)[0].shared["items"]
+        entries = ListSums().statistics(shard, params, None)[0].shared["items"]
         np.testing.assert_allclose(entries.toarray(), dense, atol=1e-12)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.engine import Session
+from crowdrank.engine import Session, Stats
+from crowdrank.engine.base import Params
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
@@ -42,6 +43,32 @@ MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
 
 
+class Recalled:
+    """A session that remembers its last sums: a climb begins where the last one ended."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.last: tuple[Params, Stats] | None = None
+
+    def evaluate(self, params: Params) -> Stats:
+        """The sums at these parameters."""
+        if self.last is None or not _same(self.last[0], params):
+            self.last = params, self.session.evaluate(params)
+        return self.last[1]
+
+    def advance(self, params: Params) -> Stats:
+        """The sums of the session's next state."""
+        return self.session.advance(params)
+
+    def collect(self, params: Params) -> list[Params]:
+        """Each shard's own results."""
+        return self.session.collect(params)
+
+
+def _same(one: Params, other: Params) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
 class Ascent:
     """Scores, worker parameters and priors of one model on one set of judgments.
 
@@ -66,7 +93,7 @@ class Ascent:
         gauge: bool,
         varied: bool,
     ) -> None:
-        self.session, self.run, self.priors = session, run, priors
+        self.session, self.run, self.priors = Recalled(session), run, priors
         self.columns, self.bounds, self.start = columns, bounds, start
         self.part, self.judged, self.total = part, judged, total
         self.gauge, self.varied = gauge, varied

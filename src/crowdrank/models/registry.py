@@ -277,6 +277,13 @@ _ENTRIES = (
         "Mallows 1957; Lebanon & Lafferty 2002",
         kinds=LISTS,
     ),
+    Entry(
+        "trm",
+        f"{_THURSTONIAN}.trm:TRM",
+        "lists as the order of perceived scores, a difficulty for each query",
+        "Thurstone 1927; Wang et al. 2016",
+        kinds=LISTS,
+    ),
 )
 
 

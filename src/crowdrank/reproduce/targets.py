@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from crowdrank.errors import UsageError
-from crowdrank.reproduce import crowd_agg, crowd_bt, tpp
+from crowdrank.reproduce import crowd_agg, crowd_bt, tpp, tpp_lists
 from crowdrank.reproduce.result import Result
 
 
@@ -81,6 +81,7 @@ TARGETS = {
         ),
         Target("tpp-table3", "TPP table III: more workers, sparser votes", tpp.table3, 5),
         Target("tpp-figure3", "TPP figure 3: domains of queries found", tpp.figure3, 10),
+        Target("tpp-figure4", "TPP figure 4: lists of retrieval systems (needs its data)", tpp_lists.figure4, 3),
         Target("tpp-figure5", "TPP figure 5: malicious workers found", tpp.figure5, 5),
     )
 }

@@ -19,13 +19,24 @@ DRAWS = 128
 
 def signs(keys: tuple[NDArray[np.int64], ...], draws: int, seed: int) -> NDArray[np.int8]:
     """Signs +-1 (rows, draws) that depend on a row's own keys alone, so on no order and no sharding."""
+    rows = _hashed(keys, seed)
+    with np.errstate(over="ignore"):
+        words = [_mix(rows + np.uint64(number)) for number in range(1, -(-draws // 64) + 1)]
+    bits = np.stack(words, axis=1).view(np.uint8)
+    return (np.unpackbits(bits, axis=1)[:, :draws].astype(np.int8) << 1) - 1
+
+
+def uniforms(keys: tuple[NDArray[np.int64], ...], seed: int) -> Floats:
+    """Numbers within [0, 1), one a row, that depend on the row's own keys alone."""
+    return np.asarray((_hashed(keys, seed) >> np.uint64(11)) * 2.0**-53)
+
+
+def _hashed(keys: tuple[NDArray[np.int64], ...], seed: int) -> NDArray[np.uint64]:
     rows = np.full(len(keys[0]), seed, np.uint64)
     with np.errstate(over="ignore"):
         for key in keys:
             rows = _mix(rows + key.astype(np.uint64))
-        words = [_mix(rows + np.uint64(number)) for number in range(1, -(-draws // 64) + 1)]
-    bits = np.stack(words, axis=1).view(np.uint8)
-    return (np.unpackbits(bits, axis=1)[:, :draws].astype(np.int8) << 1) - 1
+    return rows
 
 
 def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

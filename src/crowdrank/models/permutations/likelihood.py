@@ -1,4 +1,4 @@
-"""The sums of Plackett-Luce over shards of lists: value, gradient and curvature.
+"""The sums of a likelihood of lists over shards of them: value, gradient and curvature.
 
 A row of list l has x = a_l s, s its node's score and a_l = e^alpha the precision of the list's worker (1 where
 workers have none). With g = dL/dx and H = -d2L/dx2 of the kernel, both times the weight of the list:
@@ -8,7 +8,7 @@ workers have none). With g = dL/dx and H = -d2L/dx2 of the kernel, both times th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +16,24 @@ import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stateless, Stats
-from crowdrank.kernels.plackett_luce import Derivatives, derivatives
+from crowdrank.kernels import ordered_normals, plackett_luce
+from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.models.permutations.shards import ListShard
 from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
+Derivatives = plackett_luce.Derivatives | ordered_normals.Derivatives
+
 
 @dataclass(frozen=True)
-class LuceSums(Stateless):
+class ListSums(Stateless):
     """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
-    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws."""
+    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws.
+    ``derivatives``: those of the lists by x, the kernel of the model."""
 
     by_worker: bool = False
+    derivatives: Callable[[Floats, Orders], Derivatives] = plackett_luce.derivatives
 
     def statistics(self, shard: ListShard, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
         """The sums over one shard."""
@@ -38,7 +43,7 @@ class LuceSums(Stateless):
             slope = np.exp(params["workers"][shard.worker, 0])
         slope, weight = slope[shard.list], shard.weight[shard.list]
         x = slope * scores[shard.node]
-        found = derivatives(x, shard.orders)
+        found = self.derivatives(x, shard.orders)
         gradient = weight * found.gradient
         shared: dict[str, Any] = {
             "value": float(shard.weight @ found.value),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import FitError, InputError, UsageError
+from crowdrank.errors import InputError, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
@@ -25,8 +25,8 @@ from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, 
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.lists import Lists
 from crowdrank.models.permutations.held_out import held_out
-from crowdrank.models.permutations.likelihood import LuceSums
-from crowdrank.models.permutations.shards import extremes, shards, tie_share, turned
+from crowdrank.models.permutations.likelihood import ListSums
+from crowdrank.models.permutations.shards import extremes, require_finite, shards, tie_share, turned
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
 from crowdrank.results import LEVEL, Workers, Z, verdicts
@@ -127,7 +127,7 @@ class PlackettLuce(ListsModel):
             raise UsageError(f"The parameter 'precision' must be {wanted}. Got {self.precision!r}.")
         strength = None if self.regularization is None else number("regularization", self.regularization, low=0)
         if strength == 0:
-            _require_finite(lists)
+            require_finite(lists)
         plain = self._ascent(lists, run, strength, by_worker=False)
         top = plain.fit()
         if self.precision == "none":
@@ -148,7 +148,7 @@ class PlackettLuce(ListsModel):
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
         return LuceAscent(
             lists,
-            run.engine.open(LuceSums(by_worker), shards(lists)),
+            run.engine.open(ListSums(by_worker), shards(lists)),
             run,
             Priors(node, columns, estimates_strength=strength is None),
             columns=("log-slope",) if by_worker else (),
@@ -267,26 +267,3 @@ def _differences(lists: Lists, scores: Floats) -> tuple[Floats, Floats]:
             np.minimum((d / top * BINS).astype(np.int64), BINS - 1), lists.weight[lists.list[one[apart]]], BINS
         )
     return (np.arange(BINS) + 0.5) * top / BINS, counts
-
-
-def _require_finite(lists: Lists) -> None:
-    """Without regularisation the maximum is finite only where a chain of lists leads from each item up to every
-    other (Hunter 2004)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    orders, n = Orders(lists.start, lists.level), len(lists.nodes)
-    groups = len(orders.begins) - 1
-    below = np.flatnonzero(~orders.last[orders.group])  # from an item to its group's hub, on to the next group
-    above = np.flatnonzero(lists.level > 0)
-    rows = np.concatenate([lists.node[below], n + orders.group[above] - 1])
-    columns = np.concatenate([n + orders.group[below], lists.node[above]])
-    edges = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n + groups, n + groups))
-    strong = connected_components(edges, connection="strong")[1][:n]
-    apart = np.flatnonzero(np.bincount(strong)[strong] < np.bincount(lists.part)[lists.part])
-    if len(apart):
-        raise FitError(
-            "Without regularisation the scores have no finite maximum: some items always stand above or always "
-            f"below the rest of their group: {lists.item_names(apart)}.",
-            hint="Use regularization > 0, for example --set regularization=0.5",
-        )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Resident, summed
-from crowdrank.errors import Note
+from crowdrank.errors import FitError, Note
 from crowdrank.kernels.kemeny import Squares
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import segment_of
@@ -112,3 +112,26 @@ def extremes(lists: Lists, *, regularised: bool) -> list[Note]:
         *lists.never("winless", above, below, "{was} never ranked above another", regularised),
         *lists.never("unbeaten", below, above, "{was} never ranked below another", regularised),
     ]
+
+
+def require_finite(lists: Lists) -> None:
+    """Without regularisation the maximum is finite only where a chain of lists leads from each item up to every
+    other (Hunter 2004)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    orders, n = Orders(lists.start, lists.level), len(lists.nodes)
+    groups = len(orders.begins) - 1
+    below = np.flatnonzero(~orders.last[orders.group])  # from an item to its group's hub, on to the next group
+    above = np.flatnonzero(lists.level > 0)
+    rows = np.concatenate([lists.node[below], n + orders.group[above] - 1])
+    columns = np.concatenate([n + orders.group[below], lists.node[above]])
+    edges = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n + groups, n + groups))
+    strong = connected_components(edges, connection="strong")[1][:n]
+    apart = np.flatnonzero(np.bincount(strong)[strong] < np.bincount(lists.part)[lists.part])
+    if len(apart):
+        raise FitError(
+            "Without regularisation the scores have no finite maximum: some items always stand above or always "
+            f"below the rest of their group: {lists.item_names(apart)}.",
+            hint="Use regularization > 0, for example --set regularization=0.5",
+        )

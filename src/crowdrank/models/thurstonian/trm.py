@@ -1,0 +1,188 @@
+"""The Thurstonian ranking model: a list is the order of perceived scores (Wang et al., section II).
+
+    s_i^(k) ~ N(s_{l,i}, delta_l^2)          the list of worker k for query l: items in the order of s^(k)
+
+Lists may leave orders open: of tied or unranked items only the levels count. P(list) is an integral over as many
+dimensions as items, and yet exact: see kernels.ordered_normals.
+
+Scale. Scores and delta_l of a query may be multiplied by one factor without changing any P, and nothing ties the
+scores of two queries; equations 16 and 17 fix one scale for all queries, which is one for each too few. So the
+scores given are in units of the noise, u = s / delta_l. Difficulty follows by convention: the scores s of every
+query have a variance of 1, so that delta_l^2 = 1 / Var(u), how large the noise is against what tells items apart.
+
+Inference. ``quadrature`` climbs to the maximum of the likelihood with exact gradients. ``gibbs`` is EM as printed:
+perceived scores are drawn within their neighbours (eq. 27), and scores are their means (eq. 18).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.errors import UsageError
+from crowdrank.kernels import PROBIT
+from crowdrank.kernels.ordered_normals import derivatives
+from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
+from crowdrank.models.base import ListsModel, Outcome, Run, number, whole
+from crowdrank.models.lists import Lists
+from crowdrank.models.permutations.held_out import held_out
+from crowdrank.models.permutations.likelihood import ListSums
+from crowdrank.models.permutations.shards import extremes, require_finite, shards, tie_share
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
+from crowdrank.models.thurstonian.perceived import sampled
+from crowdrank.results import LEVEL, Queries, Z
+from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
+
+INFERENCES = ("quadrature", "gibbs")
+LEAST = 1e-6
+"""The smallest variance of scores."""
+PSEUDO = 0.5
+"""A query's variance of scores is shrunk towards the usual one as by so many items."""
+
+
+class TRM(ListsModel):
+    """The Thurstonian ranking model of ranked lists: full, partial and top-k, with ties.
+
+        max_u  sum over lists ln P(list | u) + lambda sum_i [ln F(u_i) + ln F(-u_i)],     u = s / delta_l
+
+    P(list) is the probability that normals N(u_i, 1) come in the order of the list, F(d) = Phi(d / sqrt 2) that of
+    a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0, by the
+    lists themselves where it is not given. ``inference``: ``"quadrature"``, exact; or ``"gibbs"``, the paper's
+    sampler: EM of so many ``rounds``, the second half of which counts, with lambda 0.5 where it is not given.
+    Difficulties are in ``queries_``: delta_l^2 where the scores of each query have variance 1. Thurstone 1927;
+    Wang et al. 2016.
+    """
+
+    name = "trm"
+
+    def __init__(
+        self,
+        *,
+        regularization: float | None = None,
+        inference: str = "quadrature",
+        rounds: int = 200,
+        seed: int = 0,
+    ) -> None:
+        self.regularization = regularization
+        self.inference = inference
+        self.rounds = rounds
+        self.seed = seed
+
+    def _fit(self, lists: Lists, run: Run) -> Outcome:
+        if self.inference not in INFERENCES:
+            wanted = " or ".join(INFERENCES)
+            raise UsageError(f"The parameter 'inference' must be {wanted}. Got {self.inference!r}.")
+        rounds = whole("rounds", self.rounds, low=2)
+        climb = self._ascent(lists, run)
+        drawn = self.inference == "gibbs"
+        if drawn:
+            found = sampled(lists, run, climb.priors.node, rounds)
+            top = climb.maximise(Point(found, NO_WORKERS), steps=0)
+        else:
+            top = climb.fit()
+        require_near(climb, top)
+        covariance, notes, _ = climb.uncertainty(top)
+        scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
+        self._fitted = scores.score
+        return Outcome(
+            spread=scores,
+            workers=lists.agreement(scores.score),
+            converged=drawn or top.converged,
+            iterations=rounds if drawn else climb.iterations,
+            log_likelihood=top.log_likelihood,
+            notes=(
+                *lists.notes(),
+                *extremes(lists, regularised=not climb.gauge),
+                *([] if drawn else convergence(top)),
+                *unsettled(climb),
+                *notes,
+            ),
+            details={
+                "intervals": "none" if covariance is None else "information, correlations multiplied along a list",
+                "priors": climb.priors.details(()),
+                "scale": "scores are in units of the perceived noise; difficulty is for scores of variance 1",
+            },
+            predictor=Perceived(scores.score, tie_share(lists)),
+            queries=_queries(lists, scores.score, scores.stderr),
+        )
+
+    def _ascent(self, lists: Lists, run: Run) -> Ascent:
+        strength = self.regularization
+        if strength is not None:
+            strength = number("regularization", strength, low=0)
+        if strength == 0:
+            require_finite(lists)
+        estimated = strength is None and self.inference == "quadrature"
+        return Ascent(
+            run.engine.open(ListSums(derivatives=derivatives), shards(lists)),
+            run,
+            Priors(VirtualNode(PROBIT, STRENGTH if strength is None else strength), estimates_strength=estimated),
+            columns=(),
+            bounds=Bounds.none(),
+            start=NO_WORKERS,
+            part=lists.part,
+            judged=lists.judgments > 0,
+            total=float(lists.weight @ (lists.size - 1)),
+            gauge=strength == 0,
+            varied=False,
+        )
+
+    def list_log_likelihood(self, rankings: Any) -> Floats:
+        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
+
+        ``rankings``: lists as ``fit`` takes them. Items that the fit has not seen are average ones.
+        """
+        if not hasattr(self, "_seen"):
+            raise UsageError(f"{self.name} is not fitted yet.")
+        given = held_out(rankings, *self._seen, self.name)
+        result = np.zeros(given.count)
+        for shard in shards(given.lists):
+            rows = given.lists.start[shard.first] + np.arange(len(shard.node))
+            own = given.number[shard.first : shard.first + len(shard.weight)]
+            result[own] = derivatives(at(self._fitted, given.node[rows], 0.0), shard.orders).value
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Perceived:
+    """P(i above j) = Phi((u_i - u_j) / sqrt 2)."""
+
+    scores: Floats
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        return with_ties(PROBIT.values(d).win, self.tie)
+
+
+def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:
+    """delta_l^2 = 1 / Var(u) of each query. The variance is that of the posterior, E sum u^2 over the degrees of
+    freedom, shrunk towards the geometric mean of all queries'; its interval is by the scores' standard errors."""
+    query, names = lists.nodes.query, lists.index.queries
+    count = 1 if names is None else len(names)
+    known = np.isfinite(stderr)
+    square, own = scores**2, np.where(known, stderr, 0.0) ** 2
+    sums = summed(query, square + own, count)
+    freedom = np.maximum(summed(query, known.astype(float), count) - 1.0, 0.0)
+    usual = np.exp(np.log(np.maximum(sums, LEAST) / np.maximum(freedom, 1.0))[freedom > 0].mean())
+    total = sums + PSEUDO * usual
+    unsure = np.sqrt(summed(query, 4.0 * square * own + 2.0 * own**2, count)) / total
+    difficulty = (freedom + PSEUDO) / total
+    return Queries(
+        query=pl.Series("query", [None], dtype=pl.String) if names is None else names.rename("query"),
+        judgments=summed(lists.query, lists.weight, count),
+        difficulty=difficulty,
+        low=difficulty * np.exp(-Z * unsure),
+        high=difficulty * np.exp(Z * unsure),
+        domain=np.ones((count, 1)),
+        backend=lists.backend,
+    )

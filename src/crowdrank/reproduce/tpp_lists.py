@@ -1,0 +1,116 @@
+"""Figure 4 of Wang et al., Blind Men and The Elephant: ranked lists of 25 retrieval systems, and pairs of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Judgments, Pairs, Rankings, Scored, read, read_gold, read_ranking, to_pairs
+from crowdrank.errors import InputError
+from crowdrank.measures import evaluate
+from crowdrank.models.registry import make
+from crowdrank.reproduce.result import Result
+
+MEASURES = ("nDCG@2", "nDCG@4", "nDCG@6", "nDCG@8")
+SHORT = 8
+"""The print keeps the queries of at most so many documents."""
+SPARSITIES = (1.0, 0.2)
+LISTS: dict[str, tuple[str, dict[str, Any]]] = {"TRM": ("trm", {}), "BordaCount": ("borda", {})}
+PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
+    "CrowdBT": ("crowd-bt", {}),
+    "TPP, 1 domain": ("tpp", {"domains": 1}),
+    "TPP, 3 domains": ("tpp", {"domains": 3}),
+    "TPP, 5 domains": ("tpp", {"domains": 5}),
+}
+MOST_VOTES = {"CrowdBT": 1_000_000}
+"""Votes from which on a method is left out."""
+
+
+def runs(data: Path | None) -> tuple[Rankings, Scored]:
+    """The lists of the systems, unranked documents below, and the grades of the documents."""
+    folder = (data or Path("../shared/data")) / "MQ2008-agg"
+    files = sorted(folder.glob("S*.txt.gz"))
+    if not files:
+        raise InputError(
+            "The data MQ2008-agg is not there.", source=str(folder),
+            hint="Name the folder that holds MQ2008-agg/ with --data or CROWDRANK_DATA.",
+        )  # fmt: skip
+    lists = read(files)
+    assert isinstance(lists, Rankings)
+    return lists, read_gold(files)
+
+
+def short(lists: Rankings, most: int = SHORT) -> Rankings:
+    """The lists of the queries with at most so many documents."""
+    assert lists.query is not None
+    documents = np.unique(np.stack([lists.query, lists.item]), axis=1)[0]
+    kept = np.bincount(documents)[lists.query] <= most
+    own, code = np.unique(lists.list[kept], return_inverse=True)
+    return replace(lists.take(kept), list=code.astype(np.int32), lists=len(own)).compact()
+
+
+def sparse(pairs: Pairs, ratio: float, seed: int) -> Pairs:
+    """Of each system's pairs within a query a share drawn at random, rounded down."""
+    assert pairs.query is not None
+    assert pairs.worker is not None
+    cell = np.unique(np.stack([pairs.query, pairs.worker]), axis=1, return_inverse=True)[1].ravel()
+    order = np.lexsort((np.random.default_rng(seed).random(pairs.rows), cell))
+    size = np.bincount(cell)
+    place = np.arange(pairs.rows) - np.repeat(np.cumsum(size) - size, size)
+    return pairs.take(np.sort(order[place < np.floor(ratio * size + 1e-9)[cell[order]]]))
+
+
+def _ndcg(method: tuple[str, dict[str, Any]], table: Judgments, gold: Scored) -> tuple[float, ...]:
+    """The measures over the queries of the table."""
+    name, parameters = method
+    ranking = make(name, parameters).fit(table).ranking_.polars()
+    known = Scored(gold.frame.join(ranking.select("query").unique(), on="query", how="semi"))
+    found = evaluate(read_ranking(ranking.select("query", "item", "score")), known, " ".join(MEASURES))
+    return tuple(found[measure] for measure in MEASURES)
+
+
+def _rows(name: str, lists: Rankings, gold: Scored, seeds: int) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """The rows of one data set, and what was left out of it."""
+    rows: list[tuple[Any, ...]] = [
+        (name, "lists", method, *_ndcg(how, lists, gold)) for method, how in LISTS.items()
+    ]
+    pairs, left = to_pairs(lists, ties="drop"), []
+    assert isinstance(pairs, Pairs)
+    for ratio in SPARSITIES:
+        drawn = [pairs] if ratio == 1 else [sparse(pairs, ratio, seed) for seed in range(seeds)]
+        for method, how in PAIRS.items():
+            if drawn[0].rows > MOST_VOTES.get(method, np.inf):
+                left.append(f"{method} on the {drawn[0].rows:,} pairs of {name}, SR {ratio:g}, takes too long.")
+                continue
+            found = np.mean([_ndcg(how, table, gold) for table in drawn], axis=0)
+            rows.append((name, f"SR {ratio:g}", method, *found.tolist()))
+    return rows, left
+
+
+def figure4(seeds: int, data: Path | None) -> Result:
+    """nDCG of aggregated lists and of pairs of them."""
+    lists, gold = runs(data)
+    few = short(lists)
+    rows, left = [], []
+    for name, own in ((f"at most {SHORT} documents", few), ("all queries", lists)):
+        more, missing = _rows(name, own, gold, seeds)
+        rows += more
+        left += missing
+    queries = [0 if own.index.queries is None else len(own.index.queries) for own in (few, lists)]
+    return Result(
+        f"TPP figure 4: MQ2008-agg, {queries[0]} queries of at most {SHORT} documents and all {queries[1]}",
+        ("queries", "data", "method", *MEASURES),
+        3,
+        rows,
+        [
+            f"SR: the share kept of each system's pairs within a query; below 1 the mean of {seeds} draws.",
+            "The print is a picture without figures. Its set has the queries of at most 8 documents and no ties, "
+            'its "NDCG@n" sums the ranks below n. Here nDCG is the standard measure, with gains 2^grade - 1, and '
+            "a query without a relevant document counts 0.",
+            "A document that a system does not rank stands below those that it ranks; two such are no pair.",
+            *left,
+        ],
+    )
