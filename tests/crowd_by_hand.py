@@ -29,16 +29,17 @@ def local_of(panel, seed=0, domains=2):
     rng = np.random.default_rng(seed)
     return Local(
         score=rng.normal(0, 1.5, len(panel.query)),
-        variance=rng.uniform(0.1, 1.0, len(panel)),
+        variance=rng.uniform(0.1, 1.0, len(panel.couples.i)),
         spread=rng.uniform(1.0, 9.0, panel.queries),
         hard=rng.normal(0, 1, panel.queries),
         domain=rng.dirichlet(np.ones(domains), panel.queries),
+        like=rng.normal(-3, 1, (len(panel.cells.query), len(GRID))),
     )
 
 
 PANEL = panel_of()
 LOCAL = local_of(PANEL)
-PLAIN = replace(LOCAL, variance=np.zeros(len(PANEL)))
+PLAIN = replace(LOCAL, variance=np.zeros(len(PANEL.couples.i)))
 CELLS = list(zip(PANEL.cells.query.tolist(), PANEL.cells.worker.tolist(), strict=True))
 
 
@@ -56,7 +57,7 @@ def told(panel, local):
         for sign, weight in ((1, panel.wins[row]), (-1, panel.losses[row])):
             x, h = sign * slope * (local.score[i] - local.score[j]), 1e-3
             bend = (log_ndtr(x + h) - 2 * log_ndtr(x) + log_ndtr(x - h)) / h**2
-            own += weight * (log_ndtr(x) + local.variance[row] * slope**2 * bend / 2)
+            own += weight * (log_ndtr(x) + local.variance[panel.couples.row[row]] * slope**2 * bend / 2)
     return np.array(list(found.values()))
 
 
@@ -66,9 +67,9 @@ def differences(function, x, h=TINY):
 
 
 def dense(panel, weight):
-    """The weighted Laplacian of all nodes by a loop."""
+    """The weighted Laplacian of all nodes, by a loop over the pairs."""
     found = np.zeros((len(panel.query), len(panel.query)))
-    for i, j, own in zip(panel.i, panel.j, weight, strict=True):
+    for i, j, own in zip(*panel.couples[:2], weight, strict=True):
         apart = np.eye(len(found))[i] - np.eye(len(found))[j]
         found += own * np.outer(apart, apart)
     return found

@@ -30,7 +30,7 @@ from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, mirrore
 
 def total(panel, local, weight):
     """sum_c sum_tau w_c(tau) L_c(tau)."""
-    return float((weight * likelihood(panel, terms(panel, local), np.zeros(len(panel)))).sum())
+    return float((weight * likelihood(panel, terms(panel, local), np.zeros(len(panel.couples.i)))).sum())
 
 
 def test_cells_are_workers_within_queries():
@@ -83,12 +83,12 @@ def test_together_is_a_sum_over_domains_and_tau(told_of):
     prior, theta = np.log(weights_of(PANEL, 2)), np.array([0.3, 0.7])
     known = rng.normal(-3, 1, (len(CELLS), 2, len(GRID)))
     params = {"theta": theta} | ({} if told_of is None else {"known": np.array(told_of)})
-    found = rounds.together(PANEL, like, prior, known, LOCAL.domain, params)
+    found = rounds.together(PANEL, like, prior, known, LOCAL, params)
 
     predicted, own = np.zeros((len(CELLS), 2)), np.zeros((len(CELLS), 2, len(GRID)))
     for cell, (query, _) in enumerate(CELLS):
         for m in range(2):
-            others = np.exp(prior[cell] + known[cell, m] - LOCAL.domain[query, m] * like[cell])
+            others = np.exp(prior[cell] + known[cell, m] - LOCAL.domain[query, m] * LOCAL.like[cell])
             joint = others / others.sum() * np.exp(like[cell])
             predicted[cell, m], own[cell, m] = joint.sum(), joint / joint.sum()
     for query in range(5):
@@ -105,20 +105,20 @@ def test_together_is_a_sum_over_domains_and_tau(told_of):
 
 def test_sums_by_query_and_by_worker():
     rng = np.random.default_rng(4)
-    values, row = rng.normal(size=(len(CELLS), 3)), PANEL.cells.worker
+    values = rng.normal(size=(len(CELLS), 3))
     by_query, by_worker = np.zeros((5, 3)), np.zeros((2, 4, 3))
     for cell, (query, worker) in enumerate(CELLS):
         by_query[query] += values[cell]
         by_worker[:, worker] += LOCAL.domain[query][:, None] * values[cell]
     np.testing.assert_allclose(rounds.by_query(PANEL, values), by_query)
     np.testing.assert_allclose(rounds.by_query(PANEL, values[:, 0]), by_query[:, 0])
-    np.testing.assert_allclose(rounds.by_worker(PANEL, LOCAL.domain, values, row, 4), by_worker)
+    np.testing.assert_allclose(rounds.by_worker(PANEL, LOCAL.domain, values, 4), by_worker)
 
 
 def gradient_of(panel, local, weight):
     slope = slopes(panel, terms(panel, local), weight)
-    size = len(panel.query)
-    return np.bincount(panel.i, slope.gradient, size) - np.bincount(panel.j, slope.gradient, size)
+    pull, push = (np.bincount(side, slope.gradient, len(panel.query)) for side in panel.couples[:2])
+    return pull - push
 
 
 def test_slopes_are_finite_differences():
@@ -133,7 +133,7 @@ def test_slopes_are_finite_differences():
 
 
 def test_shares_are_finite_differences():
-    """d ln slope / d ln delta^2, by what each row and size tells: x^2 times its curvature."""
+    """d ln slope / d ln delta^2, by what each vote and size tells: x^2 times its curvature."""
     weight, at = weights_of(PANEL), terms(PANEL, PLAIN)
     up, down = (terms(PANEL, replace(PLAIN, hard=PLAIN.hard + step)) for step in (TINY, -TINY))
     np.testing.assert_allclose(at.share, -(np.log(up.slope) - np.log(down.slope)) / (2 * TINY), atol=1e-10)
@@ -143,7 +143,7 @@ def test_shares_are_finite_differences():
         for place, size in enumerate(SIZES):
             for sign, mass in ((1, weight[cell, HALF + 1 + place]), (-1, weight[cell, HALF - 1 - place])):
                 for side, votes in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
-                    x, query = sign * side * at.better[row] * at.x[row, place], PANEL.query[PANEL.i[row]]
+                    x, query = sign * side * at.x[PANEL.couples.row[row], place], PANEL.query[PANEL.i[row]]
                     hazard = math.exp(-x * x / 2 - 0.5 * math.log(2 * math.pi) - log_ndtr(x))
                     told_here = mass * votes * x * x * hazard * (hazard + x)
                     ratio = size**2 * math.exp(PLAIN.hard[query])
@@ -170,13 +170,20 @@ def test_a_climb_ends_at_the_maximum():
     assert local.score[3] == 0
 
     inverse = np.linalg.inv(dense(PANEL, slope.curvature) + precision * np.eye(len(QUERY)))
-    want = [inverse[i, i] + inverse[j, j] - 2 * inverse[i, j] for i, j in zip(PANEL.i, PANEL.j, strict=True)]
+    want = [inverse[i, i] + inverse[j, j] - 2 * inverse[i, j] for i, j in zip(*PANEL.couples[:2], strict=True)]
     np.testing.assert_allclose(local.variance, want)
     for query in range(5):
         own = np.flatnonzero(query == QUERY)
         centre = np.eye(len(own)) - 1 / max(len(own), 1)
         around = np.trace(centre @ inverse[np.ix_(own, own)] @ centre)
         np.testing.assert_allclose(local.spread[query], local.score[own] @ local.score[own] + around, atol=1e-12)
+
+
+def test_a_climb_may_go_a_part_of_the_way():
+    slope = slopes(PANEL, terms(PANEL, PLAIN), weights_of(PANEL))
+    whole, part = (rounds.climbed(PANEL, PLAIN, slope, 0.7, share) for share in (1.0, 0.3))
+    np.testing.assert_allclose(part.score - PLAIN.score, 0.3 * (whole.score - PLAIN.score))
+    np.testing.assert_array_equal(part.variance, whole.variance)
 
 
 def test_a_climb_moves_by_its_reach_at_most():
@@ -198,8 +205,7 @@ def test_harder_solves_its_equation():
     grown = found.hard - LOCAL.hard
     np.testing.assert_allclose(found.score, LOCAL.score * np.exp(share * grown)[QUERY])
     np.testing.assert_allclose(found.spread, LOCAL.spread * np.exp(2 * share * grown))
-    query = QUERY[PANEL.i]
-    np.testing.assert_allclose(found.variance, LOCAL.variance * np.exp(2 * share * grown)[query])
+    np.testing.assert_allclose(found.variance, LOCAL.variance * np.exp(2 * share * grown)[PANEL.couples.query])
 
 
 def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
@@ -210,7 +216,9 @@ def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
     weight[:, place], weight[::2, place], weight[::2, len(GRID) - 1 - place] = 1.0, 0.4, 0.6
     before = terms(PANEL, PLAIN)
     slope = slopes(PANEL, before, weight)
-    np.testing.assert_allclose(slope.share[[0, 3, 4]], before.share[[0, 4, 8], one])
+    np.testing.assert_allclose(
+        slope.share[[0, 3, 4]], before.share[np.searchsorted(PANEL.couples.query, [0, 3, 4]), one]
+    )
     growth, change = [], []
     for pull in (0.02, 0.01):
         free = np.bincount(QUERY, minlength=5) - 1.0
@@ -225,19 +233,20 @@ def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
 
 def test_blocks_are_parts_of_the_dense_matrix():
     rng = np.random.default_rng(5)
-    weight = rng.random(len(PANEL))
+    couples = PANEL.couples
+    weight = rng.random(len(couples.i))
     matrix, noise = dense(PANEL, weight), rng.normal(size=(len(QUERY), len(QUERY)))
     noise = noise @ noise.T
-    rows, nodes = [], []
+    pairs, nodes = [], []
     for block in PANEL.blocks:
         found, cuts = block.laplacian(weight), np.stack([noise[np.ix_(own, own)] for own in block.nodes])
         for own, part in zip(block.nodes, found, strict=True):
             np.testing.assert_allclose(part, matrix[np.ix_(own, own)], atol=1e-14)
-        i, j = PANEL.i[block.rows], PANEL.j[block.rows]
+        i, j = couples.i[block.pairs], couples.j[block.pairs]
         np.testing.assert_allclose(block.differences(cuts), noise[i, i] + noise[j, j] - 2 * noise[i, j])
-        rows += block.rows.tolist()
+        pairs += block.pairs.tolist()
         nodes += block.nodes.ravel().tolist()
-    assert sorted(rows) == list(range(len(PANEL)))
+    assert sorted(pairs) == list(range(len(couples.i)))
     assert sorted(nodes) == list(range(len(QUERY)))
     assert [block.nodes.shape for block in PANEL.blocks] == [(1, 1), (2, 3), (1, 4)]
 
@@ -253,6 +262,7 @@ def test_a_shard_may_have_no_vote():
         "prior": Types.start().prior(3, False),
         "precision": 1.0,
         "turn": True,
+        "share": 1.0,
         "learned": 3,
     }
     stats, after = steps.statistics(empty, params, steps.start(empty, 0))
@@ -271,7 +281,7 @@ def test_a_round_turns_a_query_that_stands_upside_down(mode):
     panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
     steps = GridSums(3, by_query=False)
     params = {"mode": mode, "prior": Types.start().prior(3, False), "precision": 1.0, "turn": True, "learned": 3}
-    params |= {"like": np.zeros((1, 3, len(GRID))), "theta": np.ones(1)}
+    params |= {"share": 1.0, "like": np.zeros((1, 3, len(GRID))), "theta": np.ones(1)}
     upside = replace(steps.start(panel, 0), score=np.array([-2.0, 2.0]), domain=np.zeros((1, 1)))
     _, after = steps.statistics(panel, params, upside)
     _, stays = steps.statistics(panel, params | {"turn": False}, upside)
@@ -280,12 +290,22 @@ def test_a_round_turns_a_query_that_stands_upside_down(mode):
 
 
 def test_what_was_decided_for_all_queries_is_placed():
-    """A shard that begins with query 2: new domains and directions, then the second domain upside down."""
-    later = replace(PANEL, first_query=2)
+    """A shard that begins with query 2: new domains and directions, and the sums of the domains at them."""
+    later, steps = replace(PANEL, first_query=2), GridSums(3, by_query=True)
     domain, sign = np.eye(3)[[0, 0, 1, 0, 2, 1, 2]], np.array([1, 1, -1, 1, 1, -1, 1])
-    found = rounds.placed(later, {"domain": domain, "sign": sign}, LOCAL)
+    stats, found = steps.statistics(later, {"mode": "placed", "domain": domain, "sign": sign}, LOCAL)
     np.testing.assert_array_equal(found.domain, domain[2:])
     np.testing.assert_array_equal(found.score, LOCAL.score * sign[2:][QUERY])
-    again = rounds.placed(later, {"flip": np.array([False, True, False])}, found)
-    np.testing.assert_array_equal(again.score, found.score * np.array([-1, 1, 1, -1, 1])[QUERY])
-    np.testing.assert_array_equal(again.domain, found.domain)
+    want, like = np.zeros((3, 3, len(GRID))), told(PANEL, found)
+    np.testing.assert_allclose(found.like, like, atol=1e-5)
+    for cell, (query, worker) in enumerate(CELLS):
+        want[:, worker] += found.domain[query][:, None] * like[cell]
+    np.testing.assert_allclose(stats.shared["like"], want, atol=1e-5)
+
+
+def test_queries_are_turned_with_what_stands_in_the_sums():
+    turn = np.array([True, False, False, True, False])
+    found = rounds.turned(PANEL, turn, LOCAL)
+    np.testing.assert_array_equal(found.score, LOCAL.score * np.where(turn, -1, 1)[QUERY])
+    for cell, (query, _) in enumerate(CELLS):
+        np.testing.assert_array_equal(found.like[cell], LOCAL.like[cell][:: -1 if turn[query] else 1])

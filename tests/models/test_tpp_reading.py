@@ -27,10 +27,9 @@ def test_the_covariance_is_that_of_simulated_votes():
         "domain": np.ones((1, 1)),
         "types": types,
         "precision": precision,
-        "voters": 1,
     }
     (covariance,) = Reading(np.zeros(1, int)).collect(panel, params, None)["covariance"]
-    local = Local(score, np.zeros(6), np.zeros(1), params["hard"], np.ones((1, 1)))
+    local = Local.at(panel, score, params["hard"], np.ones((1, 1)))
     curvature = slopes(panel, terms(panel, local), types[0]).curvature
     bread = dense(panel, curvature) + precision * np.eye(items)
     found = bread @ covariance @ bread - precision * np.eye(items)
@@ -54,9 +53,7 @@ def test_the_covariances_of_several_queries_and_workers_by_loops():
     rng, precision, size = np.random.default_rng(11), 0.4, len(QUERY)
     types = rng.dirichlet(np.full(len(GRID), 0.1), (2, 3))
     params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
-    found = Reading(np.arange(3)).collect(PANEL, params | {"precision": precision, "voters": 3}, None)[
-        "covariance"
-    ]
+    found = Reading(np.arange(3)).collect(PANEL, params | {"precision": precision}, None)["covariance"]
 
     noise, bread = precision * np.eye(size), precision * np.eye(size)
     for cell, (query, worker) in enumerate(CELLS):
@@ -86,7 +83,7 @@ def test_sums_at_an_answer():
     rng = np.random.default_rng(9)
     types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
     params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
-    params |= {"precision": 0.5, "voters": 3}
+    params |= {"precision": 0.5}
     reading = Reading(np.arange(3))
     stats, _ = reading.statistics(PANEL, params, None)
     like = told(PANEL, PLAIN)

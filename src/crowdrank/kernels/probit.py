@@ -1,6 +1,6 @@
 """Both tails of the standard normal at once, exact however far out.
 
-With the hazard f(x) = phi(x) / Q(x) the small tail, of x >= 0, is
+With the hazard f(x) = phi(x) / Q(x) the small tail, at |x|, is
 
     Q(x) = phi(x) / f(x),     ln Q(x) = -x^2 / 2 - ln(sqrt(2 pi) f(x)),
 
@@ -40,9 +40,17 @@ class Tails(NamedTuple):
 
 
 def tails(x: Floats) -> Tails:
-    """Both tails of every x >= 0, and their hazards."""
+    """Both tails of every x, and their hazards."""
     half_square = 0.5 * x * x
-    of_small = hazard(x)
+    of_small = hazard(np.abs(x))
     density = np.exp(-half_square) / ROOT
     small = density / of_small
-    return Tails(np.log1p(-small), -half_square - np.log(ROOT * of_small), density / (1.0 - small), of_small)
+    log_small, log_large = -half_square - np.log(ROOT * of_small), np.log1p(-small)
+    of_large = density / (1.0 - small)
+    above = x >= 0
+    return Tails(
+        np.where(above, log_large, log_small),
+        np.where(above, log_small, log_large),
+        np.where(above, of_large, of_small),
+        np.where(above, of_small, of_large),
+    )

@@ -14,17 +14,17 @@ Integers = NDArray[np.int64]
 
 
 class Block(NamedTuple):
-    """The queries of one size: their nodes (c, D), their rows, and where the nodes of a row stand in the nodes."""
+    """The queries of one size: their nodes (c, D), their pairs, and where these stand in the nodes."""
 
     nodes: Integers
-    rows: Integers
+    pairs: Integers
     i: Integers
     j: Integers
 
     def laplacian(self, weight: Floats) -> Floats:
-        """sum over rows of weight (e_i - e_j)(e_i - e_j)', a matrix for each query (c, D, D)."""
+        """sum over pairs of weight (e_i - e_j)(e_i - e_j)', a matrix for each query (c, D, D)."""
         count, size = self.nodes.shape
-        own = weight[self.rows]
+        own = weight[self.pairs]
         at = (self.i // size) * size * size
         i, j = self.i % size, self.j % size
         cross = summed(at + i * size + j, own, count * size * size).reshape(count, size, size)
@@ -34,7 +34,7 @@ class Block(NamedTuple):
         return whole
 
     def differences(self, covariance: Floats) -> Floats:
-        """The variance of each row's difference, from the covariance (c, D, D)."""
+        """The variance of each pair's difference, from the covariance (c, D, D)."""
         size = self.nodes.shape[1]
         query, i, j = self.i // size, self.i % size, self.j % size
         diagonal = np.einsum("cdd->cd", covariance)
@@ -42,15 +42,15 @@ class Block(NamedTuple):
 
 
 def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[Block]:
-    """From the query of each node, in order, and the nodes of each row."""
+    """From the query of each node, in order, and the nodes of each pair."""
     sizes = np.bincount(query)
     start = np.cumsum(sizes) - sizes
     place = np.arange(len(query)) - start[query]
-    row_query = query[i]
+    own = query[i]
     for size in np.unique(sizes[sizes > 0]):
         of = np.flatnonzero(sizes == size)
         number = np.full(len(sizes), -1)
         number[of] = np.arange(len(of))
-        rows = np.flatnonzero(number[row_query] >= 0)
-        base = number[row_query[rows]] * size
-        yield Block(start[of][:, None] + np.arange(size), rows, base + place[i[rows]], base + place[j[rows]])
+        pairs = np.flatnonzero(number[own] >= 0)
+        base = number[own[pairs]] * size
+        yield Block(start[of][:, None] + np.arange(size), pairs, base + place[i[pairs]], base + place[j[pairs]])

@@ -16,7 +16,7 @@ from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
 from crowdrank.models.thurstonian.panels import Integers, Panel
 from crowdrank.models.thurstonian.rounds import GridSums
-from crowdrank.models.thurstonian.types import GRID, Types, mirrored, turned_round
+from crowdrank.models.thurstonian.types import Types, mirrored, turned_round
 
 ALONE = 8
 """Rounds in which every query stands alone."""
@@ -25,6 +25,8 @@ TURNING = 12
 LIMIT = 300
 TOL = 1e-5
 """The rounds end where the scores move by this share of their spread (root mean square)."""
+CALMER, CALMEST = 0.7, 0.25
+"""Where scores and types chase each other, so that scores move no less than before, steps become shorter."""
 CLOSEST = 4.0
 """The precision of the scores at most: items as close as that can hardly be told from equal ones."""
 MOST = 20
@@ -112,7 +114,7 @@ class Climb:
         return self.types.prior(self.setting.learned, self.setting.gold)
 
     def _params(self, mode: str, **more: Any) -> dict[str, Any]:
-        return {"mode": mode, "prior": self.prior, "precision": self.precision, "turn": True, **more}
+        return {"mode": mode, "prior": self.prior, "precision": self.precision, "turn": True, "share": 1.0, **more}
 
     def _advance(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         stats = self.session.advance(params)
@@ -133,13 +135,12 @@ class Climb:
             self.types = Types.learned(shared["types"])
         return np.asarray(local["told"])
 
-    def _given(self, domain: Integers) -> tuple[Floats, Floats, Floats]:
+    def _given(self, domain: Integers) -> tuple[Floats, Floats]:
         """The start from known domains; a query whose domain is not known belongs to none yet."""
         count = self.setting.domains or int(domain.max()) + 1
-        shares = (domain[:, None] == np.arange(count)).astype(float)
-        return shares, np.ones(self.queries), np.zeros((count, len(self.prior), len(GRID)))
+        return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
 
-    def _merged(self, told: Floats) -> tuple[Floats, Floats, Floats]:
+    def _merged(self, told: Floats) -> tuple[Floats, Floats]:
         """The start from queries merged into domains: those whose votes tell most."""
         asked, prior = self.setting.domains, self.prior
         most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST), GATHERED))
@@ -153,9 +154,7 @@ class Climb:
         shares, sign = np.zeros((self.queries, asked or count)), np.ones(self.queries)
         shares[np.flatnonzero(chosen), cut.domain] = 1.0
         sign[chosen] = cut.sign
-        like = np.zeros((shares.shape[1], *profile.shape[1:]))
-        like[:count] = cut.sums(profile)
-        return shares, sign, like
+        return shares, sign
 
     def _chosen(self, profile: Floats, cuts: dict[int, Cut]) -> int:
         """The number of domains by held-out votes: the fewest within a standard error of the best."""
@@ -169,22 +168,28 @@ class Climb:
 
         return min(count for count in told if count == best or close(count))
 
-    def _together(self, domain: Floats, sign: Floats, like: Floats) -> tuple[Floats, Floats, bool]:
+    def _together(self, domain: Floats, sign: Floats) -> tuple[Floats, Floats, bool]:
         """Rounds by domains until the scores rest; L_{m,k}, the shares of the domains, and whether they rest."""
         theta = _shares(domain.sum(axis=0))
-        decided: dict[str, Any] = {"domain": domain, "sign": sign}
+        like = self.session.advance({"mode": "placed", "domain": domain, "sign": sign}).shared["like"]
+        decided: dict[str, Any] = {}
+        share, before = 1.0, np.inf
         known = {} if self.setting.known is None else {"known": self.setting.known}
         for turn in range(LIMIT):
             params = self._params("domains", like=like, theta=theta, **decided, **known)
-            shared, _ = self._advance(params | {"turn": turn < TURNING})
+            shared, _ = self._advance(params | {"turn": turn < TURNING, "share": share})
             like, decided = shared["like"], {}
             flip = turned_round(like, self.prior) & (turn < TURNING)
             if flip.any():
                 like, decided = np.where(flip[:, None, None], mirrored(like), like), {"flip": flip}
             self.types = self.types.again(like[:, : self.setting.learned])
             theta = _shares(shared["domains"])
-            if turn >= TURNING and self._moved(shared) <= TOL:
+            moved = self._moved(shared) / share
+            if turn >= TURNING and moved <= TOL:
                 return like, theta, True
+            if turn >= TURNING and moved >= before:
+                share = max(CALMER * share, CALMEST)
+            before = moved
         return like, theta, False
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,15 @@ class Cells(NamedTuple):
     query: Integers
     worker: Integers
     weight: Floats
+
+
+class Couples(NamedTuple):
+    """Every pair of items that somebody judged: its nodes, its query, and the pair of each row."""
+
+    i: Integers
+    j: Integers
+    query: Integers
+    row: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +82,43 @@ class Panel(Resident):
         return Cells(self.query[self.i[self.starts]], self.worker[self.starts].astype(np.int64), weight)
 
     @cached_property
+    def couples(self) -> Couples:
+        """Its pairs of items: what the model says of a pair is the same for all its workers."""
+        pairs, row = np.unique(self.i * len(self.query) + self.j, return_inverse=True)
+        i, j = np.divmod(pairs, max(len(self.query), 1))
+        return Couples(i, j, self.query[i], row)
+
+    @cached_property
+    def votes(self) -> Any:
+        """The wins of i over j, and then those of j over i, of each cell and pair: a sparse matrix (C, 2 P)."""
+        from scipy.sparse import csr_array
+
+        count = len(self.couples.i)
+        row, lost = np.nonzero(np.stack([self.wins, self.losses], axis=1))
+        weight = np.where(lost, self.losses[row], self.wins[row])
+        place = self.couples.row[row] + count * lost
+        return csr_array((weight, (self.cell[row], place)), shape=(len(self.starts), 2 * count))
+
+    @cached_property
+    def of_queries(self) -> Any:
+        """1 where a cell belongs to a query: a sparse matrix (q, C)."""
+        return _belonging(self.cells.query, self.queries)
+
+    @cached_property
+    def of_workers(self) -> Any:
+        """1 where a cell belongs to a worker: a sparse matrix (workers up to the last of the shard, C)."""
+        return _belonging(self.cells.worker, int(self.worker.max(initial=-1)) + 1)
+
+    @cached_property
     def blocks(self) -> list[Block]:
         """Its queries, those of one size together."""
-        return list(blocks(self.query, self.i, self.j))
+        return list(blocks(self.query, self.couples.i, self.couples.j))
+
+
+def _belonging(owner: Integers, owners: int) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(owners, len(owner)))
 
 
 def panels(votes: Votes, rows: int = ROWS) -> list[Panel]:

@@ -29,8 +29,8 @@ from crowdrank.engine import Stateless, Stats
 from crowdrank.engine.base import Params
 from crowdrank.models.thurstonian.blocks import Block
 from crowdrank.models.thurstonian.panels import Integers, Panel
-from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, likelihood, slopes, split, terms
-from crowdrank.models.thurstonian.types import GRID, HALF
+from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, likelihood, slopes, terms
+from crowdrank.models.thurstonian.types import GRID, HALF, mirrored
 from crowdrank.solve import Covariance
 
 
@@ -44,8 +44,9 @@ class Reading(Stateless):
         """L_{m,k}(tau) at the scores, difficulties and domains given."""
         local = _local(shard, params)
         like = likelihood(shard, terms(shard, local), local.variance)
-        row = self.worker[shard.cells.worker]
-        return Stats({"like": by_worker(shard, local.domain, like, row, self.rows)}), None
+        found = np.zeros((self.rows, local.domain.shape[1], len(GRID)))
+        np.add.at(found, self.worker, by_worker(shard, local.domain, like, len(self.worker)).transpose(1, 0, 2))
+        return Stats({"like": found.transpose(1, 0, 2)}), None
 
     def collect(self, shard: Panel, params: Params, state: None) -> Mapping[str, Any]:
         """The covariance of each query's scores, the variance of its ln delta^2, how often every tau agrees with
@@ -57,39 +58,38 @@ class Reading(Stateless):
         weight = (local.domain[query][:, :, None] * types).sum(axis=1)
         slope = slopes(shard, at, weight)
         size = summed(shard.query, local.score**2, shard.queries)
-        votes = (shard.wins + shard.losses)[:, None]
-        share = local.domain[shard.query[shard.i]]
+        votes = shard.votes.sum(axis=0).reshape(2, -1).sum(axis=0)[:, None]
+        share = local.domain[shard.couples.query]
         weights = shard.cells.weight[:, None]
         return {
             "covariance": _covariances(shard, at, weight, slope.curvature, local, params["precision"]),
             "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * params["precision"] * size),
-            "agreed": share.T @ (votes * np.exp(at.log_win)),
+            "agreed": share.T @ (votes * np.exp(np.maximum(at.log_win, at.log_lose))),
             "votes": share.T @ votes[:, 0],
-            "judged": by_worker(shard, local.domain, weights, shard.cells.worker, params["voters"])[..., 0],
+            "judged": by_worker(shard, local.domain, weights, len(self.worker))[..., 0],
         }
 
 
 def _local(shard: Panel, params: Params) -> Local:
     own = slice(shard.first_query, shard.first_query + shard.queries)
-    score = params["score"][shard.nodes]
-    nothing = np.zeros(shard.queries)
-    return Local(score, np.zeros(len(shard)), nothing, params["hard"][own], params["domain"][own])
+    return Local.at(shard, params["score"][shard.nodes], params["hard"][own], params["domain"][own])
 
 
 def _covariances(
     shard: Panel, at: Terms, weight: Floats, curvature: Floats, local: Local, precision: float
 ) -> list[Floats]:
     """H^-1 J H^-1 of every query with nodes, in order."""
-    towards, away = split(shard, at, weight)
+    pair, count = shard.couples.row, len(at.x)
+    size = weight[:, HALF + 1 :] + mirrored(weight[:, :HALF])
+    each = (size[shard.cell] * (at.slope**2 * at.pull * at.push)[pair]).sum(axis=1)  # I_r of one vote
     votes = shard.wins + shard.losses
-    told = ((towards + away) * at.slope**2 * at.pull * at.push).sum(axis=1)
-    alike = np.divide(told**2, votes, out=np.zeros(len(shard)), where=votes > 0)
+    told, alike = (summed(pair, votes * power, count) for power in (each, each**2))
     delta = np.exp(local.hard)
     found: dict[int, Floats] = {}
     for block in shard.blocks:
         ridge = precision * np.eye(block.nodes.shape[1])
         own = delta[shard.query[block.nodes[:, 0]]][:, None, None]
-        shared = _squares(block, shard.cell, told) - 2.0 * block.laplacian(alike)
+        shared = _squares(block, shard, votes * each) - 2.0 * block.laplacian(alike)
         noise = block.laplacian(told) + own * shared + ridge
         bread = np.linalg.inv(block.laplacian(curvature) + ridge)
         for query, covariance in zip(shard.query[block.nodes[:, 0]], bread @ noise @ bread, strict=True):
@@ -97,15 +97,19 @@ def _covariances(
     return [found[query] for query in sorted(found)]
 
 
-def _squares(block: Block, cell: Integers, weight: Floats) -> Floats:
+def _squares(block: Block, shard: Panel, weight: Floats) -> Floats:
     """sum_k H_k H_k of each query (c, D, D), H_k the weighted Laplacian of the rows of one cell."""
     from scipy.sparse import coo_array
 
     count, size = block.nodes.shape
-    own, cells = weight[block.rows], cell[block.rows]
-    base = np.unique(cells, return_inverse=True)[1] * size
-    i, j = base + block.i % size, base + block.j % size
-    rows, columns = np.concatenate([i, j, i, j]), np.concatenate([block.i, block.j, block.j, block.i])
+    place = np.full(len(shard.couples.i), -1)
+    place[block.pairs] = np.arange(len(block.pairs))
+    rows = np.flatnonzero(place[shard.couples.row] >= 0)
+    own, pair = weight[rows], place[shard.couples.row[rows]]
+    base = np.unique(shard.cell[rows], return_inverse=True)[1] * size
+    left, right = block.i[pair], block.j[pair]
+    i, j = base + left % size, base + right % size
+    rows, columns = np.concatenate([i, j, i, j]), np.concatenate([left, right, right, left])
     values = np.concatenate([own, own, -own, -own])
     stacked = coo_array((values, (rows, columns)), shape=(int(base.max(initial=0)) + size, count * size)).tocsr()
     return _blocks((stacked.T @ stacked).tocoo(), count, size)

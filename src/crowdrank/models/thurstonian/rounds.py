@@ -29,8 +29,8 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.engine.base import Params
 from crowdrank.kernels.probit import tails
-from crowdrank.models.thurstonian.panels import Integers, Panel
-from crowdrank.models.thurstonian.types import HALF, SIZES, logsumexp, mirrored, normalised
+from crowdrank.models.thurstonian.panels import Panel
+from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, logsumexp, mirrored, normalised
 
 REACH = 1.0
 """How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""
@@ -43,24 +43,27 @@ class Local:
     score: Floats
     """s of each node."""
     variance: Floats
-    """The variance of s_i - s_j, one a row."""
+    """The variance of s_i - s_j, one a pair."""
     spread: Floats
     """|s|^2 + tr V, one a query."""
     hard: Floats
     """ln delta^2, one a query."""
     domain: Floats
     """P(m_l = m) (q, M)."""
+    like: Floats
+    """L_c(tau) as it stands in the sums of the domains (C, T)."""
+
+    @classmethod
+    def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> Local:
+        """With scores that are not in doubt."""
+        variance, spread = np.zeros(len(panel.couples.i)), np.zeros(panel.queries)
+        return cls(score, variance, spread, hard, domain, np.zeros((len(panel.cells.query), len(GRID))))
 
 
 class Terms(NamedTuple):
-    """The votes of a shard at its scores, for every size of tau (rows, H): see the module.
+    """The pairs of a shard at its scores, for every size of tau (P, H): see the module. x and its tails are those
+    of an honest worker, who wins where i is chosen."""
 
-    Each row is read from its better item, so that x >= 0: ``agree`` are the votes for it, ``against`` the others.
-    """
-
-    better: Floats  # 1 where i is the better item of the row, else -1
-    agree: Floats
-    against: Floats
     slope: Floats  # a
     share: Floats  # d ln a / d ln delta^2, negated
     x: Floats
@@ -73,14 +76,11 @@ class Terms(NamedTuple):
 def terms(panel: Panel, local: Local) -> Terms:
     """Everything at once that the likelihood and its derivatives need."""
     ratio = SIZES**2 * np.exp(local.hard)[:, None]
-    query = panel.query[panel.i]
-    slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[query]
-    ahead = local.score[panel.i] - local.score[panel.j]
-    first = ahead >= 0
-    agree, against = np.where(first, (panel.wins, panel.losses), (panel.losses, panel.wins))[..., None]
-    share = (ratio / (2.0 * (1.0 + ratio)))[query]
-    x = slope * np.abs(ahead)[:, None]
-    return Terms(np.where(first, 1.0, -1.0), agree, against, slope, share, x, *tails(x))
+    pairs = panel.couples
+    slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[pairs.query]
+    share = (ratio / (2.0 * (1.0 + ratio)))[pairs.query]
+    x = slope * (local.score[pairs.i] - local.score[pairs.j])[:, None]
+    return Terms(slope, share, x, *tails(x))
 
 
 def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
@@ -92,10 +92,9 @@ def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
     unsure = 0.5 * variance[:, None] * at.slope**2
     win = at.log_win - unsure * at.pull * (at.pull + at.x)
     lose = at.log_lose - unsure * at.push * (at.push - at.x)
-    true = np.add.reduceat(at.agree * win + at.against * lose, panel.starts)
-    false = np.add.reduceat(at.agree * lose + at.against * win, panel.starts)
+    told = panel.votes @ np.block([[win, lose], [lose, win]])
     guess = np.log(0.5) * panel.cells.weight[:, None]
-    return np.concatenate([mirrored(false), guess, true], axis=1)
+    return np.concatenate([mirrored(told[:, HALF:]), guess, told[:, :HALF]], axis=1)
 
 
 class Found(NamedTuple):
@@ -112,43 +111,40 @@ def alone(panel: Panel, like: Floats, prior: Floats) -> Found:
     return Found(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
 
 
-def together(panel: Panel, like: Floats, prior: Floats, known: Floats, own: Floats, params: Params) -> Found:
+def together(panel: Panel, like: Floats, prior: Floats, known: Floats, local: Local, params: Params) -> Found:
     """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``known`` (C, M, T), without the
-    part of this query, P(m_l = m) L_c(tau), ``own`` being P(m_l = m) (q, M)."""
+    part of this query, as it was when the sums were made."""
     query = panel.cells.query
-    others = prior[:, None, :] + known - own[query][:, :, None] * like[:, None, :]
+    others = prior[:, None, :] + known - local.domain[query][:, :, None] * local.like[:, None, :]
     others -= logsumexp(others)[..., None]
     both = others + like[:, None, :]
-    predicted = logsumexp(both)
-    logs = np.log(params["theta"]) + by_query(panel, predicted)
+    top = both.max(axis=2, keepdims=True)
+    types = np.exp(both - top)
+    mass = types.sum(axis=2)
+    logs = np.log(params["theta"]) + by_query(panel, top[..., 0] + np.log(mass))
     if "known" in params:
         told = params["known"][panel.first_query : panel.first_query + panel.queries, None]
         logs = np.where((told < 0) | (np.arange(logs.shape[1]) == told), logs, -np.inf)
     domain = normalised(logs)
-    weight = (domain[query][:, :, None] * np.exp(both - predicted[..., None])).sum(axis=1)
+    weight = np.einsum("cm,cmt->ct", domain[query] / mass, types)
     return Found(domain, weight, logsumexp(logs))
 
 
 def by_query(panel: Panel, values: Floats) -> Floats:
     """Sums over the cells of each query."""
-    if values.ndim == 1:
-        return summed(panel.cells.query, values, panel.queries)
-    return np.stack([summed(panel.cells.query, column, panel.queries) for column in values.T], axis=1)
+    return np.asarray(panel.of_queries @ values)
 
 
-def by_worker(panel: Panel, domain: Floats, values: Floats, worker: Integers, workers: int) -> Floats:
+def by_worker(panel: Panel, domain: Floats, values: Floats, workers: int) -> Floats:
     """Sums over the cells (C, T) of each worker, by the probability of the domains (M, K, T)."""
-    from scipy.sparse import csr_array
-
-    cells = len(values)
-    shares = domain[panel.cells.query]
-    return np.stack(
-        [csr_array((share, (worker, np.arange(cells))), shape=(workers, cells)) @ values for share in shares.T]
-    )
+    found = np.zeros((domain.shape[1], workers, values.shape[1]))
+    for own, share in zip(found, domain[panel.cells.query].T, strict=True):
+        own[: panel.of_workers.shape[0]] = panel.of_workers @ (share[:, None] * values)
+    return found
 
 
 class Slopes(NamedTuple):
-    """How sum_c sum_tau w_c(tau) L_c(tau) rises: by s_i - s_j of each row, and by the scale of each query."""
+    """How sum_c sum_tau w_c(tau) L_c(tau) rises: by s_i - s_j of each pair, and by the scale of each query."""
 
     gradient: Floats
     curvature: Floats
@@ -158,38 +154,37 @@ class Slopes(NamedTuple):
 
 def slopes(panel: Panel, at: Terms, weight: Floats) -> Slopes:
     """The derivatives of the climb."""
-    towards, away = split(panel, at, weight)
+    towards, away = split(panel, weight)
     gradient = towards * at.pull - away * at.push
     curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
     told = at.x**2 * curvature
-    query = panel.query[panel.i]
-    part, whole = (summed(query, of.sum(axis=1), panel.queries) for of in (at.share * told, told))
+    part, whole = (summed(panel.couples.query, of.sum(axis=1), panel.queries) for of in (at.share * told, told))
     share = np.divide(part, whole, out=np.zeros(panel.queries), where=whole > 0)
-    return Slopes(at.better * (at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
+    return Slopes((at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
 
 
-def split(panel: Panel, at: Terms, weight: Floats) -> tuple[Floats, Floats]:
-    """For each row and size of tau the weight of what speaks for the better item, and of what against it."""
-    rows = weight[panel.cell]
-    true, false = rows[:, HALF + 1 :], mirrored(rows[:, :HALF])
-    return true * at.agree + false * at.against, true * at.against + false * at.agree
+def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
+    """For each pair and size of tau the weight of the votes that speak for i, and of those that speak for j."""
+    sides = panel.votes.T @ np.concatenate([weight[:, HALF + 1 :], mirrored(weight[:, :HALF])], axis=1)
+    won, lost = sides.reshape(2, -1, 2 * HALF)
+    return won[:, :HALF] + lost[:, HALF:], won[:, HALF:] + lost[:, :HALF]
 
 
-def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
-    """A Newton step of the scores, N(0, 1 / precision) before any vote."""
+def climbed(panel: Panel, local: Local, slope: Slopes, precision: float, share: float = 1.0) -> Local:
+    """A ``share`` of a Newton step of the scores, N(0, 1 / precision) before any vote."""
     size = len(local.score)
-    gradient = (
-        summed(panel.i, slope.gradient, size) - summed(panel.j, slope.gradient, size) - precision * local.score
-    )
-    step, variance, own = np.zeros(size), np.zeros(len(panel)), np.zeros(size)
+    pairs = panel.couples
+    pull, push = (summed(side, slope.gradient, size) for side in (pairs.i, pairs.j))
+    gradient = pull - push - precision * local.score
+    step, variance, own = np.zeros(size), np.zeros(len(pairs.i)), np.zeros(size)
     for block in panel.blocks:
         matrix = block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1])
         inverse = np.linalg.inv(matrix).astype(np.float64, copy=False)
         step[block.nodes] = (inverse @ gradient[block.nodes][..., None])[..., 0]
-        variance[block.rows] = block.differences(inverse)
+        variance[block.pairs] = block.differences(inverse)
         own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centred scores
     reach = REACH / np.sqrt(precision)
-    score = local.score + np.clip(step, -reach, reach)
+    score = local.score + share * np.clip(step, -reach, reach)
     spread = summed(panel.query, score**2 + own, panel.queries)
     return replace(local, score=score, variance=variance, spread=spread)
 
@@ -210,11 +205,10 @@ def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local
         up = share * (free - held) - local.hard - grown
         grown += np.clip(up / (1.0 + 2 * share**2 * held), -REACH, REACH)
     factor = np.exp(share * grown)
-    query = panel.query[panel.i]
     return replace(
         local,
         score=local.score * factor[panel.query],
-        variance=local.variance * factor[query] ** 2,
+        variance=local.variance * factor[panel.couples.query] ** 2,
         spread=local.spread * factor**2,
         hard=local.hard + grown,
     )
@@ -234,14 +228,14 @@ class GridSums:
 
     def start(self, shard: Panel, seed: int) -> Local:
         """All items alike, all queries as hard as the sharpest workers are blunt."""
-        queries = shard.queries
-        nothing = np.zeros(queries)
-        return Local(np.zeros(len(shard.query)), np.zeros(len(shard)), nothing, nothing, np.ones((queries, 1)))
+        return Local.at(shard, np.zeros(len(shard.query)), np.zeros(shard.queries), np.ones((shard.queries, 1)))
 
     def statistics(self, shard: Panel, params: Params, state: Local | None) -> tuple[Stats, Local]:
         """The sums at the state, and the state after a Newton step."""
         assert state is not None
-        local = placed(shard, params, state)
+        local = turned(shard, params["flip"][state.domain.argmax(axis=1)], state) if "flip" in params else state
+        if params["mode"] == "placed":
+            return self._placed(shard, params, local)
         at = terms(shard, local)
         like = likelihood(shard, at, local.variance)
         if params["mode"] == "profile":
@@ -251,10 +245,12 @@ class GridSums:
             other = self._found(shard, mirrored(like), local, params)
             turn = other.evidence > found.evidence + 1e-9
             if turn.any():
-                found, like, local = turned(shard, turn, found, other, like, local)
+                found, like, local = mixed(shard, turn, found, other, like, local)
                 at = terms(shard, local)
         slope = slopes(shard, at, found.weight)
-        after = climbed(shard, replace(local, domain=found.domain), slope, params["precision"])
+        after = climbed(
+            shard, replace(local, domain=found.domain, like=like), slope, params["precision"], params["share"]
+        )
         moved = np.square(after.score - local.score).sum()
         if self.by_query:
             after = harder(shard, after, slope.share, params["precision"])
@@ -268,7 +264,7 @@ class GridSums:
         if params["mode"] == "alone":
             shared["types"] = found.weight[shard.cells.worker < params["learned"]].sum(axis=0)
             return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after
-        shared["like"] = by_worker(shard, found.domain, like, shard.cells.worker, self.workers)
+        shared["like"] = by_worker(shard, found.domain, like, self.workers)
         return Stats(shared), after
 
     def collect(self, shard: Panel, params: Params, state: Local | None) -> Mapping[str, Any]:
@@ -281,7 +277,15 @@ class GridSums:
         if params["mode"] == "alone":
             return alone(shard, like, prior)
         known = params["like"][:, worker].transpose(1, 0, 2)
-        return together(shard, like, prior, known, local.domain, params)
+        return together(shard, like, prior, known, local, params)
+
+    def _placed(self, shard: Panel, params: Params, local: Local) -> tuple[Stats, Local]:
+        """The state with domains and directions that were decided for all queries."""
+        own = slice(shard.first_query, shard.first_query + shard.queries)
+        local = turned(shard, params["sign"][own] < 0, local)
+        like = likelihood(shard, terms(shard, local), local.variance)
+        local = replace(local, domain=params["domain"][own], like=like)
+        return Stats({"like": by_worker(shard, local.domain, like, self.workers)}), local
 
     def _profile(self, shard: Panel, chosen: NDArray[np.bool_], like: Floats) -> Floats:
         """L_c(tau) of the chosen queries (chosen, K, T)."""
@@ -292,26 +296,21 @@ class GridSums:
         return found
 
 
-def placed(panel: Panel, params: Params, local: Local) -> Local:
-    """The state with what was decided for all queries: their domains and directions, or the domains to turn."""
-    if "domain" in params:
-        own = slice(panel.first_query, panel.first_query + panel.queries)
-        local = replace(local, score=local.score * params["sign"][own][panel.query], domain=params["domain"][own])
-    if "flip" in params:
-        flip = params["flip"][local.domain.argmax(axis=1)]
-        local = replace(local, score=np.where(flip[panel.query], -local.score, local.score))
-    return local
+def turned(panel: Panel, turn: NDArray[np.bool_], local: Local) -> Local:
+    """The state with some queries upside down."""
+    score = np.where(turn[panel.query], -local.score, local.score)
+    cells = turn[panel.cells.query][:, None]
+    return replace(local, score=score, like=np.where(cells, mirrored(local.like), local.like))
 
 
-def turned(
+def mixed(
     panel: Panel, turn: NDArray[np.bool_], found: Found, other: Found, like: Floats, local: Local
 ) -> tuple[Found, Floats, Local]:
-    """The same with the scores of some queries upside down."""
+    """The same with some queries upside down, for which ``other`` was found."""
     cells = turn[panel.cells.query][:, None]
-    mixed = Found(
+    both = Found(
         np.where(turn[:, None], other.domain, found.domain),
         np.where(cells, other.weight, found.weight),
         np.where(turn, other.evidence, found.evidence),
     )
-    score = np.where(turn[panel.query], -local.score, local.score)
-    return mixed, np.where(cells, mirrored(like), like), replace(local, score=score)
+    return both, np.where(cells, mirrored(like), like), turned(panel, turn, local)

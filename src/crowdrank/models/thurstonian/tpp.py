@@ -193,7 +193,6 @@ class _Solved:
                 "domain": answer.domain,
                 "types": types,
                 "precision": self.precision,
-                "voters": len(self.setting.worker),
             }
         )
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
