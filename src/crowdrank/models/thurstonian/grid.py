@@ -21,7 +21,8 @@ from crowdrank.models.thurstonian.types import Types, mirrored, turned_round
 ALONE = 8
 """Rounds in which every query stands alone."""
 TURNING = 12
-"""Rounds by domains in which directions may still change."""
+"""Rounds by domains in which directions may still change, and the precision of the scores: with tau it sets the
+unit of both, and votes hardly tell that."""
 LIMIT = 300
 TOL = 1e-5
 """The rounds end where the scores move by this share of their spread (root mean square)."""
@@ -118,7 +119,8 @@ class Climb:
 
     def _advance(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         stats = self.session.advance(params)
-        self.precision = min(self.free / float(stats.shared["spread"]), CLOSEST)
+        if params["turn"]:
+            self.precision = min(self.free / float(stats.shared["spread"]), CLOSEST)
         self.rounds += 1
         if self.progress is not None:
             self.progress(self.rounds, float(stats.shared["evidence"]), self._moved(stats.shared))
