@@ -26,8 +26,6 @@ unit of both, and votes hardly tell that."""
 LIMIT = 300
 TOL = 1e-5
 """The rounds end where the scores move by this share of their spread (root mean square)."""
-CALMER, CALMEST = 0.7, 0.25
-"""Where scores and types chase each other, so that scores move no less than before, steps become shorter."""
 CLOSEST = 4.0
 """The precision of the scores at most: items as close as that can hardly be told from equal ones."""
 MOST = 20
@@ -115,7 +113,7 @@ class Climb:
         return self.types.prior(self.setting.learned, self.setting.gold)
 
     def _params(self, mode: str, **more: Any) -> dict[str, Any]:
-        return {"mode": mode, "prior": self.prior, "precision": self.precision, "turn": True, "share": 1.0, **more}
+        return {"mode": mode, "prior": self.prior, "precision": self.precision, "turn": True, **more}
 
     def _advance(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         stats = self.session.advance(params)
@@ -175,23 +173,18 @@ class Climb:
         theta = _shares(domain.sum(axis=0))
         like = self.session.advance({"mode": "placed", "domain": domain, "sign": sign}).shared["like"]
         decided: dict[str, Any] = {}
-        share, before = 1.0, np.inf
         known = {} if self.setting.known is None else {"known": self.setting.known}
         for turn in range(LIMIT):
             params = self._params("domains", like=like, theta=theta, **decided, **known)
-            shared, _ = self._advance(params | {"turn": turn < TURNING, "share": share})
+            shared, _ = self._advance(params | {"turn": turn < TURNING})
             like, decided = shared["like"], {}
             flip = turned_round(like, self.prior) & (turn < TURNING)
             if flip.any():
                 like, decided = np.where(flip[:, None, None], mirrored(like), like), {"flip": flip}
             self.types = self.types.again(like[:, : self.setting.learned])
             theta = _shares(shared["domains"])
-            moved = self._moved(shared) / share
-            if turn >= TURNING and moved <= TOL:
+            if turn >= TURNING and self._moved(shared) <= TOL:
                 return like, theta, True
-            if turn >= TURNING and moved >= before:
-                share = max(CALMER * share, CALMEST)
-            before = moved
         return like, theta, False
 
 

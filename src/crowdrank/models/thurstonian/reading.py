@@ -29,7 +29,7 @@ from crowdrank.engine import Stateless, Stats
 from crowdrank.engine.base import Params
 from crowdrank.models.thurstonian.blocks import Block
 from crowdrank.models.thurstonian.panels import Integers, Panel
-from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, likelihood, slopes, terms
+from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, mirrored
 from crowdrank.solve import Covariance
 
@@ -43,9 +43,10 @@ class Reading(Stateless):
     def statistics(self, shard: Panel, params: Params, state: None) -> tuple[Stats, None]:
         """L_{m,k}(tau) at the scores, difficulties and domains given."""
         local = _local(shard, params)
-        like = likelihood(shard, terms(shard, local), local.variance)
         found = np.zeros((self.rows, local.domain.shape[1], len(GRID)))
-        np.add.at(found, self.worker, by_worker(shard, local.domain, like, len(self.worker)).transpose(1, 0, 2))
+        np.add.at(
+            found, self.worker, by_worker(shard, local.domain, local.like, len(self.worker)).transpose(1, 0, 2)
+        )
         return Stats({"like": found.transpose(1, 0, 2)}), None
 
     def collect(self, shard: Panel, params: Params, state: None) -> Mapping[str, Any]:

@@ -30,10 +30,13 @@ from crowdrank.engine import Stats
 from crowdrank.engine.base import Params
 from crowdrank.kernels.probit import tails
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, logsumexp, mirrored, normalised
+from crowdrank.models.thurstonian.types import HALF, SIZES, logsumexp, mirrored, normalised
 
 REACH = 1.0
 """How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""
+
+PART = 0.7
+"""The part of its way that a difficulty goes in one round: the scores it is told by move at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +54,17 @@ class Local:
     domain: Floats
     """P(m_l = m) (q, M)."""
     like: Floats
-    """L_c(tau) as it stands in the sums of the domains (C, T)."""
+    """L_c(tau) at all this (C, T)."""
 
     @classmethod
     def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> Local:
         """With scores that are not in doubt."""
         variance, spread = np.zeros(len(panel.couples.i)), np.zeros(panel.queries)
-        return cls(score, variance, spread, hard, domain, np.zeros((len(panel.cells.query), len(GRID))))
+        return cls(score, variance, spread, hard, domain, np.empty(0)).settled(panel)
+
+    def settled(self, panel: Panel) -> Local:
+        """With L_c(tau) where the scores are now."""
+        return replace(self, like=likelihood(panel, terms(panel, self), self.variance))
 
 
 class Terms(NamedTuple):
@@ -113,7 +120,7 @@ def alone(panel: Panel, like: Floats, prior: Floats) -> Found:
 
 def together(panel: Panel, like: Floats, prior: Floats, known: Floats, local: Local, params: Params) -> Found:
     """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``known`` (C, M, T), without the
-    part of this query, as it was when the sums were made."""
+    part of this query. ``like`` is L_c(tau), perhaps turned round."""
     query = panel.cells.query
     others = prior[:, None, :] + known - local.domain[query][:, :, None] * local.like[:, None, :]
     others -= logsumexp(others)[..., None]
@@ -170,8 +177,8 @@ def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
     return won[:, :HALF] + lost[:, HALF:], won[:, HALF:] + lost[:, :HALF]
 
 
-def climbed(panel: Panel, local: Local, slope: Slopes, precision: float, share: float = 1.0) -> Local:
-    """A ``share`` of a Newton step of the scores, N(0, 1 / precision) before any vote."""
+def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
+    """A Newton step of the scores, N(0, 1 / precision) before any vote."""
     size = len(local.score)
     pairs = panel.couples
     pull, push = (summed(side, slope.gradient, size) for side in (pairs.i, pairs.j))
@@ -184,7 +191,7 @@ def climbed(panel: Panel, local: Local, slope: Slopes, precision: float, share: 
         variance[block.pairs] = block.differences(inverse)
         own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centred scores
     reach = REACH / np.sqrt(precision)
-    score = local.score + share * np.clip(step, -reach, reach)
+    score = local.score + np.clip(step, -reach, reach)
     spread = summed(panel.query, score**2 + own, panel.queries)
     return replace(local, score=score, variance=variance, spread=spread)
 
@@ -192,19 +199,25 @@ def climbed(panel: Panel, local: Local, slope: Slopes, precision: float, share: 
 def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
     """Difficulties by how far the scores of a query spread, the votes being as probable as before.
 
-    Where delta^2 grows by the factor e^g, slopes fall by e^(-k g), k = tau^2 delta^2 / (2 + 2 tau^2 delta^2), to
-    first order, and scores that grow by e^(k g) leave every vote as it was. What decides is the prior, N(0, 1 /
-    precision) of the scores and N(0, 1) of ln delta^2:
+    Where delta^2 grows by the factor e^g, the slopes of workers of one tau fall, and scores that grow by
 
-        k (D - 1) - k precision (|s|^2 + tr V) e^(2 k g) = ln delta^2 + g.
+        c = sqrt((1 + r e^g) / (1 + r)),      r = tau^2 delta^2,      d ln c / dg = k = r e^g / (2 (1 + r e^g)),
+
+    leave every vote as it was. What decides is the prior, N(0, 1 / precision) of the scores and N(0, 1) of
+    ln delta^2: k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at g = 0, which gives r.
     """
     free = summed(panel.query, None, panel.queries) - 1.0
+    ratio = 2 * share / (1.0 - 2 * share)
     grown = np.zeros(panel.queries)
-    for _ in range(5):
-        held = precision * local.spread * np.exp(2 * share * grown)
-        up = share * (free - held) - local.hard - grown
-        grown += np.clip(up / (1.0 + 2 * share**2 * held), -REACH, REACH)
-    factor = np.exp(share * grown)
+    for _ in range(8):
+        up = ratio * np.exp(grown)
+        k = up / (2.0 * (1.0 + up))
+        held = precision * local.spread * (1.0 + up) / (1.0 + ratio)
+        wish = k * (free - held) - local.hard - grown
+        bend = 1.0 + 2 * k**2 * held + np.maximum(k * (1.0 - 2 * k) * (held - free), 0.0)
+        grown = np.clip(grown + wish / bend, -REACH, REACH)
+    grown *= PART
+    factor = np.sqrt((1.0 + ratio * np.exp(grown)) / (1.0 + ratio))
     return replace(
         local,
         score=local.score * factor[panel.query],
@@ -236,24 +249,20 @@ class GridSums:
         local = turned(shard, params["flip"][state.domain.argmax(axis=1)], state) if "flip" in params else state
         if params["mode"] == "placed":
             return self._placed(shard, params, local)
-        at = terms(shard, local)
-        like = likelihood(shard, at, local.variance)
         if params["mode"] == "profile":
-            return Stats(local={"profile": self._profile(shard, params["chosen"], like)}), local
-        found = self._found(shard, like, local, params)
+            return Stats(local={"profile": self._profile(shard, params["chosen"], local.like)}), local
+        found = self._found(shard, local.like, local, params)
         if params["turn"]:
-            other = self._found(shard, mirrored(like), local, params)
+            other = self._found(shard, mirrored(local.like), local, params)
             turn = other.evidence > found.evidence + 1e-9
             if turn.any():
-                found, like, local = mixed(shard, turn, found, other, like, local)
-                at = terms(shard, local)
-        slope = slopes(shard, at, found.weight)
-        after = climbed(
-            shard, replace(local, domain=found.domain, like=like), slope, params["precision"], params["share"]
-        )
+                found, local = mixed(shard, turn, found, other), turned(shard, turn, local)
+        slope = slopes(shard, terms(shard, local), found.weight)
+        after = climbed(shard, replace(local, domain=found.domain), slope, params["precision"])
         moved = np.square(after.score - local.score).sum()
         if self.by_query:
             after = harder(shard, after, slope.share, params["precision"])
+        after = after.settled(shard)
         votes = by_query(shard, shard.cells.weight)
         shared = {
             "spread": after.spread.sum(),
@@ -264,7 +273,7 @@ class GridSums:
         if params["mode"] == "alone":
             shared["types"] = found.weight[shard.cells.worker < params["learned"]].sum(axis=0)
             return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after
-        shared["like"] = by_worker(shard, found.domain, like, self.workers)
+        shared["like"] = by_worker(shard, after.domain, after.like, self.workers)
         return Stats(shared), after
 
     def collect(self, shard: Panel, params: Params, state: Local | None) -> Mapping[str, Any]:
@@ -282,10 +291,8 @@ class GridSums:
     def _placed(self, shard: Panel, params: Params, local: Local) -> tuple[Stats, Local]:
         """The state with domains and directions that were decided for all queries."""
         own = slice(shard.first_query, shard.first_query + shard.queries)
-        local = turned(shard, params["sign"][own] < 0, local)
-        like = likelihood(shard, terms(shard, local), local.variance)
-        local = replace(local, domain=params["domain"][own], like=like)
-        return Stats({"like": by_worker(shard, local.domain, like, self.workers)}), local
+        local = replace(turned(shard, params["sign"][own] < 0, local), domain=params["domain"][own])
+        return Stats({"like": by_worker(shard, local.domain, local.like, self.workers)}), local
 
     def _profile(self, shard: Panel, chosen: NDArray[np.bool_], like: Floats) -> Floats:
         """L_c(tau) of the chosen queries (chosen, K, T)."""
@@ -303,14 +310,11 @@ def turned(panel: Panel, turn: NDArray[np.bool_], local: Local) -> Local:
     return replace(local, score=score, like=np.where(cells, mirrored(local.like), local.like))
 
 
-def mixed(
-    panel: Panel, turn: NDArray[np.bool_], found: Found, other: Found, like: Floats, local: Local
-) -> tuple[Found, Floats, Local]:
-    """The same with some queries upside down, for which ``other`` was found."""
+def mixed(panel: Panel, turn: NDArray[np.bool_], found: Found, other: Found) -> Found:
+    """``other`` for the queries that are turned."""
     cells = turn[panel.cells.query][:, None]
-    both = Found(
+    return Found(
         np.where(turn[:, None], other.domain, found.domain),
         np.where(cells, other.weight, found.weight),
         np.where(turn, other.evidence, found.evidence),
     )
-    return both, np.where(cells, mirrored(like), like), turned(panel, turn, local)
