@@ -1,6 +1,6 @@
 """The only room that knows files, columns and ids."""
 
-from crowdrank.data.arrays import Floats, Ints, Resident, summed
+from crowdrank.data.arrays import Floats, Integers, Ints, Resident, summed
 from crowdrank.data.columns import parse_mapping
 from crowdrank.data.comparisons import (
     CodedVotes,
@@ -33,6 +33,7 @@ __all__ = [
     "Floats",
     "Graph",
     "Index",
+    "Integers",
     "Ints",
     "Judgments",
     "Nodes",

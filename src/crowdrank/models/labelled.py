@@ -7,12 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Ratings, named_nodes, node_codes, summed
+from crowdrank.data import Floats, Integers, Ratings, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.models.subjects import Subjects
 from crowdrank.results import Evidence
 
-Integers = NDArray[np.int64]
 LARGEST = 1e100
 """The squares of larger labels are no numbers."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Rankings, named_nodes, node_codes, summed
+from crowdrank.data import Floats, Integers, Rankings, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.kernels.kendall import agreements
 from crowdrank.models.subjects import Subjects
@@ -17,7 +17,6 @@ from crowdrank.results import Evidence, Workers
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Integers = NDArray[np.int64]
 BLOCK = 1 << 11
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from crowdrank.data import Anchors, Floats, Pairs, read
+from crowdrank.data import Anchors, Floats, Integers, Pairs, read
 from crowdrank.engine import one_blas_thread, running
 from crowdrank.kernels.kendall import distances
 from crowdrank.measures import roc_auc
@@ -25,8 +24,6 @@ from crowdrank.models.votes import Votes
 from crowdrank.reproduce.result import Result
 from crowdrank.results import Queries, Ranking, Skills
 from crowdrank.simulate import Crowd, simulate
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
+from crowdrank.data.arrays import Floats, Integers
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd, ids
-
-Integers = NDArray[np.int64]
 
 
 def flip_crowd(

@@ -9,11 +9,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdrank.data import Integers
 from crowdrank.data.arrays import Floats
 from crowdrank.results import Z
 from crowdrank.solve.arrow import Covariance, centred
 
-Integers = NDArray[np.int64]
 PAIRWISE = 2000
 """Resampled items of larger parts are told apart by their standard errors, not pair by pair."""
 

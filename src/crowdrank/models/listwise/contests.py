@@ -21,12 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, Nodes, joined, summed
+from crowdrank.data import Comparisons, Floats, Integers, Nodes, joined, summed
 from crowdrank.models.votes import Votes
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

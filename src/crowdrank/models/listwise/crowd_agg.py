@@ -36,9 +36,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
@@ -48,7 +47,6 @@ from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread
 
-Integers = NDArray[np.int64]
 ROUNDS = 500
 QUALITIES = ("estimated", "equal")
 

@@ -33,11 +33,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import ListsModel, Outcome, Progress, Run, number
 from crowdrank.models.counting.places import mean_over_lists
-from crowdrank.models.lists import Integers, Lists
+from crowdrank.models.lists import Lists
 
 MOST_WORKERS = 5_000
 """With more, look-alikes are not looked for: that takes a square of the workers."""

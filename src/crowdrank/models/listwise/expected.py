@@ -6,14 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.rank_distribution import expected_fair, expected_power, expected_spectrum, fair_tables
 from crowdrank.models.listwise.contests import Cells, Contests
 from crowdrank.models.votes import EQUAL, Votes
-
-Integers = NDArray[np.int64]
 
 
 class Measure(ABC):

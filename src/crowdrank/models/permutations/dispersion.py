@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.mallows import above, log_normalisers
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.models.lists import Integers, Lists
+from crowdrank.models.lists import Lists
 
 STEPS = 100
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import Index, Nodes, Rankings, node_codes, read, to_lists, translated
+from crowdrank.data import Index, Integers, Nodes, Rankings, node_codes, read, to_lists, translated
 from crowdrank.errors import InputError
-from crowdrank.models.lists import Integers, Lists
+from crowdrank.models.lists import Lists
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.kernels.kemeny import Consensus, Squares, consensus
@@ -28,7 +28,7 @@ from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import ListsModel, Outcome, Run, number
-from crowdrank.models.lists import Integers, Lists
+from crowdrank.models.lists import Lists
 from crowdrank.models.permutations.dispersion import Shapes, agreement
 from crowdrank.models.permutations.held_out import held_out
 from crowdrank.models.permutations.shards import ListShard, extremes, shards, tie_share

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Resident, summed
+from crowdrank.data import Floats, Integers, Resident, summed
 from crowdrank.errors import FitError, Note
 from crowdrank.kernels.kemeny import Squares
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import segment_of
-from crowdrank.models.lists import Integers, Lists
+from crowdrank.models.lists import Lists
 
 SHARD_ROWS = 1 << 16
 

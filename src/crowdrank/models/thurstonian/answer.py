@@ -16,8 +16,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from crowdrank.data import Floats
-from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.data import Floats, Integers
+from crowdrank.models.thurstonian.panels import Panel
 
 
 @dataclass(frozen=True, eq=False)

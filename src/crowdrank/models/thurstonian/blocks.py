@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
-
-Integers = NDArray[np.int64]
+from crowdrank.data import Floats, Integers, summed
 
 
 class Block(NamedTuple):

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats
-from crowdrank.models.thurstonian.panels import Integers
+from crowdrank.data import Floats, Integers
 
 STARTS, STEPS = 20, 30
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats
-from crowdrank.models.thurstonian.blocks import Integers
+from crowdrank.data import Floats, Integers
 from crowdrank.models.thurstonian.types import evidence, logsumexp, mirrored, turned_round
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats
+from crowdrank.data import Floats, Integers
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
-from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import GridSums
 from crowdrank.models.thurstonian.types import Types, mirrored, turned_round
 

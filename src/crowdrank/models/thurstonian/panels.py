@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Ints, joined, summed
+from crowdrank.data import Floats, Integers, Ints, joined, summed
 from crowdrank.data.arrays import Resident
 from crowdrank.models.thurstonian.blocks import Block, blocks
 from crowdrank.models.votes import Votes
 
 ROWS = 1 << 13
 """Rows of a shard; it ends with the query that reaches them."""
-
-Integers = NDArray[np.int64]
 
 
 class Cells(NamedTuple):

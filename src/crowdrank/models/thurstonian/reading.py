@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.engine.base import Params
 from crowdrank.models.thurstonian.blocks import Block
-from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, mirrored
 from crowdrank.solve import Covariance

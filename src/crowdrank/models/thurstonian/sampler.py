@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats
 from crowdrank.engine.base import Params
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
 from crowdrank.models.thurstonian.classes import classes
-from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.slots import Layout, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, moves
 from crowdrank.solve.iterate import iterate

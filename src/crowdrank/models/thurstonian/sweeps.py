@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import hazard
 from crowdrank.kernels.truncated import truncated
-from crowdrank.models.thurstonian.panels import Integers, Panel
+from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.slots import Layout
 
 DAMPING, MOMENTUM = 0.05, 0.8

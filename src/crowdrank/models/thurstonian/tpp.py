@@ -22,16 +22,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from crowdrank.data import Floats
+from crowdrank.data import Floats, Integers
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, whole
-from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.thurstonian.answer import Answer, log_likelihood
 from crowdrank.models.thurstonian.grid import Climb, Setting
-from crowdrank.models.thurstonian.panels import Integers, Panel, panels
+from crowdrank.models.thurstonian.informed import Informed
+from crowdrank.models.thurstonian.panels import Panel, panels
 from crowdrank.models.thurstonian.reading import ByQuery, Reading, agreement, quantiles
 from crowdrank.models.thurstonian.sampler import sampled
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
@@ -45,7 +44,6 @@ LEARNED = 50
 """Rounds in which the crowd's types are learned where the sampler did not."""
 DOUBT = 3.0
 """A domain whose direction has smaller odds (their logarithm) than this is perhaps upside down."""
-ROWS = 1 << 15
 
 
 class TPP(VotesModel):
@@ -343,40 +341,3 @@ class _Solved:
 def _truthful(types: Floats) -> Floats:
     """P(tau > 0); one who guesses is half truthful."""
     return np.asarray(types[..., HALF + 1 :].sum(axis=-1) + types[..., HALF] / 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Informed:
-    """Probabilities of votes: over the domains of the query and the types of the worker."""
-
-    scores: Floats
-    query: NDArray[np.int32]
-    answer: Answer
-    types: Floats
-    crowd: Types
-    tie: float
-
-    def __call__(
-        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
-    ) -> Floats:
-        """The probabilities of left, tie and right."""
-        found = np.empty(len(left))
-        for start in range(0, len(left), ROWS):
-            rows = slice(start, start + ROWS)
-            found[rows] = self._left(left[rows], right[rows], None if worker is None else worker[rows])
-        return with_ties(found, self.tie)
-
-    def _left(self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None) -> Floats:
-        from scipy.special import ndtr
-
-        ahead = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
-        query = np.where(left >= 0, self.query[left], np.where(right >= 0, self.query[right], -1))
-        domain = at(self.answer.domain, query, self.answer.theta)
-        hard = at(self.answer.difficulty, query, float(self.answer.difficulty.mean()))
-        crowd = np.exp(self.crowd.log)
-        likely = np.zeros((len(left), len(GRID)))
-        for place, types in enumerate(self.types):
-            own = crowd if worker is None else at(types, worker, crowd)
-            likely += domain[:, place, None] * own
-        slope = GRID / np.sqrt(2.0 * (1.0 + GRID**2 * hard[:, None]))
-        return np.asarray((likely * ndtr(slope * ahead[:, None])).sum(axis=1))
