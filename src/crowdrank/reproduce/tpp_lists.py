@@ -25,7 +25,7 @@ PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
     "TPP, 3 domains": ("tpp", {"domains": 3}),
     "TPP, 5 domains": ("tpp", {"domains": 5}),
 }
-MOST_VOTES = {"CrowdBT": 1_000_000, "TPP, 3 domains": 1_000_000, "TPP, 5 domains": 1_000_000}
+MOST_VOTES = {"CrowdBT": 1_000_000}
 """Votes above which a method is left out."""
 
 
