@@ -60,6 +60,11 @@ def test_more_workers_than_shards(engine):
     assert engine.open(StatelessSums(), SHARDS[:1]).evaluate({"scale": 1.0}).shared["sum"] == 3
 
 
+def test_workers_keep_their_memory(engine):
+    for name, size in dask_engine.ALLOCATOR.items():
+        assert set(engine.client.run(os.environ.get, name).values()) == {str(size)}
+
+
 @pytest.mark.parametrize("count", [1, 2, 7, 37])
 def test_sums_equal_the_local_ones_to_the_bit(engine, count):
     rng = np.random.default_rng(count)

@@ -34,6 +34,11 @@ CHUNK_BYTES = 8 << 20
 PATIENCE = 60.0
 """Seconds for which a cluster may be without a scheduler or workers before a fit gives up."""
 
+ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
+"""Memory that the workers of a cluster of our own keep for their next arrays. Dask has them give all of it back to
+the system at once, and then a round of arrays of some 100 KB takes twice as long."""
+
+_ENVIRON = "distributed.nanny.pre-spawn-environ"
 _LOOK = 5.0
 _ADDRESS = "An address is tcp://host:port"
 
@@ -58,13 +63,16 @@ class DaskEngine:
         if address is None:
             scratch = tempfile.mkdtemp(prefix="crowdrank-dask-")
             weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
-            self._cluster = distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                local_directory=scratch,
-            )
+            with import_module("dask").config.set(
+                {f"{_ENVIRON}.{name}": size for name, size in ALLOCATOR.items()}
+            ):
+                self._cluster = distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address="127.0.0.1:0",
+                    local_directory=scratch,
+                )
         else:
             _knock(address)
         try:
