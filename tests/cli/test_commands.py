@@ -33,6 +33,11 @@ def test_version_and_help(crowdrank):
     assert crowdrank("nonsense").code == 2
 
 
+def test_as_a_module(crowdrank):
+    command = [sys.executable, "-m", "crowdrank", "models"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == crowdrank("models").out
+
+
 class TestModels:
     def test_as_a_table(self, crowdrank):
         lines = crowdrank("models").out.splitlines()
