@@ -33,6 +33,24 @@ def random_votes(seed=0, items=12, workers=8, votes=400, queries=0, ties=0.1):
     return frame.with_columns(query=pl.Series([f"q{code}" for code in query])) if queries else frame
 
 
+def frame_of(orders, workers=None, queries=None):
+    """Lists of items from the best on, each by a worker of its own where none is named; a tuple is a tie."""
+    rows = [
+        (
+            queries and f"q{queries[number]}",
+            f"w{workers[number]}" if workers else f"w{number:03d}",
+            f"l{number:03d}",
+            item,
+            place,
+        )
+        for number, order in enumerate(orders)
+        for place, group in enumerate(order)
+        for item in (group if isinstance(group, tuple) else (group,))
+    ]
+    frame = pl.DataFrame(rows, schema=["query", "worker", "list", "item", "rank"], orient="row")
+    return frame if queries else frame.drop("query")
+
+
 def random_lists(seed=0, items=8, workers=7, queries=0, most=6, ties=0.15, below=False):
     """A frame of ranked lists, two for each worker and query, of some of the items, with ties.
 

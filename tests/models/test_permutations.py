@@ -12,26 +12,15 @@ import crowdrank as cr
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import mallows as kernel
 from crowdrank.measures import kendall_tau
+from crowdrank.models import list_shards as cutting
+from crowdrank.models.list_shards import shards, tie_share
+from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
-from crowdrank.models.permutations import shards as cutting
-from crowdrank.models.permutations.likelihood import ListSums
 from crowdrank.models.permutations.mallows import Mallows, _drops
 from crowdrank.models.permutations.plackett_luce import PlackettLuce
-from crowdrank.models.permutations.shards import shards, tie_share
-from helpers import random_lists
+from helpers import frame_of, random_lists
 
 MODELS = [PlackettLuce, Mallows]
-
-
-def frame_of(orders, workers=None):
-    """Lists of items from the best on; a tuple within a list is a tie."""
-    rows = [
-        (f"w{workers[number] if workers else number}", f"l{number:03d}", item, place)
-        for number, order in enumerate(orders)
-        for place, group in enumerate(order)
-        for item in (group if isinstance(group, tuple) else (group,))
-    ]
-    return pl.DataFrame(rows, schema=["worker", "list", "item", "rank"], orient="row")
 
 
 def lists_of(frame, **options):
@@ -76,7 +65,7 @@ class TestLuceSums:
             np.testing.assert_allclose(whole[place], (gradient(down) - gradient(up)) / (2 * h), atol=1e-6)
 
     def test_large_matrices_are_the_same(self, lists, monkeypatch):
-        from crowdrank.models.permutations import likelihood
+        from crowdrank.models import list_sums
         from crowdrank.solve import matrices
 
         (shard,) = shards(lists)
@@ -85,7 +74,7 @@ class TestLuceSums:
         monkeypatch.setattr(matrices, "DENSE_CELLS", 4)
         squares = ListSums().statistics(shard, params, None)[0].shared["items"]
         np.testing.assert_allclose(squares.toarray(), dense, atol=1e-12)
-        monkeypatch.setattr(likelihood, "DENSE_CELLS", -(1 << 40))
+        monkeypatch.setattr(list_sums, "DENSE_CELLS", -(1 << 40))
         entries = ListSums().statistics(shard, params, None)[0].shared["items"]
         np.testing.assert_allclose(entries.toarray(), dense, atol=1e-12)
 

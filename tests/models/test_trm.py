@@ -11,20 +11,9 @@ import pytest
 import crowdrank as cr
 from crowdrank.engine import LocalEngine
 from crowdrank.measures import kendall_tau
-from crowdrank.models.permutations import shards as cutting
+from crowdrank.models import list_shards as cutting
 from crowdrank.models.thurstonian.trm import TRM
-from helpers import random_lists
-
-
-def frame_of(orders, queries=None):
-    """Lists of items from the best on, each by another worker; a tuple within a list is a tie."""
-    rows = [
-        (f"q{queries[number] if queries else 0}", f"w{number:03d}", item, place)
-        for number, order in enumerate(orders)
-        for place, group in enumerate(order)
-        for item in (group if isinstance(group, tuple) else (group,))
-    ]
-    return pl.DataFrame(rows, schema=["query", "worker", "item", "rank"], orient="row")
+from helpers import frame_of, random_lists
 
 
 def perceived(scores, lists, noise=1.0, seed=0):
@@ -37,7 +26,7 @@ class TestQuadrature:
     def test_is_thurstones_model_on_lists_of_two(self):
         rng = np.random.default_rng(1)
         votes = [tuple(rng.choice(list("abcde"), 2, replace=False)) for _ in range(80)]
-        own = TRM(regularization=0.7).fit(frame_of(votes).drop("query")).ranking_.polars().sort("item")
+        own = TRM(regularization=0.7).fit(frame_of(votes)).ranking_.polars().sort("item")
         pairs = cr.Pairs.from_votes(winner=[a for a, _ in votes], loser=[b for _, b in votes])
         theirs = cr.Thurstone(regularization=0.7).fit(pairs).ranking_.polars().sort("item")
         for column in ("score", "stderr", "rank_low", "rank_high"):
@@ -133,7 +122,7 @@ class TestDifficulty:
         for query, own in noise.items():
             orders += perceived(truth, 60, own, seed=query)
             queries += [query] * 60
-        table = TRM().fit(frame_of(orders, queries)).queries_.polars()
+        table = TRM().fit(frame_of(orders, queries=queries)).queries_.polars()
         wanted = np.array([own**2 / truth.var(ddof=1) for own in noise.values()])
         np.testing.assert_allclose(table["difficulty"], wanted, rtol=0.35)
         assert ((table["low"] < table["difficulty"]) & (table["difficulty"] < table["high"])).all()
@@ -149,7 +138,7 @@ class TestDifficulty:
 class TestPredictions:
     def test_all_orders_sum_to_one(self):
         fitted = TRM().fit(random_lists(seed=2, items=5, most=5))
-        every = frame_of([[f"i{item}" for item in order] for order in permutations(range(5))]).drop("query")
+        every = frame_of([[f"i{item}" for item in order] for order in permutations(range(5))])
         chance = np.exp(fitted.list_log_likelihood(every))
         assert chance.sum() == pytest.approx(1, abs=1e-6)
         first = [order.index(0) < order.index(3) for order in permutations(range(5))]

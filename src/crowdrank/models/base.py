@@ -138,21 +138,25 @@ class Model(ABC):
         ``judgments``: pairs, of which the outcomes do not matter. An item or a worker that the fit has
         not seen is taken as an average one. A model that counts and has no probabilities is an error.
         """
-        if not hasattr(self, "_seen"):
-            raise UsageError(f"{self.name} is not fitted yet.")
+        nodes, index = self._fitted_to()
         if self._predictor is None:
             raise UsageError(f"{self.name} gives an order, and no probability of a vote.")
         pairs = read(judgments)
         if not isinstance(pairs, Pairs):
             got = "votes that are kept on disk" if pairs.kind == "pairs" else pairs.kind
             raise UsageError(f"Probabilities are of pairs in memory. Got {got}.")
-        nodes, index = self._seen
         if (index.queries is None) != (pairs.index.queries is None):
             told, other = ("The fit", "the votes asked about") if pairs.query is None else ("The votes", "the fit")
             raise InputError(f"{told} have queries and {other} have none: whose items are meant cannot be told.")
         pairs = pairs.coded_as(index)
         left, right = (node_codes(nodes, index, pairs.query, side) for side in (pairs.left, pairs.right))
         return self._predictor(left, right, pairs.worker, sided=pairs.sided)
+
+    def _fitted_to(self) -> tuple[Nodes, Index]:
+        """The nodes that the fit has, and the names behind their codes."""
+        if not hasattr(self, "_seen"):
+            raise UsageError(f"{self.name} is not fitted yet.")
+        return self._seen
 
     @property
     def predicts(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
+from crowdrank.kernels import Link
 
 
 def at(values: Floats, codes: NDArray[Any], missing: float | Floats) -> Floats:
@@ -22,3 +24,22 @@ def with_ties(left: Floats, tie: float | Floats) -> Floats:
     """Probabilities of left, tie and right (rows, 3), ``left`` being that of left where it is no tie."""
     left = np.asarray(left, float)
     return np.stack([(1.0 - tie) * left, np.broadcast_to(tie, left.shape), (1.0 - tie) * (1.0 - left)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """P(i above j) = F(a (s_i - s_j)) by the ``link`` F, a the worker's slope, 1 where it is not known."""
+
+    link: Link
+    scores: Floats
+    slopes: Floats
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        if len(self.slopes) and worker is not None:
+            d = d * at(self.slopes, worker, 1.0)
+        return with_ties(self.link.values(d).win, self.tie)

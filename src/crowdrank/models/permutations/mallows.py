@@ -28,10 +28,10 @@ from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.held_out import held_out
+from crowdrank.models.list_shards import ListShard, extremes, shards, tie_share
 from crowdrank.models.lists import Lists
 from crowdrank.models.permutations.dispersion import Shapes, agreement
-from crowdrank.models.permutations.held_out import held_out
-from crowdrank.models.permutations.shards import ListShard, extremes, shards, tie_share
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import by_probability, iterate
@@ -145,9 +145,7 @@ class Mallows(ListsModel):
         ``rankings``: lists as ``fit`` takes them, of items that the fit has seen. A worker that it has not seen
         has the crowd's theta.
         """
-        if not hasattr(self, "_seen"):
-            raise UsageError(f"{self.name} is not fitted yet.")
-        given, (place, theta, crowd) = held_out(rankings, *self._seen, self.name), self._fitted
+        given, (place, theta, crowd) = held_out(rankings, *self._fitted_to(), self.name), self._fitted
         lists = given.lists
         if (given.node < 0).any():
             unseen = np.unique(lists.node[given.node < 0])

@@ -9,11 +9,9 @@ the sum over these is exact; see kernels.plackett_luce. The scores are those of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.errors import InputError, UsageError
@@ -23,11 +21,11 @@ from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.held_out import held_out
+from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share, turned
+from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
-from crowdrank.models.permutations.held_out import held_out
-from crowdrank.models.permutations.likelihood import ListSums
-from crowdrank.models.permutations.shards import extremes, require_finite, shards, tie_share, turned
-from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
@@ -103,7 +101,7 @@ class PlackettLuce(ListsModel):
                 "direction": "top" if sign > 0 else "bottom",
                 "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
             },
-            predictor=Luce(scores.score, slopes, tie_share(lists)),
+            predictor=Compared(LOGISTIC, scores.score, slopes, tie_share(lists)),
         )
 
     def _directed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
@@ -171,9 +169,7 @@ class PlackettLuce(ListsModel):
 
         ``rankings``: lists as ``fit`` takes them. Items and workers that the fit has not seen are average ones.
         """
-        if not hasattr(self, "_seen"):
-            raise UsageError(f"{self.name} is not fitted yet.")
-        given, (scores, slopes, sign) = held_out(rankings, *self._seen, self.name), self._fitted
+        given, (scores, slopes, sign) = held_out(rankings, *self._fitted_to(), self.name), self._fitted
         lists, x = given.lists, at(scores, given.node, 0.0)
         if sign < 0:
             lists, rows = turned(lists)
@@ -205,24 +201,6 @@ class LuceAscent(Ascent):
             won = self.wins + 0.5
             scores = scores + np.log(won / np.maximum(won - gradient - pulled, 0.1 * won))
         return Point(scores, workers, self._common())
-
-
-@dataclass(frozen=True, eq=False)
-class Luce:
-    """P(i above j) = F(a (s_i - s_j)), a the worker's precision, 1 where it is not known."""
-
-    scores: Floats
-    slopes: Floats
-    tie: float
-
-    def __call__(
-        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
-    ) -> Floats:
-        """The probabilities of left, tie and right."""
-        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
-        if len(self.slopes) and worker is not None:
-            d = d * at(self.slopes, worker, 1.0)
-        return with_ties(LOGISTIC.values(d).win, self.tie)
 
 
 def _workers(

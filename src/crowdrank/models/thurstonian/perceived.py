@@ -21,8 +21,8 @@ from crowdrank.engine.base import Params, State
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
+from crowdrank.models.list_shards import ListShard, shards
 from crowdrank.models.lists import Lists
-from crowdrank.models.permutations.shards import ListShard, shards
 from crowdrank.models.priors import VirtualNode
 from crowdrank.solve import iterate
 from crowdrank.solve.draws import uniforms

@@ -30,7 +30,7 @@ from crowdrank.engine.base import Params
 from crowdrank.models.thurstonian.blocks import Block
 from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, slopes, terms
-from crowdrank.models.thurstonian.types import GRID, HALF, mirrored
+from crowdrank.models.thurstonian.types import GRID, HALF, halves
 from crowdrank.solve import Covariance
 
 
@@ -81,8 +81,8 @@ def _covariances(
 ) -> list[Floats]:
     """H^-1 J H^-1 of every query with nodes, in order."""
     pair, count = shard.couples.row, len(at.x)
-    size = weight[:, HALF + 1 :] + mirrored(weight[:, :HALF])
-    each = (size[shard.cell] * (at.slope**2 * at.pull * at.push)[pair]).sum(axis=1)  # I_r of one vote
+    honest, false = halves(weight)
+    each = ((honest + false)[shard.cell] * (at.slope**2 * at.pull * at.push)[pair]).sum(axis=1)  # I_r of one vote
     votes = shard.wins + shard.losses
     told, alike = (summed(pair, votes * power, count) for power in (each, each**2))
     delta = np.exp(local.hard)

@@ -30,7 +30,7 @@ from crowdrank.engine import Stats
 from crowdrank.engine.base import Params
 from crowdrank.kernels.probit import tails
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.types import HALF, SIZES, logsumexp, mirrored, normalised
+from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirrored, normalised
 
 REACH = 1.0
 """How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""
@@ -172,7 +172,7 @@ def slopes(panel: Panel, at: Terms, weight: Floats) -> Slopes:
 
 def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
     """For each pair and size of tau the weight of the votes that speak for i, and of those that speak for j."""
-    sides = panel.votes.T @ np.concatenate([weight[:, HALF + 1 :], mirrored(weight[:, :HALF])], axis=1)
+    sides = panel.votes.T @ np.concatenate(halves(weight), axis=1)
     won, lost = sides.reshape(2, -1, 2 * HALF)
     return won[:, :HALF] + lost[:, HALF:], won[:, HALF:] + lost[:, :HALF]
 
@@ -231,7 +231,9 @@ class GridSums:
     """The sums of a round over a shard, by the ``mode`` of the parameters.
 
     ``alone``: every query for itself, and how informative each is. ``profile``: L_c(tau) of chosen queries as they
-    stand. ``domains``: by domains. The workers of a shard are those who have an expertise of their own.
+    stand. ``placed``: nothing but the sums, with domains and directions that were decided for all queries.
+    ``domains``: by domains, the sums at the state after the round. The workers of a shard are those who have an
+    expertise of their own.
     """
 
     stateful = True

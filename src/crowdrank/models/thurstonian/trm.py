@@ -16,12 +16,10 @@ perceived scores are drawn within their neighbours (eq. 27), and scores are thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.errors import UsageError
@@ -29,11 +27,11 @@ from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number, whole
+from crowdrank.models.held_out import held_out
+from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share
+from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
-from crowdrank.models.permutations.held_out import held_out
-from crowdrank.models.permutations.likelihood import ListSums
-from crowdrank.models.permutations.shards import extremes, require_finite, shards, tie_share
-from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import sampled
 from crowdrank.results import LEVEL, Queries, Z
@@ -108,7 +106,7 @@ class TRM(ListsModel):
                 "priors": climb.priors.details(()),
                 "scale": "scores are in units of the perceived noise; difficulty is for scores of variance 1",
             },
-            predictor=Perceived(scores.score, tie_share(lists)),
+            predictor=Compared(PROBIT, scores.score, np.empty(0), tie_share(lists)),
             queries=_queries(lists, scores.score, scores.stderr),
         )
 
@@ -138,30 +136,13 @@ class TRM(ListsModel):
 
         ``rankings``: lists as ``fit`` takes them. Items that the fit has not seen are average ones.
         """
-        if not hasattr(self, "_seen"):
-            raise UsageError(f"{self.name} is not fitted yet.")
-        given = held_out(rankings, *self._seen, self.name)
+        given = held_out(rankings, *self._fitted_to(), self.name)
         result = np.zeros(given.count)
         for shard in shards(given.lists):
             rows = given.lists.start[shard.first] + np.arange(len(shard.node))
             own = given.number[shard.first : shard.first + len(shard.weight)]
             result[own] = derivatives(at(self._fitted, given.node[rows], 0.0), shard.orders).value
         return result
-
-
-@dataclass(frozen=True, eq=False)
-class Perceived:
-    """P(i above j) = Phi((u_i - u_j) / sqrt 2)."""
-
-    scores: Floats
-    tie: float
-
-    def __call__(
-        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
-    ) -> Floats:
-        """The probabilities of left, tie and right."""
-        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
-        return with_ties(PROBIT.values(d).win, self.tie)
 
 
 def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:

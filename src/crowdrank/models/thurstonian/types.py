@@ -48,6 +48,11 @@ def mirrored(values: Floats) -> Floats:
     return values[..., ::-1]
 
 
+def halves(values: Floats) -> tuple[Floats, Floats]:
+    """Those of the honest and those of the false, each by size; who guesses is in neither."""
+    return values[..., HALF + 1 :], mirrored(values[..., :HALF])
+
+
 def evidence(like: Floats, prior: Floats) -> Floats:
     """sum_k ln sum_tau prior_k(tau) exp(like_k(tau)): (..., K, T) to (...); ``prior`` (K, T) by its logarithm."""
     return np.asarray(logsumexp(like + prior).sum(axis=-1))

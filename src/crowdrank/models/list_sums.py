@@ -18,7 +18,7 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.kernels import ordered_normals, plackett_luce
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.models.permutations.shards import ListShard
+from crowdrank.models.list_shards import ListShard
 from crowdrank.solve import accumulate
 from crowdrank.solve.draws import DRAWS, signs
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
