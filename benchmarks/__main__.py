@@ -11,9 +11,23 @@ from benchmarks import (
     reading,
     robustness,
     startup,
+    threads,
     tpp,
 )
 
-for module in (startup, reading, peers, labels, consensus, growth, crowd_agg, tpp, cluster, coverage, robustness):
+for module in (
+    startup,
+    reading,
+    peers,
+    labels,
+    consensus,
+    growth,
+    crowd_agg,
+    tpp,
+    cluster,
+    coverage,
+    robustness,
+    threads,
+):
     print(f"\n== {module.__doc__.strip().splitlines()[0]}", flush=True)
     module.main()

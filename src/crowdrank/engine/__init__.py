@@ -7,10 +7,10 @@ from crowdrank.engine.base import (
     Stats,
     Sums,
     add_in_order,
-    one_blas_thread,
     running,
 )
 from crowdrank.engine.local import LocalEngine
+from crowdrank.engine.threads import all_blas_threads, available_threads, one_blas_thread, thread_pool
 
 __all__ = [
     "Engine",
@@ -20,6 +20,9 @@ __all__ = [
     "Stats",
     "Sums",
     "add_in_order",
+    "all_blas_threads",
+    "available_threads",
     "one_blas_thread",
     "running",
+    "thread_pool",
 ]

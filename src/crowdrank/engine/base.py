@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -165,12 +165,3 @@ def _started(name: str) -> Engine:
 
         return DaskEngine(None if name == "dask" else name)
     raise UsageError(f"There is no engine {name!r}.", hint="The engines are local, dask and tcp://host:port.")
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """One BLAS thread: with small matrices its threads would only wait for each other and for ours, and
-    the rounding of its sums depends on their number."""
-    import scipy.linalg  # noqa: F401 - has a BLAS of its own, which must be there to be limited
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, user_api="blas")

@@ -23,8 +23,9 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urlsplit
 
-from crowdrank.engine.base import Params, Pieces, State, Stats, Sums, one_blas_thread, total_of
+from crowdrank.engine.base import Params, Pieces, State, Stats, Sums, total_of
 from crowdrank.engine.local import mapped
+from crowdrank.engine.threads import available_threads, one_blas_thread
 from crowdrank.errors import CrowdrankError, UsageError
 
 PACKAGES = ("crowdrank", "numpy", "scipy", "polars")
@@ -67,7 +68,7 @@ class DaskEngine:
                 {f"{_ENVIRON}.{name}": size for name, size in ALLOCATOR.items()}
             ):
                 self._cluster = distributed.LocalCluster(
-                    n_workers=workers,
+                    n_workers=workers or available_threads(),
                     threads_per_worker=1,
                     processes=True,
                     dashboard_address="127.0.0.1:0",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from crowdrank.engine.base import Params, State, Stats, Sums, add_in_order
+from crowdrank.engine.threads import engine_threads, thread_pool
 
 
 class LocalEngine:
@@ -16,7 +15,7 @@ class LocalEngine:
     name = "local"
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(8, os.cpu_count() or 1)
+        self.threads = threads or engine_threads()
 
     def open(
         self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10
@@ -70,5 +69,5 @@ def mapped(
     if threads == 1 or len(shards) == 1:
         yield from map(run, shards, states)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with thread_pool(threads) as pool:
         yield from pool.map(run, shards, states)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.engine import all_blas_threads
 
 Matrix = Any  # a dense array, or a SciPy sparse array
 
@@ -21,12 +21,8 @@ WELL_FILLED = 0.05
 
 
 def _blas_threads(size: int) -> AbstractContextManager[Any]:
-    """As many BLAS threads as there are cores, for a matrix that is worth it."""
-    if size < MANY_ROWS:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(os.cpu_count(), user_api="blas")
+    """As many BLAS threads as this process may use, for a matrix that is worth it."""
+    return all_blas_threads() if size >= MANY_ROWS else nullcontext()
 
 
 class NotPositiveError(ArithmeticError):

@@ -20,14 +20,13 @@ worker more or less matters more than any number of votes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from crowdrank.data import Floats, SpooledPairs, graph, plan
-from crowdrank.engine import LocalEngine
+from crowdrank.engine import LocalEngine, thread_pool
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.ascent import FAR
 from crowdrank.models.base import whole
@@ -84,7 +83,7 @@ class Bootstrap:
         cuts = [range(start, min(start + batch, resamples)) for start in range(0, resamples, batch)]
         engine = self.climb.run.engine
         threads = engine.threads if isinstance(engine, LocalEngine) else LocalEngine().threads
-        with ThreadPoolExecutor(threads) as pool:
+        with thread_pool(threads) as pool:
             return np.concatenate(list(self._told(pool.map(refit, cuts), cuts)))
 
     def _told(self, parts: Iterator[Floats], cuts: list[range]) -> Iterator[Floats]:
