@@ -25,6 +25,26 @@ def value(x, orders):
     return derivatives(x, orders).value.sum()
 
 
+def chance_above(levels, m, accuracy):
+    """The probability that the levels come in order and all of them above m."""
+    from scipy.integrate import quad
+    from scipy.special import ndtr
+
+    *others, last = levels
+    if not others:
+        return float(np.prod(ndtr(last - m)))
+
+    def at(u):  # the largest of the last level
+        inside = ndtr(u - last) - ndtr(m - last)
+        density = np.exp(-0.5 * (u - last) ** 2) / np.sqrt(2 * np.pi)
+        return sum(p * np.prod(np.delete(inside, i)) for i, p in enumerate(density)) * chance_above(
+            others, u, accuracy
+        )
+
+    every = np.concatenate(levels)
+    return quad(at, max(m, every.min() - 9), every.max() + 9, epsabs=1e-18, epsrel=accuracy, limit=200)[0]
+
+
 def hessian(found, rows):
     """The matrix that curvature and cross make."""
     matrix = np.diag(-found.curvature)
@@ -77,6 +97,15 @@ class TestValue:
 
         wanted = np.log(quad(middle, -9, 9, epsabs=1e-14)[0])
         assert value(np.array([a, b, c]), orders_of((1, 1, 1))) == pytest.approx(wanted, abs=1e-8)
+
+    @pytest.mark.parametrize("scale", [0.5, 2.0])
+    @pytest.mark.parametrize("sizes", [(2, 2), (4, 3), (2, 2, 2), (1, 4, 2)])
+    def test_of_tied_levels_by_integrals_within_integrals(self, sizes, scale):
+        """Exact with two levels; a level between two others has the error of the grid."""
+        x = np.random.default_rng(len(sizes)).normal(0, scale, sum(sizes))
+        error = 1e-12 if len(sizes) == 2 else 1e-7
+        wanted = np.log(chance_above(np.split(x, np.cumsum(sizes)[:-1]), -np.inf, error / 10))
+        assert value(x, orders_of(sizes)) == pytest.approx(wanted, abs=error)
 
     @pytest.mark.parametrize("sizes", [(1,) * 30, (1,) * 82, (1, 1, 1, 60), (5, 5, 5), (1, 20, 1)])
     def test_equal_items_are_in_any_order(self, sizes):

@@ -7,9 +7,10 @@ largest y of each level is a Markov chain, so its density is passed on from the 
 
     K_k(m, u) = sum over i in level k of phi(u - x_i) product over the others j of [Phi(u - x_j) - Phi(m - x_j)]
 
-All of level k is above m, and the largest of it is at u; the last level has m = -oo. With B_k(u), what stands
-above as the largest of level k is at u, f_k B_k / P is the density of that largest given the list. The gradient of
-ln P by x_i is E[z_i | list].
+All of level k is above m, and the largest of it is at u; the last level has m = -oo. A first level of several
+items does without u: all of it is above m, and P(list) = int f_2(m) product of Phi(x_i - m) dm. With B_k(u), what
+stands above as the largest of level k is at u, f_k B_k / P is the density of that largest given the list. The
+gradient of ln P by x_i is E[z_i | list].
 
 Functions are held on one grid of equal steps. The integrals up to u are the trapezoid rule with the ends corrected
 by central differences (Euler-Maclaurin), exact to the power 14 of the step; its mirror image is its transpose,
@@ -23,59 +24,25 @@ of several items, what is left of a row, whose covariances sum to 1, is shared a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from crowdrank.data.arrays import Floats, summed
+from crowdrank.kernels.normal_levels import TINY, Above, Between, Found, Table, integral, rest
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.kernels.probit import hazard
 from crowdrank.kernels.segments import Rows, pairs, prefix_sums, segment_of, totals
 
-REACH = 7.0
-"""The grid goes so far beyond the scores."""
 WIDEST = 0.25
 """The largest step of the grid."""
 STEEP = 1.0
 """The largest change of ln f from one point of the grid to the next."""
 CELLS = 1 << 20
 """Points of functions that are held at a time."""
-TINY = 1e-300
 LEAST = 1e-100
 """The smallest correlation of neighbours that is told from none."""
-
-
-def _ends() -> Floats:
-    """The weights of f(u + r h) - f(u - r h) in an integral up to u, exact for e^(s u) to the power 14 of z = s h:
-    (1/2) coth(z/2) - 1/z = 2 sum of weight_r sinh(r z), term by term."""
-    series = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]
-    r, power = np.arange(1, 8), 2 * np.arange(1, 8)[:, None] - 1
-    weights = np.linalg.solve(2.0 * r ** power.astype(float), series * np.vectorize(math.factorial)(power[:, 0]))
-    return np.concatenate([-weights[::-1], [0.0], weights])
-
-
-ENDS = _ends()
-
-
-def integral(f: Floats, step: float) -> Floats:
-    """int f up to each point of the last axis; f must vanish at both ends."""
-    from scipy.ndimage import correlate1d
-
-    total = correlate1d(f, ENDS, axis=-1, mode="constant")
-    total += 0.5 * f
-    np.subtract(np.cumsum(f, axis=-1), total, out=total)
-    total *= step
-    return np.asarray(total)
-
-
-def rest(f: Floats, step: float) -> Floats:
-    """int f from each point on: the mirror image and the transpose of ``integral``."""
-    return integral(f[..., ::-1], step)[..., ::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +53,7 @@ class Derivatives:
     ``up`` and ``down``: the covariance of a row's z with the largest of its own level and of the next one, over
     the latter's standard deviation; ``fade``: ln of the product of correlations along the list up to the row's
     level, and up to the next; ``inside``: what a row has left for its own level, over the root of the level's sum.
+    Nothing needs ``up`` in a first level; it is 0 there if the level has several items.
     """
 
     orders: Orders
@@ -108,25 +76,13 @@ class Derivatives:
             yield one, other, -weight[one] * scale[one] * scale[other] * value
 
 
-@dataclass(eq=False)
-class _Found:
-    """What is filled in list by list; ``correlation`` of a group: of its largest with that of the one above."""
-
-    value: Floats  # a list
-    gradient: Floats  # a row
-    variance: Floats
-    up: Floats
-    down: Floats
-    correlation: Floats  # a group
-
-
 def derivatives(x: Floats, orders: Orders) -> Derivatives:
     """The log likelihood of every list at the x of its rows (score over noise), with its derivatives."""
     lists, rows, groups = len(orders.start) - 1, len(x), len(orders.begins) - 1
-    found = _Found(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
+    found = Found(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
     found.variance[:] = 1.0  # where nothing is known of a row
     for alike, step in _steps(x, orders):
-        table = _Table(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
+        table = Table(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
         for some in _batches(alike, orders, len(table.grid)):
             _Chain(table, orders, some).fill(found)
     return _joined(found, orders)
@@ -158,51 +114,22 @@ def _batches(lists: Rows, orders: Orders, points: int) -> Iterator[Rows]:
     yield from np.split(lists[order], np.flatnonzero(np.diff(held // CELLS)) + 1)
 
 
-class _Table:
-    """The normal density, its hazard and ln Phi at u - x on the grid of u, a row for each distinct x."""
-
-    def __init__(self, x: Floats, rows: Rows, step: float) -> None:
-        self.x, self.step = x, step
-        self.place = np.zeros(len(x), np.int64)
-        self.distinct, self.place[rows] = np.unique(x[rows], return_inverse=True)
-        low, high = self.distinct[0] - REACH, self.distinct[-1] + REACH
-        self.grid = np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step
-        away = self.grid - self.distinct[:, None]
-        log_density = -0.5 * away**2 - 0.5 * math.log(2 * math.pi)
-        self.density, self.hazard = np.exp(log_density), hazard(-away)
-        self.log_below = log_density - np.log(self.hazard)
-
-    def inside(self, row: int) -> Floats:
-        """Phi(u - x) - Phi(m - x) at every m (row) and u, by the tails on the side where they are small."""
-        from scipy.special import ndtr
-
-        away = self.grid - self.x[row]
-        below, above = ndtr(away), ndtr(-away)
-        right = away[:, None] + away > 0
-        return np.where(right, above[:, None] - above, below - below[:, None])
-
-    @cached_property
-    def rule(self) -> Floats:
-        """The weight of the value at m (row) in the integral up to u."""
-        return integral(np.eye(len(self.grid)), self.step)
-
-
 class _Chain:
     """Lists sorted by their number of levels, most first; levels are counted from the last one, 0, upwards, so
     that the lists that have a level are the first ones of all."""
 
-    def __init__(self, table: _Table, orders: Orders, lists: Rows) -> None:
+    def __init__(self, table: Table, orders: Orders, lists: Rows) -> None:
         self.table, self.orders, self.lists, self.grid = table, orders, lists, table.grid
         self.levels = np.diff(orders.list_start)[lists]
         self.size = np.diff(orders.begins)
-        self.between: dict[tuple[int, int], _Between] = {}
+        self.several: dict[tuple[int, int], Between | Above] = {}
 
     def _groups(self, level: int) -> Rows:
         """The group of each list that has this level."""
         own = self.lists[: np.searchsorted(-self.levels, -level)]
         return np.asarray(self.orders.list_start[own + 1] - 1 - level)
 
-    def fill(self, found: _Found) -> None:
+    def fill(self, found: Found) -> None:
         """Forward, backward, and what each level says."""
         f, top = self._forward(found)
         b = self._backward()
@@ -221,7 +148,7 @@ class _Chain:
             found.up[rows], found.down[rows] = deviation, covariance / next_deviation
             found.correlation[groups + 1] = covariance / (deviation * next_deviation)
             for own in self._tied(level):
-                self._between(level, own).fill(f[level - 1][own], b[level][own], groups[own], found)
+                self.several[level, own].fill(f[level - 1][own], b[level][own], groups[own], found)
 
     def _moments(self, p: Floats, total: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of densities, one a row."""
@@ -229,7 +156,7 @@ class _Chain:
         square = (p @ self.grid**2) / np.maximum(total, TINY)
         return mean, np.sqrt(np.maximum(square - mean**2, TINY))
 
-    def _forward(self, found: _Found) -> tuple[list[Floats], list[Floats]]:
+    def _forward(self, found: Found) -> tuple[list[Floats], list[Floats]]:
         """f of each level, over its top, and these tops; ln P of each list goes into ``found``."""
         last = self._incidence()
         f: list[Floats] = []
@@ -242,7 +169,8 @@ class _Chain:
                 below = f[-1][: len(self._groups(level))]
                 own = self._density(level) * integral(below, self.table.step)
                 for tied in self._tied(level):
-                    own[tied] = below[tied] @ self._between(level, tied).weights
+                    self.several[level, tied] = self._make_level(level, tied, below[tied])
+                    own[tied] = self.several[level, tied].forward(below[tied])
             tops.append(np.maximum(own.max(axis=1), TINY))
             own /= tops[-1][:, None]
             f.append(own)
@@ -261,7 +189,7 @@ class _Chain:
                 above, passed = b[-1], own[: len(b[-1])]
                 passed[:] = rest(self._density(level + 1) * above, self.table.step)
                 for tied in self._tied(level + 1):
-                    passed[tied] = self._between(level + 1, tied).weights @ above[tied]
+                    passed[tied] = self.several[level + 1, tied].backward(above[tied])
                 passed /= np.maximum(passed.max(axis=1, keepdims=True), TINY)
             b.append(own)
         return b[::-1]
@@ -273,12 +201,12 @@ class _Chain:
     def _tied(self, level: int) -> Rows:
         return np.flatnonzero(self.size[self._groups(level)] > 1)
 
-    def _between(self, level: int, own: int) -> _Between:
-        if (level, own) not in self.between:
-            group = self._groups(level)[own]
-            rows = np.arange(self.orders.begins[group], self.orders.begins[group + 1])
-            self.between[level, own] = _Between(rows, self.table)
-        return self.between[level, own]
+    def _make_level(self, level: int, own: int, below: Floats) -> Between | Above:
+        group = self._groups(level)[own]
+        rows = np.arange(self.orders.begins[group], self.orders.begins[group + 1])
+        if level + 1 == self.levels[own]:
+            return Above(rows, self.table)
+        return Between(rows, self.table, below)
 
     def _last_rows(self) -> Rows:
         groups = self._groups(0)
@@ -292,7 +220,7 @@ class _Chain:
         shape = (len(self.lists), len(self.table.distinct))
         return csr_array((np.ones(len(place)), place, np.concatenate([[0], start])), shape=shape)
 
-    def _last(self, p: Floats, found: _Found) -> tuple[Floats, Floats]:
+    def _last(self, p: Floats, found: Found) -> tuple[Floats, Floats]:
         """An item of the last level is the largest of it, by its share of the hazards, or lies anywhere below."""
         total = p.sum(axis=1)
         mean, deviation = self._moments(p, total)
@@ -312,65 +240,13 @@ class _Chain:
         return mean, deviation
 
 
-class _Between:
-    """A level of several items between m and u: ``weights`` (m, u) is the rule of the integral times K.
-
-    For each item ``inside`` (m, u) is Phi(u - x) - Phi(m - x), and ``largest`` that part of ``weights`` where the
-    item is the one at u. Item by item, so that the squares stay near the processor.
-    """
-
-    def __init__(self, rows: Rows, table: _Table) -> None:
-        self.rows, self.table = rows, table
-        self.inside = [table.inside(row) for row in rows]
-        ones = np.ones_like(table.rule)
-        before = list(accumulate(self.inside[:-1], np.multiply, initial=ones))
-        after = list(accumulate(self.inside[:0:-1], np.multiply, initial=table.rule))[::-1]
-        self.largest = [
-            one * other * table.density[table.place[row]]
-            for row, one, other in zip(rows, before, after, strict=True)
-        ]
-        self.weights = reduce(np.add, self.largest)
-
-    def fill(self, f: Floats, b: Floats, group: int, found: _Found) -> None:
-        """Each item is the one at u, or lies anywhere between m and u."""
-        grid, around = self.table.grid, f[:, None] * b
-        around /= np.einsum("mu,mu->", self.weights, around)
-        p = self.weights * around
-        (next_mean, mean), (next_deviation, deviation), both = _moments(p, grid)
-        for row, inside, weights in zip(self.rows, self.inside, self.largest, strict=True):
-            away, density = grid - self.table.x[row], self.table.density[self.table.place[row]]
-            largest = weights * around
-            rate = np.divide(p - largest, inside, out=np.zeros_like(p), where=np.abs(inside) > TINY)
-            at_m, at_u = density * rate.sum(axis=1), density * rate.sum(axis=0)
-            top = largest.sum(axis=0)
-            z = float(top @ away + at_m.sum() - at_u.sum())
-            square = top @ away**2 + 1.0 - top.sum() + at_m @ away - at_u @ away
-            rate *= density[:, None] - density
-            rate += largest * away
-            found.gradient[row], found.variance[row] = z, square - z**2
-            found.up[row] = (rate.sum(axis=0) @ grid - z * mean) / deviation
-            found.down[row] = (rate.sum(axis=1) @ grid - z * next_mean) / next_deviation
-        found.correlation[group + 1] = (both - mean * next_mean) / (deviation * next_deviation)
-
-
-def _moments(p: Floats, grid: Floats) -> tuple[tuple[float, float], tuple[float, float], float]:
-    """Means and standard deviations of the two variables of a joint density, and the mean of their product."""
-    sides = p.sum(axis=1), p.sum(axis=0)
-    first, second = (float(side @ grid) for side in sides)
-    one, other = (
-        math.sqrt(max(float(side @ grid**2) - mean**2, TINY))
-        for side, mean in zip(sides, (first, second), strict=True)
-    )
-    return (first, second), (one, other), float(grid @ p @ grid)
-
-
 def _ranges(begin: Rows, end: Rows) -> Rows:
     """The numbers of all ranges, one after the other."""
     size = end - begin
     return np.repeat(begin - (np.cumsum(size) - size), size) + np.arange(size.sum())
 
 
-def _joined(found: _Found, orders: Orders) -> Derivatives:
+def _joined(found: Found, orders: Orders) -> Derivatives:
     """The covariances of each row with all others of its list, from what was found of neighbours."""
     group, size = orders.group, np.diff(orders.begins)
     correlation = np.clip(found.correlation, LEAST, 1.0)
