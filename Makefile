@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test check docs bench reference lock clean
+.PHONY: setup demo test test-long check docs bench reference lock clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+test-long: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "long or not long"
 
 check: $(STAMP)
 	$(BIN)/ruff check .

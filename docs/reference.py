@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import gzip
 import inspect
+import io
 import os
-import subprocess
-import sys
 import tempfile
 import textwrap
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 import crowdrank
-from crowdrank.cli import COMMANDS
+from crowdrank.cli import COMMANDS, app
 
 HEAD = """# Reference of the command line
 
@@ -22,12 +23,21 @@ for, with examples: [commands](commands.md).
 """
 
 
+def say(*words: str) -> tuple[int, str, str]:
+    """The exit code of a command, and what it prints on stdout and stderr, 100 columns wide."""
+    out, err = io.StringIO(), io.StringIO()
+    width = {"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
+    with patch.dict(os.environ, width), redirect_stdout(out), redirect_stderr(err):
+        try:
+            app(words, prog_name="crowdrank")
+        except SystemExit as end:
+            return int(end.code or 0), out.getvalue(), err.getvalue()
+    raise RuntimeError(f"{words}: the command did not end")
+
+
 def shown(*words: str) -> str:
-    """What a command prints for --help, 100 columns wide."""
-    command = [sys.executable, "-c", "from crowdrank.cli import main; main()", *words, "--help"]
-    environment = {**os.environ, "COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return done.stdout.replace("Usage: -c", "Usage: crowdrank").rstrip()
+    """What a command prints for --help."""
+    return say(*words, "--help")[1].rstrip()
 
 
 def reference() -> str:
@@ -114,11 +124,11 @@ def mistakes() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for name, (title, content) in MISTAKES.items():
             (Path(folder) / name).write_bytes(content)
-            command = [sys.executable, "-c", "from crowdrank.cli import main; main()", "rank", name]
-            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-            if done.returncode != 2:
-                raise RuntimeError(f"{name}: exit code {done.returncode}")
-            said = "\n".join(textwrap.fill(line, 110) for line in done.stderr.splitlines())
+            with chdir(folder):
+                code, _, error = say("rank", name)
+            if code != 2:
+                raise RuntimeError(f"{name}: exit code {code}")
+            said = "\n".join(textwrap.fill(line, 110) for line in error.splitlines())
             parts.append(f"**{title[0].upper()}{title[1:]}**\n\n```text\n$ crowdrank rank {name}\n{said}\n```\n")
     return "\n".join(parts)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import settings
 
+from crowdrank.cli import main
 from helpers import random_votes
 
 ROOT = Path(__file__).parent.parent
@@ -17,6 +23,28 @@ settings.register_profile("steady", deadline=None)  # a busy machine is no failu
 settings.load_profile("steady")
 
 DATA = Path(os.environ.get("CROWDRANK_DATA", ROOT.parent / "shared" / "data"))
+
+
+TOGETHER = ("engine/test_dask.py", "report/test_browser.py", "compare/test_auto.py")
+"""Files whose tests share a cluster, a browser or fits."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests that share something run in one process: those of a file above, and those that name the same model.
+
+    By the names of the tests and not by marks, since pytest 9.2 does not let xdist see its ``xdist_group``.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file, model = nodeid.partition("::")[0], re.search(r"model=[\w-]+", nodeid)
+            if file.endswith(TOGETHER):
+                return file
+            return model[0] if model else nodeid
+
+    return Together(config, log)
 
 
 @pytest.fixture
@@ -32,24 +60,62 @@ def votes():
     return random_votes()
 
 
-class Ran:
+class Ran(NamedTuple):
     """A finished command."""
 
-    def __init__(self, done):
-        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+    code: int
+    out: str | bytes
+    err: str | bytes
 
 
 @pytest.fixture
-def crowdrank(tmp_path):
-    """Run the command as a user does, in a process of its own, in an empty folder."""
+def crowdrank(tmp_path, monkeypatch):
+    """Run the command in this process, in an empty folder, as ``crowdrank_process`` does in one of its own."""
 
     def run(*words, stdin=None, text=True, env=None, cwd=tmp_path):
-        command = [sys.executable, "-c", "from crowdrank.cli import main; main()", *map(str, words)]
-        environment = {**os.environ, **(env or {})}
-        return Ran(
-            subprocess.run(
-                command, input=stdin, capture_output=True, text=text, cwd=cwd, env=environment, check=False
-            )
-        )
+        given = stdin.encode() if isinstance(stdin, str) else stdin or b""
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        with monkeypatch.context() as patch, same_signals():
+            patch.chdir(cwd)
+            patch.setattr(sys, "argv", ["crowdrank", *map(str, words)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given)), encoding="utf-8"))
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        return Ran(ended.value.code or 0, *(written(stream, text) for stream in (out, err)))
+
+    return run
+
+
+@contextmanager
+def same_signals():
+    """What the command does about signals ends with it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def written(stream, text):
+    stream.flush()
+    content = stream.buffer.getvalue()
+    return content.decode() if text else content
+
+
+COMMAND = [sys.executable, "-c", "from crowdrank.cli import main; main()"]
+
+
+@pytest.fixture
+def crowdrank_process(tmp_path):
+    """Run the command as a user does, in a process of its own, in an empty folder."""
+
+    def run(*words, cwd=tmp_path):
+        done = subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True, cwd=cwd, check=False)
+        return Ran(done.returncode, done.stdout, done.stderr)
 
     return run

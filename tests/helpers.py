@@ -124,20 +124,3 @@ def random_domains(fitted, domains=3, seed=0):
         truthful=quality,
     )
     return queries, skills
-
-
-def random_frames(entry, queries=0):
-    """Judgments as a model takes them: votes, or every kind of lists and labels."""
-    if "pairs" in entry.kinds:
-        return [random_votes(seed=11, votes=700, queries=queries)]
-    kinds = {
-        "rankings": [random_lists(seed=5, queries=queries), random_lists(seed=6, queries=queries, below=True)],
-        "ratings": [random_labels(seed=7, queries=queries)],
-    }
-    return [frame for kind in entry.kinds for frame in kinds[kind]]
-
-
-def judgments_for(entry, seed=0, **options):
-    """Random judgments of the first kind that a model takes."""
-    make = {"pairs": random_votes, "rankings": random_lists, "ratings": random_labels}[entry.kinds[0]]
-    return make(seed=seed, **options)

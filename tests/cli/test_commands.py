@@ -1,6 +1,7 @@
 """The other commands, the help, and what is loaded for them."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -8,7 +9,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from crowdrank.cli import COMMANDS
 from crowdrank.compare import catalogue
+from helpers import random_votes
 
 HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib")
 
@@ -36,6 +39,31 @@ def test_version_and_help(crowdrank):
 def test_as_a_module(crowdrank):
     command = [sys.executable, "-m", "crowdrank", "models"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == crowdrank("models").out
+
+
+WORDS = {
+    "rank": ["votes.csv", "--out", "result"],
+    "models": ["--json"],
+    "compare": ["votes.csv", "--models", "win-rate,bt"],
+    "evaluate": ["votes.csv", "votes.csv"],
+    "simulate": ["bt-crowd", "--out", "result"],
+    "reproduce": [],
+    "demo": ["--out", "result"],
+}
+
+
+@pytest.mark.parametrize("module", COMMANDS, ids=lambda module: module.NAME)
+def test_a_process_of_its_own_does_what_the_other_tests_see(module, crowdrank, crowdrank_process, tmp_path):
+    found = []
+    for name, run in (("here", crowdrank), ("away", crowdrank_process)):
+        folder = tmp_path / name
+        folder.mkdir()
+        random_votes(votes=100).write_csv(folder / "votes.csv")
+        ran = run(module.NAME, *WORDS[module.NAME], cwd=folder)
+        seconds = re.compile(r"\b\d+\.\d\d\b")
+        files = sorted(path.name for path in folder.glob("result/*"))
+        found.append((ran.code, seconds.sub("", ran.out), seconds.sub("", ran.err), files))
+    assert found[0] == found[1]
 
 
 class TestModels:

@@ -1,6 +1,7 @@
 """auto: what it chooses, what it says of it, and that it is a model as the others are."""
 
 import json
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -8,10 +9,11 @@ import pytest
 
 import crowdrank as cr
 from answers import same
+from cases import drawn
 from crowdrank.compare.auto import CANDIDATES
-from crowdrank.data import comparisons
 from crowdrank.simulate import bt_crowd
 from helpers import random_labels, random_lists, random_votes
+from shards import small_shards
 
 
 def chosen(model):
@@ -132,34 +134,39 @@ class TestSettings:
             cr.Auto(settings={"regularization": -1}).fit(random_votes())
 
 
+@cache
+def fitted_to(queries):
+    return cr.Auto().fit(drawn("votes", queries))
+
+
 @pytest.mark.parametrize("queries", [0, 3])
 class TestContract:
     """As every model. Other names deal other folds: then only the answer given the same choice is the same."""
 
     @pytest.fixture
     def frame(self, queries):
-        return random_votes(seed=11, votes=700, queries=queries)
+        return drawn("votes", queries)
 
-    def both(self, one, other, tolerance=1e-9):
+    @pytest.fixture
+    def whole(self, queries):
+        return fitted_to(queries)
+
+    def both(self, one, other, **options):
         assert chosen(one) == chosen(other)
         for a, b in zip(*(model.fit_.details["auto"]["candidates"] for model in (one, other)), strict=True):
             assert a["log_loss"] == pytest.approx(b["log_loss"], abs=1e-8)
-        same(one, other, tolerance=tolerance)
+        same(one, other, **options)
 
-    def test_under_shuffled_rows(self, frame):
-        self.both(cr.Auto().fit(frame), cr.Auto().fit(frame.sample(fraction=1, shuffle=True, seed=1)))
+    def test_under_shuffled_rows(self, frame, whole):
+        self.both(whole, cr.Auto().fit(frame.sample(fraction=1, shuffle=True, seed=1)))
 
-    def test_under_swapped_sides(self, frame):
-        self.both(cr.Auto().fit(frame), cr.Auto().fit(frame.rename({"left": "right", "right": "left"})))
+    def test_under_swapped_sides(self, frame, whole):
+        self.both(whole, cr.Auto().fit(frame.rename({"left": "right", "right": "left"})), swapped=True)
 
-    def test_under_other_shards(self, frame, monkeypatch):
-        whole = cr.Auto().fit(frame)
-        monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
-        self.both(whole, cr.Auto().fit(frame))
-
-    def test_on_other_threads_to_the_bit(self, frame, monkeypatch):
-        monkeypatch.setattr(comparisons.plan, "__defaults__", (50,))
-        one, two = (cr.Auto().fit(frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
+    def test_under_other_shards_and_on_other_threads_to_the_bit(self, frame, whole):
+        with small_shards(50):
+            one, two = (cr.Auto().fit(frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
+        self.both(whole, one)
         assert one.fit_.details["auto"] == two.fit_.details["auto"]
         self.both(one, two, tolerance=0)
 
@@ -173,10 +180,10 @@ class TestContract:
         items = {f"i{k}": f"x{(k * 5) % 12:02d}" for k in range(12)}
         other = cr.Auto().fit(frame.with_columns(pl.col("left", "right", "label").replace(items)))
         direct = {"bt": cr.BradleyTerry, "crowd-bt": cr.CrowdBT}[chosen(other)]().fit(frame)
-        same(direct, other, {new: old for old, new in items.items()})
+        same(direct, other, names={"item": items})
 
-    def test_fit_is_plain_data(self, frame):
-        fitted = cr.Auto().fit(frame).fit_.as_dict()
+    def test_fit_is_plain_data(self, whole):
+        fitted = whole.fit_.as_dict()
         assert json.loads(json.dumps(fitted, allow_nan=False)) == fitted
 
 

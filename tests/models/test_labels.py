@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from answers import same
 from crowdrank.models.labels import consensus, dawid_skene, rows
 from helpers import random_labels
 from labelled import labels_of, rows_of, run_of, slope_of
@@ -29,20 +28,6 @@ class TestShards:
                 for node, worker, label in zip(shard.node, shard.worker, shard.label, strict=True)
             ]
             assert again == [row[:3] for row in rows_of(graded)]
-
-    @pytest.mark.parametrize("model", LEARNERS, ids=lambda model: model.name)
-    def test_change_nothing(self, model, monkeypatch):
-        frame = random_labels(seed=5, queries=2)
-        whole = model().fit(frame)
-        for size in (7, 100):
-            monkeypatch.setattr(rows.plan_labels, "__defaults__", (None, size))
-            same(whole, model().fit(frame))
-
-    @pytest.mark.parametrize("model", LEARNERS, ids=lambda model: model.name)
-    def test_on_other_threads_to_the_bit(self, model, monkeypatch):
-        monkeypatch.setattr(rows.plan_labels, "__defaults__", (None, 30))
-        frame = random_labels(seed=5)
-        same(*(model().fit(frame, engine=cr.LocalEngine(threads)) for threads in (1, 3)), tolerance=0)
 
 
 class TestWorkers:

@@ -11,9 +11,9 @@ import pytest
 import crowdrank as cr
 from crowdrank.engine import LocalEngine
 from crowdrank.measures import kendall_tau
-from crowdrank.models import list_shards as cutting
 from crowdrank.models.thurstonian.trm import TRM
 from helpers import frame_of, random_lists
+from shards import small_shards
 
 
 def perceived(scores, lists, noise=1.0, seed=0):
@@ -74,16 +74,6 @@ class TestQuadrature:
         np.testing.assert_allclose(top["score"], whole["score"], atol=0.45)
         assert (top["stderr"] > whole["stderr"]).all()
 
-    @pytest.mark.parametrize("below", [False, True])
-    def test_shards_change_nothing(self, below, monkeypatch):
-        frame = random_lists(seed=8, queries=3, below=below)
-        whole = TRM().fit(frame)
-        monkeypatch.setattr(cutting.shards, "__defaults__", (20,))
-        one, two = (TRM().fit(frame, engine=LocalEngine(threads)) for threads in (1, 3))
-        assert (one.ranking_.score == two.ranking_.score).all()
-        np.testing.assert_allclose(one.ranking_.score, whole.ranking_.score, atol=1e-9)
-        np.testing.assert_allclose(one.queries_.difficulty, whole.queries_.difficulty, atol=1e-9)
-
     def test_no_finite_maximum_is_an_error(self):
         with pytest.raises(cr.FitError, match=r"no finite maximum.*: a"):
             TRM(regularization=0).fit(frame_of([["a", "b", "c"], ["a", "c", "b"]]))
@@ -106,12 +96,12 @@ class TestGibbs:
         np.testing.assert_allclose(drawn.ranking_.stderr, exact.ranking_.stderr, rtol=0.1)
         assert exact.fit_.log_likelihood == pytest.approx(drawn.fit_.log_likelihood, abs=0.1)
 
-    def test_depends_on_the_seed_alone(self, monkeypatch):
+    def test_depends_on_the_seed_alone(self):
         frame = random_lists(seed=4, queries=2)
         one, other = (TRM(inference="gibbs", rounds=20, seed=seed).fit(frame) for seed in (1, 2))
         assert (one.ranking_.score != other.ranking_.score).any()
-        monkeypatch.setattr(cutting.shards, "__defaults__", (20,))
-        cut = TRM(inference="gibbs", rounds=20, seed=1).fit(frame, engine=LocalEngine(3))
+        with small_shards(20):
+            cut = TRM(inference="gibbs", rounds=20, seed=1).fit(frame, engine=LocalEngine(3))
         np.testing.assert_allclose(cut.ranking_.score, one.ranking_.score, atol=1e-12)
 
 

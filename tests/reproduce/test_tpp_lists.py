@@ -33,13 +33,14 @@ def test_sparse_keeps_a_share_of_every_systems_pairs():
     assert sparse(pairs, 1.0, 0).rows == pairs.rows
 
 
-def test_figure4_on_a_few_queries(real, monkeypatch):
+@pytest.mark.parametrize("queries", [12, pytest.param(40, marks=pytest.mark.long)])
+def test_figure4_on_a_few_queries(real, monkeypatch, queries):
     lists, gold = tpp_lists.runs(real)
-    some = lists.take(lists.query < 40)
+    some = lists.take(lists.query < queries)
     own, code = np.unique(some.list, return_inverse=True)
     some = short(type(some)(**{**vars(some), "list": code.astype(np.int32), "lists": len(own)}), most=20)
     monkeypatch.setattr(tpp_lists, "runs", lambda data: (some, gold))
-    monkeypatch.setattr(tpp_lists, "MOST_VOTES", {"CrowdBT": 5000})
+    monkeypatch.setattr(tpp_lists, "MOST_VOTES", {"CrowdBT": 125 * queries})
     found = json.loads(reproduce("tpp-figure4", seeds=1, data=real).to_json())
     assert {row["data"] for row in found["rows"]} == {"lists", "SR 1", "SR 0.2"}
     assert {"TRM", "BordaCount", "TPP, 1 domain", "CrowdBT"} <= {row["method"] for row in found["rows"]}

@@ -41,6 +41,7 @@ class Entry:
     kinds: tuple[str, ...] = ("pairs", "rankings", "ratings")
     workers: str = "optional"  # or "needed"
     varies: frozenset[str] = frozenset()
+    centered: bool = True  # scores sum to zero within each connected part of a query
     package: str | None = None  # what it needs besides
     preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that make it of its class
 
@@ -78,8 +79,10 @@ _LISTWISE = "crowdrank.models.listwise"
 _THURSTONIAN = "crowdrank.models.thurstonian"
 
 _ENTRIES = (
-    Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-"),
-    Entry("borda", f"{_COUNTING}.borda:Borda", "mean share won against each opponent", "Borda 1781"),
+    Entry("win-rate", f"{_COUNTING}.win_rate:WinRate", "share of comparisons won", "-", centered=False),
+    Entry(
+        "borda", f"{_COUNTING}.borda:Borda", "mean share won against each opponent", "Borda 1781", centered=False
+    ),
     Entry(
         "condorcet",
         f"{_COUNTING}.condorcet:Condorcet",
@@ -104,6 +107,7 @@ _ENTRIES = (
         "the middle one of an item's places",
         "Fagin et al. 2003",
         kinds=LISTS,
+        centered=False,
     ),
     Entry(
         "rrf",
@@ -111,8 +115,16 @@ _ENTRIES = (
         "reciprocal rank fusion: mean of 1 / (k + place)",
         "Cormack et al. 2009",
         kinds=LISTS,
+        centered=False,
     ),
-    Entry("root-rank", f"{_COUNTING}.fusion:RootRank", "mean root of an item's places", "-", kinds=LISTS),
+    Entry(
+        "root-rank",
+        f"{_COUNTING}.fusion:RootRank",
+        "mean root of an item's places",
+        "-",
+        kinds=LISTS,
+        centered=False,
+    ),
     Entry(
         "crowd-lists",
         f"{_LISTWISE}.crowd_lists:CrowdLists",
@@ -120,6 +132,7 @@ _ENTRIES = (
         "-",
         kinds=LISTS,
         workers="needed",
+        centered=False,
     ),
     Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
     Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
@@ -184,6 +197,7 @@ _ENTRIES = (
         "the ranking against which the workers' lists have the largest nDCG",
         "Niu et al. 2015",
         workers="needed",
+        centered=False,
     ),
     Entry(
         "crowdagg-rbp",
@@ -191,6 +205,7 @@ _ENTRIES = (
         "the ranking against which the workers' lists have the largest RBP",
         "Niu et al. 2015",
         workers="needed",
+        centered=False,
     ),
     Entry(
         "tpp",
@@ -237,8 +252,9 @@ _ENTRIES = (
         "the shares of the votes for each label",
         "-",
         kinds=("ratings",),
+        centered=False,
     ),
-    Entry("average", f"{_LABELS}.average:Average", "the mean label", "-", kinds=("ratings",)),
+    Entry("average", f"{_LABELS}.average:Average", "the mean label", "-", kinds=("ratings",), centered=False),
     Entry(
         "dawid-skene",
         f"{_LABELS}.dawid_skene:DawidSkene",
@@ -246,6 +262,7 @@ _ENTRIES = (
         "Dawid & Skene 1979",
         kinds=("ratings",),
         workers="needed",
+        centered=False,
     ),
     Entry(
         "glad",
@@ -254,6 +271,7 @@ _ENTRIES = (
         "Whitehill et al. 2009",
         kinds=("ratings",),
         workers="needed",
+        centered=False,
     ),
     Entry(
         "ordinal",
@@ -262,6 +280,7 @@ _ENTRIES = (
         "Rubin & Thayer 1982",
         kinds=("ratings",),
         workers="needed",
+        centered=False,
     ),
     Entry(
         "plackett-luce",
