@@ -56,6 +56,10 @@ class UsageError(CrowdrankError):
     exit_code = 2
 
 
+class NotFittedError(UsageError, AttributeError):
+    """A result was asked for before ``fit``."""
+
+
 class FitError(CrowdrankError):
     """The model has no answer on this data, for a reason that the message gives."""
 

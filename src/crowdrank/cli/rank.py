@@ -105,15 +105,15 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
         _tell(estimator, table)
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
-    estimator.fit_ = estimator.fit_.timed(read=reading)
-    warn(estimator.fit_.warnings)
+    result = estimator.result_.with_seconds(read=reading)
+    warn(result.fit.warnings)
     measured = _measured(estimator, grades, asked.measures)
     if folder is not None:
-        write_result(folder, estimator, measured, asked.form)
+        write_result(folder, result, measured, asked.form)
     elif sys.stdout.isatty() and asked.form == "csv":
-        print_ranking(estimator.ranking_.polars())
+        print_ranking(result.ranking.polars())
     else:
-        print_frame(estimator.ranking_.polars(), asked.form)
+        print_frame(result.ranking.polars(), asked.form)
     for name, value in measured.items():
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
 
