@@ -123,7 +123,7 @@ def random_domains(fitted, domains=3, seed=0):
         tau_high=high,
         truthful=quality,
     )
-    return queries, skills
+    return {"queries": queries, "skills": skills}
 
 
 def random_frames(entry, queries=0):

@@ -134,6 +134,8 @@ class Model(ABC):
         """A further table of the fit: ``labels_`` is the table "labels"; None if this model has no such table."""
         if name.startswith("_") or not name.endswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if "_result" not in vars(self):
+            raise NotFittedError(f"{self.name} is not fitted yet.")
         table = self.result_.further.get(name.removesuffix("_"))
         if table is None and name not in Model.__annotations__:
             known = ", ".join(f"{own}_" for own in self.result_.tables)

@@ -103,7 +103,7 @@ def save_file(path: Path, kind: str, tree: Any, arrays: Mapping[str, Any]) -> No
 def load_file(path: Path, kind: str) -> tuple[Any, dict[str, Any]]:
     """The tree and the arrays of a file of this kind; an error if it is something else."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(arrays.pop(HEADER).tobytes())
     except FileNotFoundError:

@@ -185,12 +185,14 @@ class Posterior:
     @cached_property
     def stderr(self) -> Floats:
         """Standard error of each centered score; infinite for an item that is alone in its part."""
-        found = np.full(len(self.score), np.inf)
+        found, own = np.full(len(self.score), np.inf), self.normal.covariance
         for nodes in self.parts:
-            if len(nodes) > 1:
-                found[nodes] = np.sqrt(np.maximum(self.normal.covariance.variance(nodes), 0.0))
-        self.normal.covariance.release()
-        return found
+            if len(nodes) > own.pairwise_limit:
+                found[nodes] = own.variance(nodes)
+            elif len(nodes) > 1:
+                found[nodes] = center(own.block(nodes)).diagonal()
+        own.release()
+        return np.sqrt(np.maximum(found, 0.0))
 
     @property
     def worker_mean(self) -> Floats:
