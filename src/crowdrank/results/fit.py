@@ -34,7 +34,8 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as fit.json has them; a number that is not finite is null."""
-        values = asdict(self)
+        notes = [{"code": note.code, "message": note.worded()} for note in self.warnings]
+        values = {**asdict(replace(self, warnings=())), "warnings": notes}
         return {name: plain(value) for name, value in values.items()}
 
 
