@@ -20,7 +20,9 @@ class Remedy:
     parameter: bool = False
 
     def __str__(self) -> str:
-        return f"{self.argument}={self.value}" if self.value else self.argument
+        if not self.value:
+            return self.argument
+        return f'{self.argument}="{self.value}"' if "=" in self.value else f"{self.argument}={self.value}"
 
 
 def parameter(name: str, value: Any) -> Remedy:
