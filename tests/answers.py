@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from crowdrank.models.base import ListPredictor
+from crowdrank.results import Posterior
 
-TABLES = ("ranking_", "workers_", "labels_", "queries_", "skills_")
 KEYS = ("query", "item", "worker", "domain")
 ROLES = {"query": "query", "item": "item", "worker": "worker", "left": "item", "right": "item", "label": "item"}
 """The columns of ids, and what they name."""
@@ -31,8 +30,10 @@ def finite(model):
 
 def tables(model):
     """All tables of a fitted model by their names, sorted by what they are about."""
-    found = {name: getattr(model, name) for name in TABLES}
-    return {name: by_keys(table.polars()) for name, table in found.items() if table is not None}
+    found = {name: table.polars() for name, table in model.result_.tables.items()}
+    if isinstance(model.posterior_, Posterior):
+        found["posterior"] = model.posterior_.frame()
+    return {name: by_keys(table) for name, table in found.items()}
 
 
 def by_keys(table):
@@ -69,7 +70,7 @@ def same_table(name, one, other, tolerance):
             assert one[column].to_list() == other[column].to_list(), f"{name}, {column}"
             continue
         x, y = (table[column].to_numpy() for table in (one, other))
-        if (name, column) == ("ranking_", "rank"):
+        if (name, column) == ("ranking", "rank"):
             tied = one.select(pl.struct("query", pl.col("score").round(9)).is_duplicated()).to_series().to_numpy()
             x, y = x[~tied], y[~tied]
         close(x, y, tolerance, f"{name}, {column}")
@@ -105,7 +106,8 @@ def same_predictions(one, other, names, tolerance, swapped):
         ours = one.probabilities(votes_about(one))
         theirs = other.probabilities(translate(votes_about(one, swapped), names))
         close(ours, theirs[:, ::-1] if swapped else theirs, tolerance, "probabilities")
-    if isinstance(one, ListPredictor):
+    assert one.predicts_lists == other.predicts_lists
+    if one.predicts_lists:
         for ranked in lists_about(one):
             ours, theirs = one.list_log_likelihood(ranked), other.list_log_likelihood(translate(ranked, names))
             close(ours, theirs, tolerance, "list_log_likelihood")

@@ -123,4 +123,4 @@ def random_domains(fitted, domains=3, seed=0):
         tau_high=high,
         truthful=quality,
     )
-    return queries, skills
+    return {"queries": queries, "skills": skills}

@@ -1,9 +1,43 @@
-"""One exception tree: each message says what is wrong, where, what was got, and how to mend it."""
+"""One exception tree. A message says what is wrong, where, and what was found; the remedy is data.
+
+A hint is text, or a sequence of text and remedies. A remedy names an argument of the library and a value for it;
+whoever shows the error words it: the command line as a flag, a page as a sentence.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """An argument that mends an error, and a value for it; ``parameter``: it is a parameter of the model."""
+
+    argument: str
+    value: str = ""
+    parameter: bool = False
+
+    def __str__(self) -> str:
+        if not self.value:
+            return self.argument
+        return f'{self.argument}="{self.value}"' if "=" in self.value else f"{self.argument}={self.value}"
+
+
+def parameter(name: str, value: Any) -> Remedy:
+    """The remedy of setting a parameter of the model."""
+    return Remedy(name, str(value), parameter=True)
+
+
+Hint = str | Sequence[str | Remedy]
+
+
+def word_hint(hint: Hint | None, word: Callable[[Remedy], str] = str) -> str:
+    """A hint as text, with each remedy worded by ``word``."""
+    if hint is None or isinstance(hint, str):
+        return hint or ""
+    return "".join(part if isinstance(part, str) else word(part) for part in hint)
 
 
 class CrowdrankError(Exception):
@@ -14,17 +48,21 @@ class CrowdrankError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: Hint | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}\nHint: {self.hint}" if self.hint else self.message
+        return self.worded()
+
+    def worded(self, word: Callable[[Remedy], str] = str) -> str:
+        """The message and the hint, with each remedy worded by ``word``."""
+        return f"{self.message}\nHint: {word_hint(self.hint, word)}" if self.hint else self.message
 
 
 class InputError(CrowdrankError):
-    """The data given cannot be used; names the file, row, column and value where they are known."""
+    """The data given cannot be used; names the file, row, column and value if they are known."""
 
     exit_code = 2
 
@@ -36,7 +74,7 @@ class InputError(CrowdrankError):
         row: int | None = None,
         column: str | None = None,
         value: Any = None,
-        hint: str | None = None,
+        hint: Hint | None = None,
     ) -> None:
         place = [source] if source else []
         if row is not None:
@@ -51,18 +89,30 @@ class InputError(CrowdrankError):
 
 
 class UsageError(CrowdrankError):
-    """A parameter, a name or an option is not one that is known, or not in its range."""
+    """A parameter, a name or an option is unknown, or out of its range."""
 
     exit_code = 2
 
 
+class NotFittedError(UsageError, AttributeError):
+    """A result was asked for before ``fit``."""
+
+
 class FitError(CrowdrankError):
-    """The model has no answer on this data, for a reason that the message gives."""
+    """The model has no answer on this data, for the reason that the message gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something the user should know about the data or the fit: a stable code and plain words."""
+    """Something the user should know about the data or the fit: a stable code and plain words.
+
+    ``hint``: what to do about it, if that is not the same for every note with this code.
+    """
 
     code: str
     message: str
+    hint: Hint | None = None
+
+    def worded(self, word: Callable[[Remedy], str] = str) -> str:
+        """The message and the hint, with each remedy worded by ``word``."""
+        return f"{self.message} {word_hint(self.hint, word)}" if self.hint else self.message

@@ -184,15 +184,15 @@ class TestInput:
         rows = "worker,item,rank\nx,a,1\nx,b,2\ny,a,1\ny,b,2\nz,c,1\nz,b,2\n"
         last = {}
         for missing in ("below", "unknown"):
-            ran = crowdrank("rank", "-", "--set", f"missing={missing}", "--out", "result", stdin=rows)
+            ran = crowdrank("rank", "-", "--missing", missing, "--out", "result", stdin=rows)
             assert ran.code == 0
             fit = json.loads((tmp_path / "result" / "fit.json").read_text())
             assert fit["judgments"]["missing"] == missing
             last[missing] = pl.read_csv(tmp_path / "result" / "ranking.csv")["item"].to_list()[-1]
         assert last == {"below": "c", "unknown": "b"}
-        ran = crowdrank("rank", "-", "--set", "missing=above", stdin=rows)
+        ran = crowdrank("rank", "-", "--missing", "above", stdin=rows)
         assert (ran.code, "'below' or 'unknown'" in ran.err) == (2, True)
-        ran = crowdrank("rank", "-", "--set", "missing=below", stdin="winner,loser\na,b\n")
+        ran = crowdrank("rank", "-", "--missing", "below", stdin="winner,loser\na,b\n")
         assert (ran.code, "is said of rankings" in ran.err) == (2, True)
 
     def test_gold_in_the_judgments_themselves(self, crowdrank, tmp_path):
@@ -269,7 +269,7 @@ class TestMistakes:
             ),
             (["-", "--set", "power=9"], "winner,loser\na,b\n", ["no parameter 'power'", "regularization"]),
             (["-", "--set", "power"], "winner,loser\na,b\n", ["--set takes name=value"]),
-            (["-", "--columns", "x"], "winner,loser\na,b\n", ["--columns takes role=name"]),
+            (["-", "--columns", "x"], "winner,loser\na,b\n", ["role=name pairs", "--columns worker=judge"]),
             (["-", "--format", "xml"], "winner,loser\na,b\n", ["csv, parquet, json"]),
             (["-", "--engine", "moon"], "winner,loser\na,b\n", ["no engine 'moon'"]),
             (["-", "--nonsense"], "winner,loser\na,b\n", ["No such option"]),

@@ -228,8 +228,8 @@ class TestMistakes:
             ("", ["the file is empty"]),
             ("\n\n", ["the file is empty"]),
             ("worker,winner,loser\n", ["there are no rows"]),
-            ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", "--columns label=NAME"]),
-            ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "--columns"]),
+            ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", 'columns="label=NAME"']),
+            ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "columns="]),
             ("left,right,label\na,b,a\na,b,c\n", ["row 2, column 'label'", "'b' or 'tie'. Got 'c'"]),
             ("left,right,label\na,b,\n", ["no row is left", "1 row has no outcome"]),
             ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "understood", "'perhaps'"]),
@@ -277,7 +277,7 @@ class TestMistakes:
             cr.read(tmp_path)
 
     def test_a_mapped_column_that_is_not_there(self, file):
-        with pytest.raises(cr.InputError, match="no column 'who', named as 'worker'"):
+        with pytest.raises(cr.InputError, match="no column 'who', which was named as 'worker'"):
             cr.read(file(PAIRS), columns={"worker": "who"})
 
     def test_a_role_that_is_not_there(self, file):

@@ -204,7 +204,7 @@ def test_a_full_disk_is_said(monkeypatch, tmp_path):
     with pytest.raises(CrowdrankError, match=r"could not be kept in .*MB are free: .*No space left") as caught:
         on_disk(random_votes(), spool=tmp_path)
     assert caught.value.exit_code == 1
-    assert "--spool DIR" in str(caught.value)
+    assert "spool=DIR" in str(caught.value)
 
 
 def test_a_copy_of_standard_input_goes_once_it_is_read(tmp_path):

@@ -217,3 +217,45 @@ class TestTrueSkill:
         monkeypatch.setitem(sys.modules, "trueskillthroughtime", None)
         with pytest.raises(cr.UsageError, match=r"(?s)needs the package.*crowdrank\[trueskill\]"):
             cr.TrueSkill().fit(random_votes(votes=10))
+
+
+@pytest.mark.parametrize("kind", [cr.Elo, cr.TrueSkill])
+class TestVoteByVote:
+    def test_the_fit_is_the_fold_over_the_votes(self, kind):
+        frame = random_votes(votes=300, queries=2)
+        model = kind()
+        share = model.fit(frame).fit_.details.get("margin", 0) and ((frame["label"] == "tie").sum() + 0.5) / (
+            len(frame) + 1
+        )
+        state = model.start(ties=share or 0.1)
+        for row in frame.iter_rows(named=True):
+            winner = None if row["label"] == "tie" else row["label"]
+            model.update(
+                state, state.vote(row["left"], row["right"], winner, worker=row["worker"], query=row["query"])
+            )
+        found, fitted = model.posterior(state), model.posterior_
+        both = found.frame().join(fitted.frame(), on=["query", "item"], suffix="_fit", nulls_equal=True)
+        assert len(both) == len(fitted.score)
+        np.testing.assert_allclose(both["score"], both["score_fit"], atol=1e-9)
+        np.testing.assert_allclose(both["stderr"], both["stderr_fit"], atol=1e-9)
+        assert sorted(found.worker) == sorted(fitted.worker)
+
+    def test_a_new_item_changes_no_code(self, kind):
+        model = kind()
+        state = model.start()
+        model.update(state, state.vote("m", "z", "m"))
+        before = model.posterior(state)
+        model.update(state, state.vote("a", "b", "b"))
+        after = model.posterior(state)
+        assert after.item.to_list() == ["m", "z", "a", "b"]
+        ahead = [own.difference("m", "z").mean for own in (before, after)]
+        assert ahead[0] == pytest.approx(ahead[1])
+
+    def test_before_the_first_vote_and_a_wrong_winner(self, kind):
+        state = kind().start()
+        assert len(kind().posterior(state).score) == 0
+        with pytest.raises(cr.UsageError, match="must be one of the two, or None"):
+            state.vote("a", "b", "c")
+        with pytest.raises(cr.UsageError, match="must be one of the two, or None"):
+            state.vote("a", "a", "a")
+        assert not state.index.nodes

@@ -34,8 +34,7 @@ def browser():
 def written(folder, name, frame, model):
     fitted = model.fit(frame)
     path = folder / name
-    found = build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, labels=fitted.labels_)
-    page = to_html(found)
+    page = to_html(build(fitted.result_))
     path.write_text(page, encoding="utf-8")
     return path.as_uri()
 
@@ -85,10 +84,9 @@ def labelled(tmp_path_factory):
 def domains(tmp_path_factory):
     """Queries with difficulties in ten domains, and 120 workers who know some of them."""
     fitted = cr.CrowdBT().fit(random_votes(items=8, workers=120, votes=6000, queries=30))
-    queries, skills = random_domains(fitted, domains=10)
-    results = (fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+    found = replace(fitted.result_, further=random_domains(fitted, domains=10))
     path = tmp_path_factory.mktemp("domains") / "report.html"
-    path.write_text(to_html(build(*results, queries=queries, skills=skills)), encoding="utf-8")
+    path.write_text(to_html(build(found)), encoding="utf-8")
     return path.as_uri()
 
 

@@ -73,7 +73,7 @@ def test_without_a_log_loss_there_is_no_axis():
 
 
 def report_of(model):
-    return build(model.ranking_, model.workers_, model.fit_, model.evidence_)
+    return build(model.result_)
 
 
 def test_the_choice_of_auto_is_in_the_report():

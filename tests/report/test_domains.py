@@ -74,14 +74,12 @@ class TestContent:
 @pytest.fixture(scope="module")
 def fitted():
     model = cr.CrowdBT().fit(random_votes(queries=5, workers=60, votes=3000))
-    model.queries_, model.skills_ = random_domains(model)
-    return model
+    return replace(model.result_, further=random_domains(model))
 
 
 @pytest.fixture(scope="module")
 def report(fitted):
-    results = (fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
-    return build(*results, queries=fitted.queries_, skills=fitted.skills_)
+    return build(fitted)
 
 
 class TestForms:
@@ -116,7 +114,7 @@ class TestForms:
         assert data["queries"][4]["difficulty"] == report.queries[4].difficulty
 
     def test_without_them_nothing_is_said(self, fitted):
-        plain = build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+        plain = build(replace(fitted, further={}))
         assert 'id="skills"' not in to_html(plain)
         assert 'data-key="difficulty"' not in to_html(plain)
         assert "ifficulty" not in to_markdown(plain)
@@ -124,8 +122,8 @@ class TestForms:
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_they_have_files_of_their_own(fitted, tmp_path, form):
-    for stale in ("queries.parquet", "skills.parquet"):
-        (tmp_path / stale).write_text("old")
+    with Folder(tmp_path) as folder:
+        write_result(folder, fitted, {}, "parquet")
     with Folder(tmp_path) as folder:
         write_result(folder, fitted, {}, form)
     written = {path.name for path in tmp_path.iterdir()}
@@ -134,12 +132,14 @@ def test_they_have_files_of_their_own(fitted, tmp_path, form):
     read = pl.read_csv if form == "csv" else pl.read_json
     queries, skills = read(tmp_path / f"queries.{form}"), read(tmp_path / f"skills.{form}")
     assert queries.columns[:7] == ["query", "judgments", "difficulty", "low", "high", "domain", "probability"]
-    assert queries["difficulty"].to_list() == pytest.approx(fitted.queries_.polars()["difficulty"].to_list())
+    assert queries["difficulty"].to_list() == pytest.approx(
+        fitted.further["queries"].polars()["difficulty"].to_list()
+    )
     assert skills.height == 60 * 3
 
 
 def test_files_of_another_model_are_removed(fitted, tmp_path):
-    plain = cr.BradleyTerry().fit(random_votes())
+    plain = cr.BradleyTerry().fit(random_votes()).result_
     for model in (fitted, plain):
         with Folder(tmp_path) as folder:
             write_result(folder, model, {}, "csv")

@@ -21,7 +21,7 @@ HOSTILE = [
 
 def report(frame, model=None, gold=None):
     fitted = (model or cr.CrowdBT()).fit(frame)
-    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold, fitted.labels_)
+    return build(fitted.result_, gold)
 
 
 def hostile_votes():

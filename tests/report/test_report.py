@@ -16,7 +16,7 @@ from helpers import random_labels, random_lists, random_votes
 
 def report(frame, model=None, gold=None):
     fitted = (model or cr.CrowdBT()).fit(frame)
-    return build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, gold, fitted.labels_)
+    return build(fitted.result_, gold)
 
 
 def votes(*rows, query=None):
@@ -69,7 +69,7 @@ class TestContent:
 
     def test_rows_are_the_ranking(self):
         fitted = cr.CrowdBT().fit(random_votes(queries=3))
-        found = build(fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_)
+        found = build(fitted.result_)
         rows = [(query.name, row.item, row.rank, row.tier) for query in found.queries for row in query.rows]
         assert rows == fitted.ranking_.polars().select("query", "item", "rank", "tier").rows()
 
@@ -169,9 +169,7 @@ class TestLabels:
 
     def test_labels_follow_their_items_in_every_query(self):
         fitted = cr.DawidSkene().fit(random_labels(queries=3))
-        found = build(
-            fitted.ranking_, fitted.workers_, fitted.fit_, fitted.evidence_, labels=fitted.labels_
-        ).queries
+        found = build(fitted.result_).queries
         shown = {(query.name, row.item): (row.label, row.probability) for query in found for row in query.rows}
         rows = fitted.labels_.polars().select("query", "item", "label", "probability").rows()
         assert shown == {(query, item): (label, round(chance, 2)) for query, item, label, chance in rows}

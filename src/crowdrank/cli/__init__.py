@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from crowdrank.cli import compare, demo, evaluate, models, rank, reproduce, simulate
+from crowdrank.cli.words import flag
 from crowdrank.errors import CrowdrankError
 
 COMMANDS = (rank, models, compare, evaluate, simulate, reproduce, demo)
@@ -53,7 +54,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             command(*words, **options)
             sys.stdout.flush()
         except CrowdrankError as error:
-            _end(str(error), error.exit_code)
+            _end(error.worded(flag), error.exit_code)
         except KeyboardInterrupt:
             _end("interrupted; nothing was written.", 130)
         except BrokenPipeError:  # the reader of a pipe has seen enough

@@ -17,6 +17,7 @@ from crowdrank.cli.options import (
     Judgments,
     Measures,
     Memory,
+    Missing,
     Place,
     SpoolFolder,
     parse_settings,
@@ -48,6 +49,7 @@ def command(
     ties: Annotated[str, typer.Option(help="keep, or drop tied votes first.")] = "keep",
     sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
     engine: Place = "local",
+    missing: Missing = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds, and of everything random.")] = 0,
@@ -68,7 +70,6 @@ def command(
     for name in names:
         find(name)  # a wrong name is said before a file is read
     own = parse_settings(settings or [])
-    missing = own.pop("missing", None)
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status, warn
 

@@ -38,9 +38,8 @@ def command(
     print("Workers: " + ", ".join(f"{count} {verdict}" for verdict, count in found_verdicts) + "\n")
     table("Against the truth", ("model", "pairs in the right order", "tau", "seconds"), rows, left=("model",))
     with Folder(out) as folder:
-        model.fit_ = model.fit_.timed(read=0.0)
         truth = {"judgments": crowd.judgments, "gold": crowd.gold, "true_workers": crowd.workers}
         folder.write({f"{name}.csv": frame_writer(frame) for name, frame in truth.items()})
-        write_result(folder, model, {}, "csv")
+        write_result(folder, model.result_.with_seconds(read=0.0), {}, "csv")
     print(f"\nOpen {out / 'report.html'} in a browser. The same by hand:")
     print(f"  crowdrank rank {out / 'judgments.csv'} --model crowd-bt --out my-result")

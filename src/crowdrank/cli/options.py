@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import Remedy, UsageError
 
 Judgments = Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")]
 Columns = Annotated[str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")]
@@ -21,10 +21,16 @@ Measures = Annotated[str, typer.Option(help="Measures by gold: nDCG@10 RBP(p=0.9
 Place = Annotated[str, typer.Option("--engine", help="Where to compute: local, dask, tcp://host:port.")]
 Memory = Annotated[
     str | None,
-    typer.Option(help="Judgments that take more are kept on disk: 8GB.", envvar="CROWDRANK_MEMORY"),
+    typer.Option(help="Memory limit, for example 8GB; larger inputs spill to disk.", envvar="CROWDRANK_MEMORY"),
 ]
 SpoolFolder = Annotated[
-    Path | None, typer.Option(help="Folder for what is kept on disk.", envvar="CROWDRANK_SPOOL")
+    Path | None, typer.Option(help="Folder for inputs that spill to disk.", envvar="CROWDRANK_SPOOL")
+]
+
+
+Missing = Annotated[
+    str | None,
+    typer.Option(help="What it means that a list does not rank an item: below (it stands below) or unknown."),
 ]
 
 
@@ -39,4 +45,7 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
             settings[name.strip()] = json.loads(value)
         except json.JSONDecodeError:
             settings[name.strip()] = value
+    if "missing" in settings:
+        remedy = Remedy("missing", str(settings["missing"]))
+        raise UsageError("'missing' is a property of the judgments, not of a model.", hint=("Use ", remedy))
     return settings

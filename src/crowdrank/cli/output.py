@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdrank.compare import Comparison
-    from crowdrank.models.base import Model
+    from crowdrank.results import Result
 
 FORMATS = ("csv", "parquet", "json")
 
@@ -113,33 +113,35 @@ def write_comparison(folder: Folder, found: Comparison) -> None:
     print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
 
 
-def write_result(folder: Folder, estimator: Model, measured: dict[str, float], form: str) -> None:
-    """All files of a result; fit.json last, as it says how long the others took."""
+def write_result(folder: Folder, result: Result, measured: dict[str, float], form: str) -> None:
+    """All files of a result: its tables, the report, and fit.json last, as it says how long the others took."""
     from crowdrank.report import build, to_html, to_json, to_markdown
     from crowdrank.results import plain
 
     began = time.perf_counter()
-    fit = estimator.fit_
-    tables: dict[str, Any] = {
-        "ranking": estimator.ranking_,
-        "workers": estimator.workers_,
-        "labels": estimator.labels_,
-        "queries": estimator.queries_,
-        "skills": estimator.skills_,
-    }
 
     def save_fit(path: Path) -> None:
-        content = fit.timed(write=time.perf_counter() - began).as_dict()
+        content = result.with_seconds(write=time.perf_counter() - began).fit.as_dict()
+        content |= {"tables": list(result.tables)}
         content |= {"gold": plain(measured)} if measured else {}
         path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     files: dict[str, Callable[[Path], Any]] = {
-        f"{name}.{form}": frame_writer(table.polars(), form) for name, table in tables.items() if table is not None
+        f"{name}.{form}": frame_writer(table.polars(), form) for name, table in result.tables.items()
     }
-    report = build(evidence=estimator.evidence_, fit=fit, gold=measured, **tables)
+    report = build(result, gold=measured)
     forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
     files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit
-    # an older result in another format must not be taken for this one's
-    folder.write(files, stale=[f"{name}.{other}" for name in tables for other in FORMATS])
+    names = {*_tables_in(folder.path), *result.tables}
+    folder.write(files, stale=[f"{name}.{other}" for name in names for other in FORMATS])
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
+
+
+def _tables_in(path: Path) -> list[str]:
+    """The tables of an older result in the folder, which must not be taken for the new one's."""
+    try:
+        old = json.loads((path / "fit.json").read_text(encoding="utf-8"))["tables"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in old if isinstance(name, str) and name.isidentifier()] if isinstance(old, list) else []

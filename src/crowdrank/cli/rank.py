@@ -18,6 +18,7 @@ from crowdrank.cli.options import (
     Judgments,
     Measures,
     Memory,
+    Missing,
     Place,
     SpoolFolder,
     parse_settings,
@@ -40,7 +41,7 @@ def command(
     model: Annotated[str | None, typer.Option(help="A name from `crowdrank models`.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the model, name=value; missing=below|unknown of rankings."),
+        typer.Option("--set", help="A parameter of the model, name=value."),
     ] = None,
     columns: Columns = "",
     anchors: Annotated[
@@ -50,6 +51,7 @@ def command(
     gold_columns: GoldColumns = "",
     measures: Measures = "",
     engine: Place = "local",
+    missing: Missing = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
@@ -64,11 +66,9 @@ def command(
     CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
-    parameters = parse_settings(settings or [])
-    sources = Sources(
-        judgments, columns, gold, gold_columns, memory, spool, missing=parameters.pop("missing", None)
-    )
-    request = _Request(sources, model, parameters, anchors, measures, engine, seed, form)
+    sources = Sources(judgments, columns, gold, gold_columns, memory, spool, missing)
+    parameters = {"seed": seed, **parse_settings(settings or [])}
+    request = _Request(sources, model, parameters, anchors, measures, engine, form)
     with nullcontext() if out is None else Folder(out) as folder:
         _rank(request, folder)
 
@@ -83,7 +83,6 @@ class _Request:
     anchors: str | None
     measures: str
     engine: str
-    seed: int
     form: str
 
 
@@ -93,27 +92,26 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.data import Anchors
     from crowdrank.engine import running
 
-    if asked.model is not None:
-        make(asked.model, asked.parameters)  # a wrong name is said before a file is read
+    named = None if asked.model is None else make(asked.model, asked.parameters)  # a wrong name: before any file
     with running(asked.engine) as engine:
         began = time.perf_counter()
         with progress("reading"):
             table, grades = asked.sources.read()
             known = None if asked.anchors is None else Anchors.read(asked.anchors)
         reading = time.perf_counter() - began
-        estimator = _estimator(asked.model, table, {"seed": asked.seed, **asked.parameters})
+        estimator = named or make(_usual(table), asked.parameters)
         _tell(estimator, table)
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
-    estimator.fit_ = estimator.fit_.timed(read=reading)
-    warn(estimator.fit_.warnings)
+    result = estimator.result_.with_seconds(read=reading)
+    warn(result.fit.warnings)
     measured = _measured(estimator, grades, asked.measures)
     if folder is not None:
-        write_result(folder, estimator, measured, asked.form)
+        write_result(folder, result, measured, asked.form)
     elif sys.stdout.isatty() and asked.form == "csv":
-        print_ranking(estimator.ranking_.polars())
+        print_ranking(result.ranking.polars())
     else:
-        print_frame(estimator.ranking_.polars(), asked.form)
+        print_frame(result.ranking.polars(), asked.form)
     for name, value in measured.items():
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
 
@@ -130,18 +128,16 @@ def _tell(estimator: Model, table: AnyJudgments) -> None:
         print(f"{described(table)} are compared as {count} pairs; that takes a while.", file=sys.stderr)
 
 
-def _estimator(name: str | None, table: AnyJudgments, parameters: dict[str, Any]) -> Model:
-    """The model asked for, or what suits the judgments: `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene
-    for ratings in a few classes by known workers, and their average for others."""
-    from crowdrank.compare import make
+def _usual(table: AnyJudgments) -> str:
+    """The model if none is named: `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few
+    classes by known workers, and the average for other ratings."""
     from crowdrank.data import Rankings, Ratings
 
-    default = "auto"
     if isinstance(table, Rankings):
-        default = "plackett-luce"
-    elif isinstance(table, Ratings):
-        default = "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
-    return make(name or default, parameters)
+        return "plackett-luce"
+    if isinstance(table, Ratings):
+        return "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
+    return "auto"
 
 
 def _measured(estimator: Model, grades: Any, measures: str) -> dict[str, float]:

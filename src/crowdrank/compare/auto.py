@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from crowdrank.compare.catalogue import shared
@@ -104,14 +104,8 @@ class Auto(Model):
         known = None if anchors is None else Anchors.read(anchors)
         choice = self._choice(table, known, engine)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
-        self.ranking_, self.workers_, self.evidence_ = fitted.ranking_, fitted.workers_, fitted.evidence_
-        self.labels_, self.queries_, self.skills_ = fitted.labels_, fitted.queries_, fitted.skills_
-        self._predictor, self._seen = fitted._predictor, fitted._seen
-        self.fit_ = replace(
-            fitted.fit_,
-            warnings=(*fitted.fit_.warnings, Note("auto", choice.why)),
-            details={**fitted.fit_.details, "auto": choice.details()},
-        ).timed(fit=time.perf_counter() - began)
+        found = fitted.result_.with_details(Note("auto", choice.why), auto=choice.details())
+        self._result = found.with_seconds(fit=time.perf_counter() - began)
         return self
 
     def _choice(self, table: AnyJudgments, anchors: Anchors | None, engine: Engine | str | None) -> _Choice:

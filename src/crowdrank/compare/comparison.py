@@ -29,7 +29,7 @@ from crowdrank.data import (
     read_gold,
     read_ranking,
 )
-from crowdrank.errors import FitError, InputError, Note, UsageError
+from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, Measure, evaluate, label_accuracy, parse
 from crowdrank.models.base import Model, whole
 from crowdrank.results import plain
@@ -91,7 +91,8 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as ``crowdrank compare --json`` has them."""
-        values = plain(asdict(self))
+        notes = [{"code": note.code, "message": note.worded()} for note in self.notes]
+        values = plain({**asdict(replace(self, notes=())), "notes": notes})
         return {"models": values.pop("rows"), **values}
 
 
@@ -153,7 +154,9 @@ def compare_models(
     if grades is not None:
         grades.require_common(table.index)
     elif dealt is None:
-        raise UsageError("With no folds and no gold there is nothing to compare by.", hint="Give --gold FILE.")
+        raise UsageError(
+            "With no folds and no gold there is nothing to compare by.", hint=("Give ", Remedy("gold", "FILE"))
+        )
     trial = _Trials(table, dealt, grades, parse(measures), told, engine)
     found = scored([trial.of(model) for model in ready.values()], dealt)
     return replace(found, seed=seed, notes=(*notes, *left_out))

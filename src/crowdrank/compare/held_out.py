@@ -14,7 +14,7 @@ from crowdrank.compare.scores import leading
 from crowdrank.compare.split import Split
 from crowdrank.data import Floats, Pairs, Rankings
 from crowdrank.errors import InputError
-from crowdrank.models.base import ListPredictor, Model
+from crowdrank.models.base import Model
 
 Told = Callable[[str], None]
 """Called with a few words on what is being done."""
@@ -51,7 +51,7 @@ def predict(model: Model, split: Split, told: Told | None = None, **options: Any
         else:
             probabilities = None
             ahead[held] = _by_scores(fitted, votes)
-        if isinstance(fitted, ListPredictor) and isinstance(split.judgments, Rankings):
+        if fitted.predicts_lists and isinstance(split.judgments, Rankings):
             own = split.judgments.take(split.row_fold == number)
             lists.append(_list_losses(fitted, own))
     if not lists or any(np.isnan(losses).any() for losses, _ in lists):
@@ -60,7 +60,7 @@ def predict(model: Model, split: Split, told: Told | None = None, **options: Any
     return Predictions(probabilities, ahead, (losses, weight))
 
 
-def _list_losses(model: ListPredictor, held: Rankings) -> tuple[Floats, Floats]:
+def _list_losses(model: Model, held: Rankings) -> tuple[Floats, Floats]:
     """-ln P of each list held out, and its weight; NaN where the model has no probability for one of them."""
     present, first = np.unique(held.list, return_index=True)
     weight = np.ones(len(present)) if held.weight is None else held.weight[first]

@@ -9,7 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from crowdrank.data.tables import UNKNOWN_WORKER
-from crowdrank.errors import InputError
+from crowdrank.errors import Hint, InputError
 
 MOST_WEIGHT = 1e12
 ROW = "#row"
@@ -56,7 +56,7 @@ class Cells:
         self._distinct: dict[str, pl.Series] = {}
         self._words: dict[str, set[str | None]] = {}
 
-    def error(self, role: str, row: int, problem: str, hint: str | None = None) -> InputError:
+    def error(self, role: str, row: int, problem: str, hint: Hint | None = None) -> InputError:
         """The error for one cell."""
         value = self.frame[role][row]
         if value is None:

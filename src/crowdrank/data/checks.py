@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crowdrank.data.cells import MISSING_WORDS, Cells, first_row
 from crowdrank.data.columns import Recognised
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, Remedy
 
 LEFT_WORDS = ("left", "model_a", "a", "a1")
 RIGHT_WORDS = ("right", "model_b", "b", "a2")
@@ -158,7 +158,7 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
         if role == "winner":
             problem = f"the outcome is not understood: it is none of left, right, tie, {offered}."
             raise cells.error(role, row, problem)
-        hint = "Write the winning item's id, or tie. For left and right: --columns winner=NAME"
+        hint = ("Write the winning item's id, or tie. For left and right: ", Remedy("columns", "winner=NAME"))
         raise cells.error(role, row, f"the outcome is none of {offered} or 'tie'.", hint)
     return outcome
 
@@ -190,8 +190,10 @@ def _check_rankings(cells: Cells) -> _Kept:
         twice = twice.filter(~pl.struct(*keys, "item").is_first_distinct())
         raise cells.error(
             "item", int(twice["row"][0]), "the item is ranked twice in one list.",
-            "A list is one (query, worker); if a worker gave several, name a column that tells them apart: "
-            "--columns list=NAME",
+            (
+                "A list is one (query, worker); if a worker gave several, name a column that tells them apart: ",
+                Remedy("columns", "list=NAME"),
+            ),
         )  # fmt: skip
     columns = {"item": item, "rank": rank.fill_null(float("nan"))}
     return _Kept(columns, ("item",), np.ones(cells.frame.height, bool))

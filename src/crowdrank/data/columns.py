@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import Hint, InputError, Remedy, UsageError
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def parse_mapping(text: str) -> dict[str, str]:
         role, sign, name = part.partition("=")
         if not sign:
             raise UsageError(
-                f"--columns takes role=name pairs. Got {part!r}.",
-                hint="For example --columns worker=judge,left=a,right=b,label=choice",
+                f"Columns are named by role=name pairs. Got {part!r}.",
+                hint=("For example ", Remedy("columns", "worker=judge,left=a,right=b,label=choice")),
             )
         mapping[role.strip()] = name.strip()
     return mapping
@@ -91,7 +91,9 @@ def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
     mapping = dict(mapping or {})
     unknown = [role for role in mapping if role not in ROLES]
     if unknown:
-        raise UsageError(f"--columns: there is no role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}.")
+        raise UsageError(
+            f"There is no role {unknown[0]!r} of a column.", hint=f"The roles are {', '.join(ROLES)}."
+        )
     by_role = _by_role(names, mapping, source)
     found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
     core = {role for role, name in mapping.items() if name and role not in OPTIONAL}
@@ -104,7 +106,7 @@ def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
         raise InputError(
             f"the columns are those of more than one kind of judgments: {ways}.",
             source=source,
-            hint="Name the columns that count with --columns, for example --columns item=item,label=label",
+            hint=("Name the columns that count, for example ", Remedy("columns", "item=item,label=label")),
         )
     columns = {need: by_role[need] for need in found[0].needs}
     for role in OPTIONAL:
@@ -135,7 +137,7 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
             continue
         if name not in names and name.strip().lower() not in lowered:
             raise InputError(
-                f"there is no column {name!r}, named as {role!r} by --columns.",
+                f"there is no column {name!r}, which was named as {role!r}.",
                 source=source,
                 hint=f"The columns are {', '.join(map(repr, names))}.",
             )
@@ -151,10 +153,13 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
     return by_role
 
 
-def _renaming(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]]) -> list[str]:
-    """The --columns that would make the file one of these, one for each kind."""
-    ways = {layout.kind: f"--columns {lacking(layout)[0]}=NAME ({layout.kind})" for layout in reversed(layouts)}
-    return list(reversed(ways.values()))
+def _renaming(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]]) -> Hint:
+    """The names of columns that would make the file one of these, one for each kind."""
+    ways = {layout.kind: Remedy("columns", f"{lacking(layout)[0]}=NAME") for layout in reversed(layouts)}
+    hint: list[str | Remedy] = ["If it has another name, say "]
+    for place, (kind, remedy) in enumerate(reversed(ways.items())):
+        hint += [" or " if place else "", remedy, f" ({kind})"]
+    return hint
 
 
 def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
@@ -172,8 +177,9 @@ def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], s
         problem = f"these columns are not judgments: {shown}."
         hint = (
             "Pairs have left,right and label (the winner's id) or winner (left, right or tie), or winner,loser; "
-            "ratings item,label; rankings item,rank. Name other columns with --columns, as in --columns "
-            "worker=judge,left=a,right=b,winner=choice, or rank=P* where each item has a column"
+            "ratings item,label; rankings item,rank. Name other columns, as in ",
+            Remedy("columns", "worker=judge,left=a,right=b,winner=choice"),
+            ", or rank=P* if each item has a column",
         )
         return InputError(problem, source=source, hint=hint)
     column = lacking(nearest)[0]
@@ -181,5 +187,5 @@ def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], s
         f"missing: {nearest.kind} with {', '.join(nearest.needs)} need it. The columns are {shown}.",
         source=source,
         column=column,
-        hint="If it has another name, say " + " or ".join(_renaming(near, lacking)),
+        hint=_renaming(near, lacking),
     )

@@ -12,7 +12,7 @@ from crowdrank.data.arrays import summed
 from crowdrank.data.nodes import named_nodes
 from crowdrank.data.spooled import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 
 MOST_PAIRS = 200_000_000
 
@@ -95,12 +95,12 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     if not isinstance(judgments, Ratings):
         raise InputError(
             f"{model} takes rankings or ratings, and these judgments are {judgments.kind}.",
-            hint="Choose a model that takes them: crowdrank models",
+            hint="Choose a model that takes them.",
         )
     if judgments.worker is None and len(np.unique(_cells(judgments))) < judgments.rows:
         raise InputError(
             f"{model} needs to know who judged: these ratings name no worker, and some items several times.",
-            hint="Name the column with --columns worker=NAME",
+            hint=("Name the column: ", Remedy("columns", "worker=NAME")),
         )
     ratings = _once(judgments)
     groups, lists = np.unique(_groups(ratings), return_inverse=True)

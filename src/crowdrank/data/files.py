@@ -21,7 +21,7 @@ from crowdrank.data.columns import Wide
 from crowdrank.data.reasons import find_reason
 from crowdrank.data.spool import Spool, writing
 from crowdrank.data.texts import Parser, find_parser
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Remedy
 
 _SNIFF = 1 << 16
 _PIECE = 1 << 22
@@ -49,7 +49,9 @@ class Source:
     def table(self) -> pl.LazyFrame:
         """The table; an error where the file has none."""
         if self.lazy is None:
-            raise InputError(self.reason, source=self.name, hint="As a gold standard it is given with --gold.")
+            raise InputError(
+                self.reason, source=self.name, hint=("As a gold standard it is given as ", Remedy("gold", "FILE"))
+            )
         return self.lazy
 
     def long(self, wide: Wide) -> Source:

@@ -20,7 +20,7 @@ from crowdrank.data.files import as_text, open_source
 from crowdrank.data.nodes import Nodes, translated
 from crowdrank.data.read import read
 from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, Remedy, UsageError
 
 GRADES = ("grade", "gold", "label", "true_rank")
 
@@ -38,7 +38,8 @@ class Scored:
         """An error where judgments with this index cannot be scored by this gold: said before a fit, not after."""
         if index.queries is None and self.frame["query"].n_unique() > 1:
             raise InputError(
-                "The gold has queries, the judgments have none.", hint="Name them: --columns query=NAME"
+                "The gold has queries, the judgments have none.",
+                hint=("Name them: ", Remedy("columns", "query=NAME")),
             )
         if not index.items.is_in(self.frame["item"].to_list()).any():
             raise InputError(

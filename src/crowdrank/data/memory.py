@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import Remedy, UsageError
 
 ROW_BYTES = 160
 """What a pair takes at the peak of a fit of crowd-bt, as measured (benchmarks/growth.py)."""
@@ -27,7 +27,9 @@ def budget(given: str | int | None) -> int:
         return _available() // 2
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(given), re.IGNORECASE)
     if not found:
-        raise UsageError(f"An amount of memory is needed. Got {given!r}.", hint="For example --memory 8GB")
+        raise UsageError(
+            f"An amount of memory is needed. Got {given!r}.", hint=("For example ", Remedy("memory", "8GB"))
+        )
     return int(float(found[1]) * _UNITS[found[2].lower()])
 
 

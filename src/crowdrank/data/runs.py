@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.comparisons import Comparisons
 from crowdrank.data.spool import writing
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Remedy
 
 Rows = NDArray[np.void]
 
@@ -51,7 +51,7 @@ class Runs:
         if max(workers, 1) * nodes * nodes > np.iinfo(np.int64).max:
             raise InputError(
                 f"{nodes} items and {workers} workers are too many for a file that does not fit in memory.",
-                hint="Give it more memory (--memory), or rank the queries in several runs.",
+                hint=("Give it more memory, ", Remedy("memory", "16GB"), ", or rank the queries in several runs."),
             )
         self.folder, self.nodes, self.workers, self.ties = folder, nodes, workers, ties
         self.runs: list[_Run] = []

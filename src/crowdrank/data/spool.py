@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from crowdrank.errors import CrowdrankError, UsageError
+from crowdrank.errors import CrowdrankError, Remedy, UsageError
 
 
 class Spool:
@@ -21,7 +21,8 @@ class Spool:
     def __init__(self, place: str | Path | None = None) -> None:
         if place is not None and not Path(place).is_dir():
             raise UsageError(
-                f"There is no folder {str(place)!r} to keep judgments in.", hint="--spool DIR names one."
+                f"There is no folder {str(place)!r} to keep judgments in.",
+                hint=("Name one: ", Remedy("spool", "DIR")),
             )
         self.place = place
         self._count = 0
@@ -33,7 +34,7 @@ class Spool:
         except OSError as error:
             raise CrowdrankError(
                 f"Nothing can be written to {self.place or tempfile.gettempdir()}: {error.strerror}.",
-                hint="Name a folder with room for the judgments: --spool DIR",
+                hint=("Name a folder with room for the judgments: ", Remedy("spool", "DIR")),
             ) from error
         weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
         return Path(path)
@@ -56,7 +57,7 @@ def writing(path: Path) -> Iterator[None]:
         raise CrowdrankError(
             f"Judgments that do not fit in memory could not be kept in {path.parent}, where {free} MB are free: "
             f"{str(error).splitlines()[0]}",
-            hint="Name a folder with more room: --spool DIR",
+            hint=("Name a folder with more room: ", Remedy("spool", "DIR")),
         ) from error
 
 

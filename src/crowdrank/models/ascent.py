@@ -15,10 +15,10 @@ from crowdrank.engine.base import Params
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.results import NormalPosterior
 from crowdrank.solve import (
     Bounds,
     Covariance,
-    Joint,
     Maximum,
     NotPositiveError,
     Point,
@@ -212,7 +212,7 @@ class Ascent:
     # ------------------------------------------------------------------------------- uncertainty
 
     def of_the_average_judge(
-        self, top: Maximum, covariance: Joint | None
+        self, top: Maximum, covariance: Covariance | None
     ) -> tuple[Maximum, Covariance | None, float]:
         """The same in units of the average judge: scores times the mean slope, slopes divided by it.
 
@@ -236,12 +236,11 @@ class Ascent:
             return moved, None, scale
         weights = np.zeros_like(workers)
         weights[: self.members, place] = (scale if names[0] == "log-slope" else 1.0) / self.members
-        across, own = covariance.with_combination(weights)
-        return moved, Rescaled(covariance, point.scores, scale, across, own), scale
+        return moved, Rescaled(covariance, point.scores, scale, weights), scale
 
     def uncertainty(
         self, top: Maximum, worker_variance: Floats | None = None
-    ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
+    ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
         """The inverse information at the maximum, exact or by draws; None where there is no maximum.
 
         A worker parameter at its bound is no known constant: where ``worker_variance`` (K, b) is given,
@@ -262,7 +261,7 @@ class Ascent:
 
     def _drawn(
         self, top: Maximum, worker_variance: Floats | None
-    ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
+    ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
         """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
         point, terms, seed = top.point, self.priors(top.point), self.run.seed
         params = {"scores": point.scores, "workers": self.bounds.values(point), "order": "expected", "seed": seed}
@@ -282,6 +281,18 @@ class Ascent:
             return _NO_MAXIMUM
         details = {"intervals": "posterior draws by conjugate gradients"}
         return draws, [] if draws.solved else [_ROUGH], details
+
+    def posterior(
+        self, top: Maximum, covariance: Covariance | None, names: tuple[str, ...] | None = None
+    ) -> NormalPosterior | None:
+        """The posterior about the maximum; ``names``: those of the worker parameters, if not the columns' own."""
+        if covariance is None:
+            return None
+        kind = "normal, posterior draws" if top.curvature.method == "iterative" else "normal, exact information"
+        columns = self.columns if names is None else names
+        shape, own = (self.members, len(columns)), slice(0, self.members)
+        values = self.bounds.values(top.point)[own].reshape(shape)
+        return NormalPosterior(covariance, kind, columns, values, unmoved(top)[own].reshape(shape))
 
 
 _ROUGH = Note("rough-intervals", "The posterior draws were cut short; intervals may be too narrow.")

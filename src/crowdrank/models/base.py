@@ -5,19 +5,17 @@ from __future__ import annotations
 import inspect
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.data import (
     Anchors,
     Floats,
-    Index,
+    Ints,
     Judgments,
-    Nodes,
     Pairs,
     Ratings,
     node_codes,
@@ -26,39 +24,30 @@ from crowdrank.data import (
     to_pairs,
 )
 from crowdrank.engine import Engine, one_blas_thread, running
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, NotFittedError, UsageError
+from crowdrank.models.held_out import held_out
 from crowdrank.models.labelled import Labels
 from crowdrank.models.lists import Lists
 from crowdrank.models.subjects import Subjects
 from crowdrank.models.votes import Votes
-from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers
+from crowdrank.results import (
+    Evidence,
+    Fit,
+    LabelPosterior,
+    ListPredictor,
+    NormalPosterior,
+    Posterior,
+    Predictor,
+    Queries,
+    Ranking,
+    Result,
+    Skills,
+    Table,
+    Workers,
+)
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
-
-
-class Predictor(Protocol):
-    """What a fit says of votes to come.
-
-    ``left`` and ``right`` are nodes of the fit and ``worker`` its workers, -1 where the fit has not
-    seen them; ``worker`` is None where nobody says who judges. ``sided``: left and right say where
-    an item was shown. The answer (rows, 3): probabilities of left, of a tie, of right.
-    """
-
-    def __call__(
-        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
-    ) -> Floats:
-        """The probabilities."""
-        ...
-
-
-@runtime_checkable
-class ListPredictor(Protocol):
-    """A model that gives probabilities of whole lists."""
-
-    def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of their ids."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,16 +60,13 @@ class Run:
     progress: Progress | None
 
 
-class LabelProbabilities(NamedTuple):
-    """The probability of each of ``values``, the distinct labels (K), for every node (N, K)."""
-
-    values: Floats
-    probability: Floats
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """What a subclass returns from a fit; the base turns it into results."""
+    """What a subclass returns from a fit, by codes; the base turns it into a Result with names.
+
+    ``tables``: the model's own tables by name; ``labels_`` of the fitted model is ``tables["labels"]``, and so on.
+    ``posterior``: the normal one, if there is one.
+    """
 
     spread: Spread
     workers: Workers | None
@@ -90,31 +76,71 @@ class Outcome:
     notes: tuple[Note, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
     predictor: Predictor | None = None
-    labels: LabelProbabilities | None = None
-    queries: Queries | None = None
-    skills: Skills | None = None
+    list_predictor: ListPredictor | None = None
+    posterior: NormalPosterior | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
 
 class Model(ABC):
     """What is fitted to judgments and ranks: it keeps the books, a subclass fits.
 
-    Parameters are keyword-only and kept as given. After ``fit``: ``ranking_``, ``workers_`` (None where
-    the votes name no workers), ``labels_`` (None but for models of labels), ``queries_`` and ``skills_`` (None
-    but for models of difficulties and domains), ``fit_`` and ``evidence_``.
+    Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``; the other attributes read
+    from it: ``ranking_``, ``workers_`` (None if the judgments name no workers), ``fit_``, ``evidence_``,
+    ``posterior_`` (None for models that have none), and one attribute for each further table of the model, such as
+    ``labels_``, ``queries_`` and ``skills_`` (None for models without such a table).
     """
 
     name: str
     seed: int = 0
 
-    ranking_: Ranking
-    workers_: Workers | None
     labels_: LabelPosterior | None
     queries_: Queries | None
     skills_: Skills | None
-    fit_: Fit
-    evidence_: Evidence
-    _predictor: Predictor | None
-    _seen: tuple[Nodes, Index]
+    _result: Result
+
+    @property
+    def result_(self) -> Result:
+        """Everything that the fit found."""
+        if "_result" not in vars(self):
+            raise NotFittedError(f"{self.name} is not fitted yet.")
+        return self._result
+
+    @property
+    def ranking_(self) -> Ranking:
+        """The items of each query, best first."""
+        return self.result_.ranking
+
+    @property
+    def workers_(self) -> Workers | None:
+        """The workers and how good they are."""
+        return self.result_.workers
+
+    @property
+    def fit_(self) -> Fit:
+        """How the fit went."""
+        return self.result_.fit
+
+    @property
+    def evidence_(self) -> Evidence:
+        """How much is known about each item."""
+        return self.result_.evidence
+
+    @property
+    def posterior_(self) -> Posterior | LabelPosterior | None:
+        """What the fit knows about scores and workers together; for models of labels, their probabilities."""
+        return self.result_.posterior
+
+    def __getattr__(self, name: str) -> Any:
+        """A further table of the fit: ``labels_`` is the table "labels"; None if this model has no such table."""
+        if name.startswith("_") or not name.endswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        if "_result" not in vars(self):
+            raise NotFittedError(f"{self.name} is not fitted yet.")
+        table = self.result_.further.get(name.removesuffix("_"))
+        if table is None and name not in Model.__annotations__:
+            known = ", ".join(f"{own}_" for own in self.result_.tables)
+            raise AttributeError(f"{self.name} has no {name!r}; its tables are {known}.")
+        return table
 
     @abstractmethod
     def fit(
@@ -138,30 +164,45 @@ class Model(ABC):
         ``judgments``: pairs, of which the outcomes do not matter. An item or a worker that the fit has
         not seen is taken as an average one. A model that counts and has no probabilities is an error.
         """
-        nodes, index = self._fitted_to()
-        if self._predictor is None:
+        result = self.result_
+        nodes, index = result.nodes, result.index
+        if result.predictor is None:
             raise UsageError(f"{self.name} gives an order, and no probability of a vote.")
         pairs = read(judgments)
         if not isinstance(pairs, Pairs):
             got = "votes that are kept on disk" if pairs.kind == "pairs" else pairs.kind
             raise UsageError(f"Probabilities are of pairs in memory. Got {got}.")
         if (index.queries is None) != (pairs.index.queries is None):
-            told, other = ("The fit", "the votes asked about") if pairs.query is None else ("The votes", "the fit")
-            raise InputError(f"{told} have queries and {other} have none: whose items are meant cannot be told.")
+            if pairs.query is None:
+                raise InputError("The model was fitted with queries, but these votes have no query column.")
+            raise InputError("These votes have a query column, but the model was fitted without queries.")
         pairs = pairs.coded_as(index)
         left, right = (node_codes(nodes, index, pairs.query, side) for side in (pairs.left, pairs.right))
-        return self._predictor(left, right, pairs.worker, sided=pairs.sided)
+        return result.predictor(left, right, pairs.worker, sided=pairs.sided)
 
-    def _fitted_to(self) -> tuple[Nodes, Index]:
-        """The nodes that the fit has, and the names behind their codes."""
-        if not hasattr(self, "_seen"):
-            raise UsageError(f"{self.name} is not fitted yet.")
-        return self._seen
+    def list_log_likelihood(self, rankings: Any) -> Floats:
+        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
+
+        ``rankings``: lists as ``fit`` takes them. Items and workers that the fit has not seen are taken as average
+        ones. An error for a model that gives no probabilities of lists.
+        """
+        result = self.result_
+        if result.list_predictor is None:
+            raise UsageError(f"{self.name} gives no probability of a list.")
+        given = held_out(rankings, result.nodes, result.index, self.name)
+        found = np.zeros(given.count)
+        found[given.number] = result.list_predictor(given)
+        return found
 
     @property
     def predicts(self) -> bool:
         """Whether the fitted model gives probabilities of votes."""
-        return self._predictor is not None
+        return self.result_.predictor is not None
+
+    @property
+    def predicts_lists(self) -> bool:
+        """Whether the fitted model gives probabilities of whole lists."""
+        return self.result_.list_predictor is not None
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
@@ -225,27 +266,38 @@ class PreparedModel(Model, Generic[S]):
         ready, notes = self._prepare(table, known)
         with running(engine) as place, one_blas_thread():
             outcome = self._fit(ready, Run(known, place, whole("seed", self.seed), progress))
-        self.ranking_ = _ranking(ready, outcome.spread)
-        self.workers_ = outcome.workers
-        self.labels_ = _labels(ready, outcome.labels)
-        self.queries_, self.skills_ = outcome.queries, outcome.skills
-        self.evidence_ = ready.evidence(outcome.spread.rank)
-        self._predictor, self._seen = outcome.predictor, (ready.nodes, ready.index)
-        self.fit_ = Fit(
-            model=self.name,
-            parameters=self.get_params(),
-            converged=outcome.converged,
-            iterations=outcome.iterations,
-            log_likelihood=outcome.log_likelihood,
-            warnings=(*notes, *outcome.notes),
-            seconds={"fit": time.perf_counter() - began},
-            seed=self.seed,
-            engine=place.name,
-            versions=_versions(),
-            judgments=table.summary(),
-            details=outcome.details,
-        )
+        self._result = self._named(ready, outcome, notes, table, place.name)
+        self._result = self._result.with_seconds(fit=time.perf_counter() - began)
         return self
+
+    def _named(self, ready: S, outcome: Outcome, notes: tuple[Note, ...], table: Judgments, engine: str) -> Result:
+        """The outcome with the ids behind its codes."""
+        evidence = ready.evidence(outcome.spread.rank)
+        return Result(
+            ranking=_ranking(ready, outcome.spread),
+            workers=outcome.workers,
+            fit=Fit(
+                model=self.name,
+                parameters=self.get_params(),
+                converged=outcome.converged,
+                iterations=outcome.iterations,
+                log_likelihood=outcome.log_likelihood,
+                warnings=(*notes, *outcome.notes),
+                seconds={},
+                seed=self.seed,
+                engine=engine,
+                versions=_versions(),
+                judgments=table.summary(),
+                details=outcome.details,
+            ),
+            evidence=evidence,
+            nodes=ready.nodes,
+            index=ready.index,
+            posterior=_posterior(ready, outcome, evidence.part),
+            predictor=outcome.predictor,
+            list_predictor=outcome.list_predictor,
+            further=outcome.tables,
+        )
 
     @abstractmethod
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[S, tuple[Note, ...]]:
@@ -322,10 +374,14 @@ class LabelsModel(PreparedModel[Labels]):
         return Labels(table), (*table.notes, *self._unused(anchors))
 
 
-def _labels(ready: Subjects, found: LabelProbabilities | None) -> LabelPosterior | None:
-    if found is None:
-        return None
-    return LabelPosterior(ready.queries(), ready.items(), *found, backend=ready.backend)
+def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | LabelPosterior | None:
+    """The normal posterior with its names, else the probabilities of labels, else None."""
+    if outcome.posterior is None:
+        labels = outcome.tables.get("labels")
+        return labels if isinstance(labels, LabelPosterior) else None
+    outcome.posterior.covariance.release()
+    own = (ready.index.workers, part, outcome.spread.score, outcome.posterior)
+    return Posterior(ready.queries(), ready.items(), *own)
 
 
 def _ranking(ready: Subjects, spread: Spread) -> Ranking:

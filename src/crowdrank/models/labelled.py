@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, Integers, Ratings, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.models.subjects import Subjects
-from crowdrank.results import Evidence
+from crowdrank.results import Evidence, LabelPosterior
 
 LARGEST = 1e100
 """The squares of larger labels are no numbers."""
@@ -71,6 +71,10 @@ class Labels(Subjects):
     def part(self) -> NDArray[np.int32]:
         """Labels are on one scale: the items of a query are one part."""
         return self.nodes.query
+
+    def posterior(self, probability: Floats) -> LabelPosterior:
+        """The probability (N, K) of each label of each node as a table."""
+        return LabelPosterior(self.queries(), self.items(), self.values, probability, backend=self.backend)
 
     def notes(self) -> list[Note]:
         """What the user should know about these labels before believing a ranking of them."""

@@ -10,40 +10,34 @@ import polars as pl
 
 from crowdrank.report.axes import axis_of
 from crowdrank.report.connections import connections, matrix, pairs_of
-from crowdrank.report.content import VERDICTS, Crowd, Item, Query, Report, Worker
+from crowdrank.report.content import VERDICTS, Crowd, Item, Query, Report, TableRows, Worker
 from crowdrank.report.contest import choice
 from crowdrank.report.domains import natures, skill_map
 from crowdrank.report.notes import cautions
-from crowdrank.report.rounding import bounded, rounded, tidy
+from crowdrank.report.rounding import bounded, rounded, significant, tidy
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.words import counted
-from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers, plain
+from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, plain
 
 ROWS = 20_000
 """The most rows of rankings, and of workers, that a report holds."""
+VIEWS = ("labels", "queries", "skills")
+"""Tables that the report shows within other parts; every other table is shown as it is."""
 TOP = 5
 """However many queries there are, those shown are shown with this many items."""
 BINS = 10
 
 
-def build(
-    ranking: Ranking,
-    workers: Workers | None,
-    fit: Fit,
-    evidence: Evidence,
-    gold: Mapping[str, float] | None = None,
-    labels: LabelPosterior | None = None,
-    queries: Queries | None = None,
-    skills: Skills | None = None,
-) -> Report:
-    """The content of a report from a model's results.
-
-    ``gold`` holds measures by a gold standard, ``labels`` what label each item of the ranking has, ``queries``
-    the difficulty and the domain of each query, ``skills`` how good each worker is in each domain.
-    """
+def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
+    """The content of a report from a fit's result; ``gold`` holds measures by a gold standard."""
+    ranking, fit, evidence, further = result.ranking, result.fit, result.evidence, result.further
+    labels, queries, skills = (further.get(name) for name in VIEWS)
+    assert labels is None or isinstance(labels, LabelPosterior)
+    assert queries is None or isinstance(queries, Queries)
+    assert skills is None or isinstance(skills, Skills)
     rows = _with_evidence(ranking, evidence, labels)
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
-    people = None if workers is None else workers.polars().sort("quality", "worker")
+    people = None if result.workers is None else result.workers.polars().sort("quality", "worker")
     return Report(
         title=_title(fit),
         facts=_facts(fit),
@@ -60,7 +54,19 @@ def build(
         fit=fit.as_dict(),
         gold=plain(dict(gold or {})),
         unit=evidence.unit,
+        tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
     )
+
+
+def _table(name: str, frame: pl.DataFrame) -> TableRows:
+    """A table that has no view of its own, as it is."""
+    shown = frame.head(ROWS)
+    rows = tuple(tuple(_cell(value) for value in row) for row in shown.iter_rows())
+    return TableRows(name, tuple(frame.columns), frame.height, rows)
+
+
+def _cell(value: Any) -> Any:
+    return significant(value) if isinstance(value, float) else value
 
 
 def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior | None) -> pl.DataFrame:

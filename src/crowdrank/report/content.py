@@ -170,6 +170,16 @@ class SkillMap:
 
 
 @dataclass(frozen=True)
+class TableRows:
+    """A further table of a model: ``total`` is how many rows it has, ``rows`` those shown."""
+
+    name: str
+    columns: tuple[str, ...]
+    total: int
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
 class Suggestion:
     """One thing that would make the ranking surer, as a sentence, and what it names."""
 
@@ -241,6 +251,7 @@ class Report:
     fewer rows, where showing all would make the page too heavy. ``choice`` is how `auto` chose the model.
     ``unit`` is what is counted of an item: "votes", "lists" or "labels"; labels need not connect, and
     ``connections`` is None for them. ``skills`` is None where there are no domains, or only one.
+    ``tables`` are the further tables of a model that have no place of their own in the report.
     """
 
     title: str
@@ -258,6 +269,7 @@ class Report:
     fit: dict[str, Any]
     gold: dict[str, float | None]
     unit: str
+    tables: tuple[TableRows, ...] = ()
 
     @property
     def labelled(self) -> bool:

@@ -16,6 +16,7 @@ from crowdrank.report.contest import told
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS
 from crowdrank.report.words import (
+    cell,
     connected,
     difficulty_interval,
     interval,
@@ -76,7 +77,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, signed=signed)
+    environment.filters.update(number=number, signed=signed, cell=cell)
     environment.globals.update(
         connected=connected,
         interval=interval,

@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from crowdrank.report.content import Contender, Contest, ContestReport, Crowd, Query, Report, Skill, SkillMap
+from crowdrank.report.content import (
+    Contender,
+    Contest,
+    ContestReport,
+    Crowd,
+    Query,
+    Report,
+    Skill,
+    SkillMap,
+    TableRows,
+)
 from crowdrank.report.contest import told
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import (
+    cell,
     connected,
     counted,
     difficulty_interval,
@@ -36,6 +47,7 @@ def to_markdown(report: Report) -> str:
         _ranking(report),
         [] if report.crowd is None else _workers(report.crowd, perfect(report)),
         [] if report.skills is None else _skills(report.skills),
+        *map(_further, report.tables),
         _connections(report),
         ["## What would make it surer", _suggestions(report)],
         [] if report.choice is None else ["## How the model was chosen", *_contest(report.choice)],
@@ -153,6 +165,14 @@ def _skills(found: SkillMap) -> Iterator[str]:
     yield _table(["Worker", *heads, "Judgments"], rows, "l" + "r" * len(heads) + "r")
     if found.workers > ROWS:
         yield f"The first {ROWS} of {found.workers:,} workers; the skills file has all of them."
+
+
+def _further(table: TableRows) -> Iterator[str]:
+    yield f"## {_safe(table.name.replace('_', ' ').capitalize())}"
+    rows = [[cell(value) for value in row] for row in table.rows[:ROWS]]
+    yield _table([_safe(name) for name in table.columns], rows, "l" * len(table.columns))
+    if table.total > ROWS:
+        yield f"The first {ROWS} of {table.total:,} rows; the {_safe(table.name)} file has all of them."
 
 
 def _skill(skill: Skill) -> str:

@@ -26,7 +26,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "mirror": (
         "The direction of the ranking needs a look",
-        "Check that the best items are not the worst ones; a few known pairs or labels (--anchors) settle it.",
+        "Check that the best items are not the worst ones; a few known pairs or labels (anchors) settle it.",
     ),
     "domains": (
         "How many domains there are",
@@ -78,15 +78,15 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "row-order": (
         "The order of the rows counts",
-        "Give a timestamp, take the mean over random orders (--set orders=50), or a model that needs no order.",
+        "Give a timestamp, take the mean over random orders (orders=50), or a model that needs no order.",
     ),
     "close-items": (
         "The items are close to each other",
-        "Verdicts on workers are weak here; pairs of known order (--anchors) would tell more about them.",
+        "Verdicts on workers are weak here; pairs of known order (anchors) would tell more about them.",
     ),
     "missing": (
         "Lists that do not rank everything",
-        "If such an item was not seen rather than put last, say so: --set missing=unknown.",
+        "If such an item was not seen rather than put last, say so: missing=unknown.",
     ),
     "empty-lists": (
         "Lists that order nothing",
@@ -143,7 +143,7 @@ def cautions(notes: Sequence[Note]) -> tuple[Caution, ...]:
     """The warnings, one entry for each kind, the gravest first; kinds not listed here come last."""
     by_code: dict[str, list[str]] = {}
     for note in notes:
-        by_code.setdefault(note.code, []).append(note.message)
+        by_code.setdefault(note.code, []).append(note.worded())
     order = [*(code for code in KINDS if code in by_code), *(code for code in by_code if code not in KINDS)]
     return tuple(_caution(code, by_code[code]) for code in order)
 

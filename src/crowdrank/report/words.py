@@ -22,6 +22,11 @@ def signed(value: float | None, decimals: int | None = None) -> str:
     return text.replace("-", "−")
 
 
+def cell(value: Any) -> str:
+    """A cell of a further table: numbers as they are shown elsewhere, text as it is."""
+    return signed(value) if isinstance(value, int | float) else number(None) if value is None else str(value)
+
+
 def plus_minus(value: float | None, error: float | None, decimals: int) -> str:
     """A figure and its standard error."""
     return number(value, decimals) if error is None else f"{number(value, decimals)} ± {number(error, decimals)}"

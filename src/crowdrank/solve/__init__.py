@@ -1,6 +1,7 @@
 """Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
 
-from crowdrank.solve.arrow import Arrow, Covariance, Independent, Inverse, Joint, Rescaled
+from crowdrank.results import Covariance
+from crowdrank.solve.arrow import Arrow, Independent, Inverse, Rescaled, Scaled
 from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
 from crowdrank.solve.iterate import accelerate, extrapolated, iterate
 from crowdrank.solve.matrices import NotPositiveError, accumulate
@@ -24,12 +25,12 @@ __all__ = [
     "Density",
     "Independent",
     "Inverse",
-    "Joint",
     "Maximum",
     "NotPositiveError",
     "Penalty",
     "Point",
     "Rescaled",
+    "Scaled",
     "Spread",
     "Terms",
     "accelerate",

@@ -12,20 +12,21 @@ are too large, systems are solved by conjugate gradients on the sparse matrix.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
+from crowdrank.data.arrays import Floats, Integers
+from crowdrank.results import EXACT_LIMIT, Covariance
 from crowdrank.solve.matrices import Matrix, add_diagonal, inverse_of, scale_columns
 
 if TYPE_CHECKING:
     from crowdrank.solve.factor import Factor
-
-EXACT_LIMIT = 8000
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,69 +134,58 @@ class Arrow:
         return Bordered(factor, self.border)
 
 
-class Covariance(ABC):
-    """What is asked of an inverse information."""
+@dataclass(frozen=True, eq=False)
+class Information:
+    """An information matrix as it is saved; the factor is computed again."""
 
-    pairwise_limit = EXACT_LIMIT
-    """Parts of more scores than this are judged by their variances, not by every difference."""
+    arrow: Arrow
 
-    @abstractmethod
-    def block(self, nodes: NDArray[np.int64]) -> Floats:
-        """Covariance of the scores of these nodes, which are one connected part."""
-
-    def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """Variances of the centred scores of a part."""
-        return centred(self.block(nodes)).diagonal()
-
-    def worker_variance(self) -> Floats:
-        """Variance of each worker parameter (K, b), all else being estimated too; none where there are none."""
-        return np.zeros((0, 1))
-
-    def common_covariance(self) -> Floats:
-        """Covariance of the common parameters (G, G); none where there are none."""
-        return np.zeros((0, 0))
+    def restore(self) -> Inverse:
+        """The inverse."""
+        return self.arrow.covariance()
 
 
-class Joint(Covariance):
-    """That of scores and worker parameters together."""
-
-    @abstractmethod
-    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
-        """Covariance of the scores with a combination of worker parameters (K, b), and its variance."""
-
-
-class Inverse(Joint):
+class Inverse(Covariance):
     """An inverse information that was computed, not drawn."""
 
     @abstractmethod
     def score_variance(self) -> Floats:
-        """Variance of each score (not centred); of very many the workers' part is left out."""
+        """Variance of each score (not centered); with very many scores the workers' part is left out."""
 
     def deviation_variance(self) -> Floats:
-        """Variance of each worker's deviation from what is common (K, b)."""
+        """Variance of each worker's deviation from the common parameter (K, b)."""
         return self.worker_variance()
 
 
+@dataclass(frozen=True, eq=False)
 class Rescaled(Covariance):
-    """The covariance of c s, where the scale c is uncertain too: d(c s) = c ds + s dc.
+    """The covariance of c s if the scale c is uncertain too: d(c s) = c ds + s dc.
 
-    ``across``: covariance of the scores with c; ``own``: variance of c.
+    c is the ``scale``, and dc the combination ``weights`` (K, b) of the worker parameters.
     """
 
-    def __init__(self, inner: Covariance, scores: Floats, scale: float, across: Floats, own: float) -> None:
-        self.inner, self.scores, self.scale, self.across, self.own = inner, scores, scale, across, own
-        self.pairwise_limit = inner.pairwise_limit
+    inner: Covariance
+    scores: Floats
+    scale: float
+    weights: Floats
 
-    def block(self, nodes: NDArray[np.int64]) -> Floats:
+    @cached_property
+    def _with_scale(self) -> tuple[Floats, float]:
+        across, own = self.inner.with_combination(self.weights)
+        return np.broadcast_to(across, len(self.scores)), own
+
+    def block(self, nodes: Integers) -> Floats:
         """Covariance of the rescaled scores of one part."""
-        s, c = self.scores[nodes], self.scale * self.across[nodes]
+        across, own = self._with_scale
+        s, c = self.scores[nodes], self.scale * across[nodes]
         both = np.outer(s, c)
-        return self.scale**2 * self.inner.block(nodes) + both + both.T + self.own * np.outer(s, s)
+        return self.scale**2 * self.inner.block(nodes) + both + both.T + own * np.outer(s, s)
 
-    def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """Variances of the centred rescaled scores of a part."""
-        s, c = (values[nodes] - values[nodes].mean() for values in (self.scores, self.across))
-        return self.scale**2 * self.inner.variance(nodes) + 2 * self.scale * s * c + self.own * s**2
+    def variance(self, nodes: Integers) -> Floats:
+        """Variances of the centered rescaled scores of a part."""
+        across, own = self._with_scale
+        s, c = (values[nodes] - values[nodes].mean() for values in (self.scores, across))
+        return self.scale**2 * self.inner.variance(nodes) + 2 * self.scale * s * c + own * s**2
 
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter, as it was."""
@@ -205,25 +195,64 @@ class Rescaled(Covariance):
         """Covariance of the common parameters, as it was."""
         return self.inner.common_covariance()
 
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """The draws of the covariance inside, rescaled."""
+        scores, workers = self.inner.sample(parts, count, generator)
+        change = np.einsum("kb,mkb->m", self.weights, workers)
+        return self.scale * scores + change[:, None] * self.scores, workers
 
+    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
+        """Covariance of the rescaled scores with a combination of worker parameters, and its variance."""
+        across, own = self.inner.with_combination(weights)
+        together = self.inner.with_combination(weights + self.weights)[1]
+        with_scale = 0.5 * (together - own - self._with_scale[1])
+        return self.scale * np.broadcast_to(across, len(self.scores)) + with_scale * self.scores, own
+
+    def release(self) -> None:
+        """Forget what the covariance inside has expanded."""
+        self.inner.release()
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Covariance):
+    """The covariance of c s for a constant c, the ``unit``."""
+
+    inner: Covariance
+    unit: float
+
+    def block(self, nodes: Integers) -> Floats:
+        """Covariance of the scores of one part in the other unit."""
+        return self.unit**2 * self.inner.block(nodes)
+
+    def variance(self, nodes: Integers) -> Floats:
+        """Variances of the centered scores in the other unit."""
+        return self.unit**2 * self.inner.variance(nodes)
+
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """The draws of the covariance inside in the other unit."""
+        scores, workers = self.inner.sample(parts, count, generator)
+        return self.unit * scores, workers
+
+    def release(self) -> None:
+        """Forget what the covariance inside has expanded."""
+        self.inner.release()
+
+
+@dataclass(frozen=True, eq=False)
 class Independent(Covariance):
     """Scores that vary independently, by their variances."""
 
-    pairwise_limit = 1000
+    variances: Floats
+    pairwise_limit: ClassVar[int] = 1000
 
-    def __init__(self, variances: Floats) -> None:
-        self.variances = variances
-
-    def block(self, nodes: NDArray[np.int64]) -> Floats:
+    def block(self, nodes: Integers) -> Floats:
         """The variances on a diagonal."""
         return np.diag(self.variances[nodes])
 
-    def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """The variances as given: in a part of many, the mean varies little."""
+    def variance(self, nodes: Integers) -> Floats:
+        """The variances as given: in a part of many items, the mean varies little."""
         return self.variances[nodes]
-
-
-def centred(block: Floats) -> Floats:
-    """Covariance of x - mean(x), from that of x."""
-    rows = block.mean(axis=0)
-    return block - rows[:, None] - rows[None, :] + rows.mean()

@@ -6,11 +6,15 @@ judgments supply z as a sum of independent signs, one a row and draw, so only so
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Arrow, Joint
+from crowdrank.data.arrays import Floats, Integers
+from crowdrank.results import Covariance
+from crowdrank.solve.arrow import Arrow
 from crowdrank.solve.factor import Iterative
 
 DRAWS = 128
@@ -47,11 +51,13 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-class Draws(Joint):
+@dataclass(frozen=True, eq=False)
+class Draws(Covariance):
     """Covariances estimated from draws: ``scores`` (N, S) and ``workers`` (K, b, S)."""
 
-    def __init__(self, scores: Floats, workers: Floats, solved: bool = True) -> None:
-        self.scores, self.workers, self.solved = scores, workers, solved
+    scores: Floats
+    workers: Floats
+    solved: bool = True
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
         """Covariance of the scores of one part, estimated."""
@@ -71,6 +77,14 @@ class Draws(Joint):
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter, estimated."""
         return np.asarray((self.workers**2).mean(axis=-1))
+
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Random combinations of the draws, which have the same covariance."""
+        size = self.scores.shape[1]
+        mixture = generator.standard_normal((size, count)) / np.sqrt(size)
+        return (self.scores @ mixture).T, np.einsum("kbs,sm->mkb", self.workers, mixture)
 
 
 def draw(information: Arrow, noise: Floats, prior: Floats, seed: int, held: NDArray[np.bool_]) -> Draws:

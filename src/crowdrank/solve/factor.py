@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
-from crowdrank.solve.arrow import Arrow, Border, Inverse
+from crowdrank.data.arrays import Floats, Integers
+from crowdrank.solve.arrow import Arrow, Border, Information, Inverse
 from crowdrank.solve.matrices import (
     Matrix,
     NotPositiveError,
@@ -34,6 +35,7 @@ MOST_WORK = 2e10
 class Factor(Inverse):
     """A factorised arrow matrix."""
 
+    arrow: Arrow
     count: int
     """Number of scores."""
 
@@ -46,12 +48,16 @@ class Factor(Inverse):
         scores, workers = self.solve(np.zeros(self.count), weights)
         return scores, float((weights * workers).sum())
 
+    def storable(self) -> Information:
+        """The matrix itself, which is factored again when it is read."""
+        return Information(self.arrow)
+
 
 class WorkersEliminated(Factor):
     """S = items - coupling workers^-1 coupling', dense, by Cholesky."""
 
     def __init__(self, arrow: Arrow) -> None:
-        self.count = len(arrow.part)
+        self.arrow, self.count = arrow, len(arrow.part)
         self.coupling = filled(arrow.coupling)
         self.inverse = inverse_of(arrow.workers)
         self.weighted = times_blocks(self.coupling, self.inverse)
@@ -87,12 +93,26 @@ class WorkersEliminated(Factor):
         own = np.einsum("kbb->kb", self.inverse)
         return own + quadratic(self._scores(), self.weighted).reshape(blocks)
 
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Scores by the Cholesky factor, then worker parameters given the scores."""
+        scores = _draws(self.cholesky, count, generator)
+        noise = generator.standard_normal((count, *self.inverse.shape[:2]))
+        mean = (self.coupling.T @ scores).T.reshape(noise.shape)
+        own = np.einsum("kbc,mkc->mkb", np.linalg.cholesky(self.inverse), noise)
+        return scores.T, own - np.einsum("kbc,mkc->mkb", self.inverse, mean)
+
+    def release(self) -> None:
+        """Forget the inverse."""
+        vars(self).pop("_covariance", None)
+
 
 class PartsEliminated(Factor):
     """T = workers - coupling' items^-1 coupling, dense, with items^-1 taken part by part."""
 
     def __init__(self, arrow: Arrow) -> None:
-        self.count = len(arrow.part)
+        self.arrow, self.count = arrow, len(arrow.part)
         self.shape = arrow.workers.shape[:2]
         self.blocks = _PartBlocks(arrow)
         self.coupling = arrow.coupling
@@ -136,6 +156,20 @@ class PartsEliminated(Factor):
         if self.cholesky is None:
             return np.zeros(self.shape)
         return inverse_from(self.cholesky).diagonal().reshape(self.shape)
+
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Worker parameters by the Cholesky factor, then the scores of each part given these."""
+        scores = self.blocks.sample(count, generator)
+        if self.cholesky is None:
+            return scores.T, np.zeros((count, *self.shape))
+        workers = _draws(self.cholesky, count, generator)
+        return (scores - self.weighted @ workers).T, workers.T.reshape(count, *self.shape)
+
+    def release(self) -> None:
+        """Forget the inverses of parts that were factored."""
+        self.blocks.release()
 
 
 class _PartBlocks:
@@ -191,6 +225,22 @@ class _PartBlocks:
         if size not in self._inverse:
             self._inverse[size] = inverse_from(self._cholesky[size])[None]
         return self._inverse[size]
+
+    def release(self) -> None:
+        """Forget inverses for which there is a factor."""
+        for size in self._cholesky:
+            self._inverse.pop(size, None)
+
+    def sample(self, count: int, generator: np.random.Generator) -> Floats:
+        """Draws (N, count) with the inverse as their covariance."""
+        drawn = np.empty((len(self.part), count))
+        for size, members in self.members.items():
+            if size in self._cholesky:
+                drawn[members[0]] = _draws(self._cholesky[size], count, generator)
+            else:
+                noise = generator.standard_normal((len(members), size, count))
+                drawn[members] = np.linalg.cholesky(self._inverse[size]) @ noise
+        return drawn
 
     def of(self, nodes: NDArray[np.int64]) -> Floats:
         """The inverse block of a part, its nodes in this order."""
@@ -310,6 +360,23 @@ class Bordered(Inverse):
         last = self.inverse @ rest
         return first - self.scores @ last, own - self.workers @ last, last
 
+    def storable(self) -> Information:
+        """The matrix itself, with its border."""
+        return Information(self.factor.arrow)
+
+    def release(self) -> None:
+        """Forget what the factor inside has expanded."""
+        self.factor.release()
+
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Common parameters first, then scores and each worker's own values given these."""
+        scores, workers = self.factor.sample(parts, count, generator)
+        common = generator.standard_normal((count, len(self.inverse))) @ np.linalg.cholesky(self.inverse).T
+        rows = self.border.carried - self.workers
+        return scores - common @ self.scores.T, workers + np.einsum("kbg,mg->mkb", rows, common)
+
     def with_combination(self, weights: Floats) -> tuple[Floats, float]:
         """A column of the inverse, weighted; what the members carry in common moves with it."""
         own = np.einsum("kb,kbg->g", weights, self.border.carried)
@@ -338,6 +405,14 @@ class Bordered(Inverse):
     def common_covariance(self) -> Floats:
         """Covariance of the common parameters."""
         return self.inverse
+
+
+def _draws(cholesky: tuple[Floats, bool], count: int, generator: np.random.Generator) -> Floats:
+    """Draws (n, count) whose covariance is the inverse of the matrix that was factored: L'^-1 z."""
+    from scipy.linalg import solve_triangular
+
+    normal = generator.standard_normal((len(cholesky[0]), count))
+    return np.asarray(solve_triangular(cholesky[0], normal, lower=True, trans="T"))
 
 
 FACTORS: dict[str, type[WorkersEliminated] | type[PartsEliminated] | type[Iterative]] = {

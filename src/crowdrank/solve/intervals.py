@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Integers
 from crowdrank.data.arrays import Floats
-from crowdrank.results import Z
-from crowdrank.solve.arrow import Covariance, centred
+from crowdrank.results import Covariance, Z, center
 
 PAIRWISE = 2000
 """Resampled items of larger parts are told apart by their standard errors, not pair by pair."""
@@ -79,7 +78,7 @@ def spread(
             variance[nodes] = covariance.variance(nodes)
             better[nodes], worse[nodes] = _by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
             continue
-        block = centred(covariance.block(nodes))
+        block = center(covariance.block(nodes))
         variance[nodes] = block.diagonal()
         deviation = differences(block)
         apart[number] = deviation

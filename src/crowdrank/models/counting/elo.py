@@ -30,19 +30,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
+from crowdrank.models.base import Outcome, Run, number
+from crowdrank.models.online import TIES, OnlineModel, OnlineState, Passes, VoteTuple
 from crowdrank.models.paired.predict import Judged
-from crowdrank.models.sequence import Play, Rated, order_notes, rated
 from crowdrank.models.votes import Votes
-from crowdrank.solve import Independent
 
 
-class Elo(VotesModel):
+class Elo(OnlineModel["EloState"]):
     """Elo: r_i moves by k (S - E) with each vote, E = 1 / (1 + base^((r_j - r_i) / scale)) (Elo 1978).
 
     ``k``: how far a vote moves a rating at most; 32 is the usual one where nothing else is said.
@@ -71,22 +72,70 @@ class Elo(VotesModel):
         self.orders = orders
         self.seed = seed
 
-    def _fit(self, votes: Votes, run: Run) -> Outcome:
-        orders = whole("orders", self.orders, low=1)
+    def start(self, *, ties: float = TIES) -> EloState:
+        """Equal ratings; how many ties to expect does not matter."""
         unit = elo_unit(self.scale, self.base)
-        step = number("k", self.k, low=0.0) / unit
-        found = rated(votes, _play(step, len(votes.nodes)), orders=orders, seed=run.seed)
-        variance = _variance(votes, found, step, orders)
-        result = votes.placed(found.score * unit, Independent(variance * unit**2))
-        raised = number("initial", self.initial)
-        return Outcome(
-            replace(result, score=result.score + raised, low=result.low + raised, high=result.high + raised),
-            votes.agreement(result.score),
-            iterations=orders,
-            notes=(*votes.notes(regularised=False), *order_notes(votes, orders)),
-            details={**found.details(orders, unit), "intervals": "linear about the ratings"},
-            predictor=Judged.of_scores(LOGISTIC, result.score / unit, votes.tie_share),
+        return EloState(number("k", self.k, low=0.0) / unit, unit, number("initial", self.initial))
+
+    def fold(self, state: EloState, votes: Iterable[VoteTuple]) -> EloState:
+        """Each vote moves two ratings, in the unit in which E is the logistic function."""
+        ratings, met, half_step, tanh = state.ratings, state.met, state.half_step, math.tanh
+        for left, right, said, weight, _ in votes:
+            move = half_step * weight * (said - tanh(0.5 * (ratings[left] - ratings[right])))
+            ratings[left] += move
+            ratings[right] -= move
+            pair = left << 32 | right
+            met[pair] = met.get(pair, 0.0) + weight
+        return state
+
+    def estimate(self, state: EloState) -> tuple[Floats, Floats]:
+        """The ratings in points, and the variance of one order."""
+        ratings, step = np.array(state.ratings), 2.0 * state.half_step
+        left, before = _memory(ratings, *state.pairs(), step)
+        variance = before - 0.5 * step * np.expm1(-2.0 * step * left)
+        return state.initial + state.unit * ratings, state.unit**2 * variance
+
+    def _variance(self, votes: Votes, found: Passes) -> Floats:
+        """That of one order, or of the mean over several."""
+        if found.orders == 1:
+            return found.within
+        rows, unit = votes.comparisons, elo_unit(self.scale, self.base)
+        ratings, step = (found.score - self.initial) / unit, self.k / unit
+        information, before = _memory(ratings, rows.i, rows.j, rows.wins + rows.losses, step)
+        own = before + np.expm1(-step * information) ** 2 / information
+        return unit**2 * own + found.between / found.orders
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        unit, raised = elo_unit(self.scale, self.base), number("initial", self.initial)
+        outcome = super()._fit(votes, run)
+        spread = outcome.spread
+        return replace(
+            outcome,
+            spread=replace(
+                spread, score=spread.score + raised, low=spread.low + raised, high=spread.high + raised
+            ),
+            details={**outcome.details, "intervals": "linear about the ratings"},
+            predictor=Judged.of_scores(LOGISTIC, spread.score / unit, votes.tie_share),
         )
+
+
+class EloState(OnlineState):
+    """Ratings in the unit in which E is the logistic function, and the weight of the votes on each pair."""
+
+    def __init__(self, step: float, unit: float, initial: float) -> None:
+        super().__init__()
+        self.half_step, self.unit, self.initial = step / 2.0, unit, initial
+        self.ratings: list[float] = []
+        self.met: dict[int, float] = {}
+
+    def grow(self, nodes: int, workers: int) -> None:
+        """New items start at the first rating."""
+        self.ratings += [0.0] * (nodes - len(self.ratings))
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """The nodes left and right of each pair as it was shown, and the weight of its votes."""
+        left, right = np.divmod(np.array(list(self.met), np.int64), 1 << 32)
+        return left, right, np.array(list(self.met.values()), float)
 
 
 def elo_unit(scale: float, base: float) -> float:
@@ -94,28 +143,12 @@ def elo_unit(scale: float, base: float) -> float:
     return number("scale", scale, low=1e-6) / math.log(number("base", base, low=1.0 + 1e-6))
 
 
-def _play(step: float, count: int) -> Play:
-    """Elo's pass over the votes, in the unit in which E is the logistic function."""
-    tanh, half = math.tanh, step / 2.0
-
-    def play(games: Iterable[tuple[int, int, int, float]]) -> tuple[Floats, Floats]:
-        ratings = [0.0] * count
-        for left, right, said, weight in games:
-            move = half * weight * (said - tanh(0.5 * (ratings[left] - ratings[right])))
-            ratings[left] += move
-            ratings[right] -= move
-        return np.array(ratings), np.zeros(count)
-
-    return play
-
-
-def _variance(votes: Votes, found: Rated, step: float, orders: int) -> Floats:
-    """The variance of each rating, in the unit in which E is the logistic function."""
-    rows, count = votes.comparisons, len(found.score)
-    known = (rows.wins + rows.losses) * LOGISTIC.values(found.score[rows.i] - found.score[rows.j]).density
-    information = np.maximum(summed(rows.i, known, count) + summed(rows.j, known, count), 1e-300)
-    before = max(1.0, float(np.mean(found.score**2)))
-    left_of_start = np.exp(-2.0 * step * information) * before
-    if orders == 1:
-        return left_of_start - 0.5 * step * np.expm1(-2.0 * step * information)
-    return left_of_start + np.expm1(-step * information) ** 2 / information + found.between / orders
+def _memory(
+    ratings: Floats, i: NDArray[Any], j: NDArray[Any], weight: Floats, step: float
+) -> tuple[Floats, Floats]:
+    """The information I of each item's votes, and what is left of v0: v0 exp(-2 kappa I)."""
+    known = weight * LOGISTIC.values(ratings[i] - ratings[j]).density
+    count = len(ratings)
+    information = np.maximum(summed(i, known, count) + summed(j, known, count), 1e-300)
+    before = max(1.0, float(np.mean(ratings**2)) if count else 0.0)
+    return information, np.exp(-2.0 * step * information) * before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.data import Floats
-from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
+from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
 from crowdrank.models.labels.rows import normalised
@@ -36,7 +36,7 @@ class Average(LabelsModel):
             workers=people,
             notes=tuple(labels.notes()),
             predictor=Counted(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
-            labels=LabelProbabilities(labels.values, votes),
+            tables={"labels": labels.posterior(votes)},
         )
 
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
-from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import Confused, moments, of_confusion, placed, told
 from crowdrank.models.labels.rows import (
@@ -90,7 +90,7 @@ class DawidSkene(LabelsModel):
             predictor=Confused(
                 found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.centre)
             ),
-            labels=LabelProbabilities(labels.values, found.posterior),
+            tables={"labels": labels.posterior(found.posterior)},
         )
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note, UsageError
-from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run
+from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import LEAST, Confused, agreement, moments, placed, told, workers
 from crowdrank.models.labels.rows import (
@@ -99,7 +99,7 @@ class GLAD(LabelsModel):
                 "log_posterior": found.objective,
             },
             predictor=Confused(posterior, found.shares, chances, typical),
-            labels=LabelProbabilities(labels.values, posterior),
+            tables={"labels": labels.posterior(posterior)},
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.data import summed
-from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import (
     Counted,
@@ -46,5 +46,5 @@ class MajorityVote(LabelsModel):
             workers=people,
             notes=tuple(labels.notes()),
             predictor=Counted(posterior, posterior.mean(axis=0)),
-            labels=LabelProbabilities(labels.values, posterior),
+            tables={"labels": labels.posterior(posterior)},
         )

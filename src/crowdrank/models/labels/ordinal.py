@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.engine import Stateless, Stats
 from crowdrank.errors import Note
-from crowdrank.models.base import LabelProbabilities, LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
 from crowdrank.models.labels.rows import LabelRows, ending, normalised, plan_labels, settled
@@ -80,7 +80,7 @@ class OrdinalLabels(LabelsModel):
             notes=(*labels.notes(), *_mirror_notes(slope), *notes),
             details={"reliability": em.reliability**2, "mean_slope": slope},
             predictor=Said.of(found, em.values, weights),
-            labels=LabelProbabilities(labels.values, posterior),
+            tables={"labels": labels.posterior(posterior)},
         )
 
 

@@ -57,8 +57,8 @@ from crowdrank.models.paired.estimator import require_finite
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.priors import BetaPrior
 from crowdrank.models.votes import Votes
-from crowdrank.results import LEVEL, Workers, verdicts
-from crowdrank.solve import Maximum, Spread, iterate
+from crowdrank.results import LEVEL, Covariance, NormalPosterior, Workers, verdicts
+from crowdrank.solve import Maximum, Scaled, Spread, iterate
 
 TOLERANCE = 1e-11
 ROUNDS = 2000
@@ -97,7 +97,7 @@ class EMElo(VotesModel):
         unit = elo_unit(self.scale, self.base)
         strength = number("regularization", self.regularization, low=0)
         found = _EM(BetaPrior.parsed(self.prior), votes, run).run()
-        top, result, more, details = _ratings(votes, found.direction, strength, run)
+        top, result, covariance, more, details = _ratings(votes, found.direction, strength, run)
         perfect = _agreement(votes, found.direction, result.score)
         return Outcome(
             spread=result.times(unit),
@@ -114,6 +114,11 @@ class EMElo(VotesModel):
             ),
             details={**details, "mirror": found.mirror, "perfect_quality": perfect},
             predictor=Judged.of_scores(LOGISTIC, result.score, votes.tie_share, found.quality),
+            posterior=(
+                None
+                if covariance is None
+                else NormalPosterior(Scaled(covariance, unit), "normal, exact information")
+            ),
         )
 
 
@@ -267,7 +272,7 @@ class _EM:
 
 def _ratings(
     votes: Votes, direction: Floats, strength: float, run: Run
-) -> tuple[Maximum, Spread, list[Note], dict[str, Any]]:
+) -> tuple[Maximum, Spread, Covariance | None, list[Note], dict[str, Any]]:
     """Where Elo's steps come to rest, in the unit of the logistic function: each pair is one game."""
     games = replace(votes.comparisons, wins=0.5 * (1.0 + direction), losses=0.5 * (1.0 - direction))
     if strength == 0:
@@ -275,7 +280,7 @@ def _ratings(
     climb = Climb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
     top = climb.fit()
     covariance, notes, details = climb.uncertainty(top)
-    return top, votes.placed(top.point.scores, covariance), notes, details
+    return top, votes.placed(top.point.scores, covariance), covariance, notes, details
 
 
 def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:

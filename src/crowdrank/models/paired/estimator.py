@@ -138,6 +138,7 @@ class PairedModel(VotesModel):
                 "priors": climb.priors.details(climb.design.columns),
             },
             predictor=_predictor(climb, top, scores.score),
+            posterior=climb.posterior(top, covariance),
         )
 
 

@@ -56,4 +56,5 @@ class MajorityBT(VotesModel):
             notes=(*votes.notes(regularised=not climb.gauge), *convergence(top), *notes),
             details={**details, "priors": climb.priors.details(())},
             predictor=Judged.of_scores(LOGISTIC, scores.score, votes.tie_share),
+            posterior=climb.posterior(top, covariance),
         )

@@ -35,7 +35,7 @@ from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, Ne
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
-from crowdrank.results import Workers, Z, verdicts
+from crowdrank.results import Covariance, NormalPosterior, Workers, Z, verdicts
 from crowdrank.solve import NotPositiveError
 
 ROUNDS = 60
@@ -92,6 +92,7 @@ class MPM(VotesModel):
                 "priors": {"regularization": search.scores.sd**-2.0, "adherence_sd": search.workers.sd},
             },
             predictor=Adhering(scores.score, here.theta, votes.tie_share),
+            posterior=_posterior(here.theta, covariance),
         )
 
     def _priors(self) -> tuple[Normal, Normal]:
@@ -178,6 +179,14 @@ class _Search:
             f"{here.slope:.2g}. Scores and intervals are provisional."
         )
         return [Note("not-converged", message)]
+
+
+def _posterior(theta: Floats, covariance: Covariance | None) -> NormalPosterior | None:
+    """Scores and adherences; the mean adherence is held."""
+    if covariance is None:
+        return None
+    own = theta[:, None]
+    return NormalPosterior(covariance, "normal, exact information", ("adherence",), own, np.zeros(own.shape, bool))
 
 
 def _direction(votes: Votes, theta: Floats) -> list[Note]:

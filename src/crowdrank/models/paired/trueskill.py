@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -34,17 +34,16 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
-from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
+from crowdrank.models.base import Outcome, Run, number
+from crowdrank.models.online import TIES, OnlineModel, OnlineState, VoteTuple
 from crowdrank.models.predictors import at
-from crowdrank.models.sequence import Play, order_notes, rated
 from crowdrank.models.votes import Votes
-from crowdrank.solve import Independent
 
 FAR = 30.0
 """A surprise of more deviations than this counts as one of so many: beyond, the moments underflow."""
 
 
-class TrueSkill(VotesModel):
+class TrueSkill(OnlineModel["SkillState"]):
     """TrueSkill: skills N(mu, sigma^2) filtered vote by vote (Herbrich et al. 2007).
 
     ``beta``: the deviation of a performance, the unit of the scores. ``sigma``: that of a skill before
@@ -74,31 +73,51 @@ class TrueSkill(VotesModel):
         self.orders = orders
         self.seed = seed
 
-    def _fit(self, votes: Votes, run: Run) -> Outcome:
-        orders = whole("orders", self.orders, low=1)
-        rules = self._rules(votes)
-        found = rated(votes, rules.play(len(votes.nodes)), orders=orders, seed=run.seed)
-        variance = found.within + found.between / orders
-        result = votes.placed(found.score, Independent(variance))
-        return Outcome(
-            result,
-            votes.agreement(result.score),
-            iterations=orders,
-            notes=(*votes.notes(regularised=False), *order_notes(votes, orders)),
-            details={**found.details(orders), "intervals": "posterior variances", "margin": rules.margin},
-            predictor=Skills(result.score, variance, rules.beta, rules.sigma, rules.margin),
-        )
-
-    def _rules(self, votes: Votes) -> _Rules:
+    def start(self, *, ties: float = TIES) -> SkillState:
+        """No skill is known; the margin of ties is that of ``draw``, or of the share of ties to expect."""
         library = _library()
         beta = number("beta", self.beta, low=1e-6)
-        draw = votes.tie_share if self.draw is None else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
-        return _Rules(
+        draw = ties if self.draw is None else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
+        return SkillState(
             beta=beta,
             sigma=number("sigma", self.sigma, low=1e-6),
             tau=number("tau", self.tau, low=0.0),
             margin=float(library.compute_margin(draw, math.sqrt(2.0) * beta)),
             moments=library.v_w,
+        )
+
+    def fold(self, state: SkillState, votes: Iterable[VoteTuple]) -> SkillState:
+        """The equations of the module; a tie is seen from the better item's side."""
+        mean, variance, moments, margin = state.mean, state.variance, state.moments, state.margin
+        noise, drift, sqrt = state.noise, state.drift, math.sqrt
+        for left, right, said, weight, _ in votes:
+            ahead = said > 0 or (said == 0 and mean[left] >= mean[right])
+            i, j = (left, right) if ahead else (right, left)
+            own, other = variance[i] + drift, variance[j] + drift
+            square = noise + own + other
+            c = sqrt(square)
+            d, most = mean[i] - mean[j], FAR * c
+            v, w = moments(min(max(d, -most), most), c, margin, said == 0)
+            a, b = own * w / square, other * w / square
+            kept_a, kept_b = 1.0 - a + weight * a, 1.0 - b + weight * b
+            mean[i] += weight * own * v / (c * kept_a)
+            mean[j] -= weight * other * v / (c * kept_b)
+            variance[i] = own * (1.0 - a) / kept_a
+            variance[j] = other * (1.0 - b) / kept_b
+        return state
+
+    def estimate(self, state: SkillState) -> tuple[Floats, Floats]:
+        """The means and variances of the skills."""
+        return np.array(state.mean), np.array(state.variance)
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        outcome, rules = super()._fit(votes, run), self.start(ties=votes.tie_share)
+        assert outcome.posterior is not None
+        variance = outcome.posterior.covariance.variance(np.arange(len(votes.nodes)))
+        return replace(
+            outcome,
+            details={**outcome.details, "intervals": "posterior variances", "margin": rules.margin},
+            predictor=SkillPredictor(outcome.spread.score, variance, rules.beta, rules.sigma, rules.margin),
         )
 
 
@@ -110,43 +129,32 @@ def _library() -> Any:
         raise UsageError("The model trueskill needs the package trueskillthroughtime.", hint=hint) from None
 
 
-@dataclass(frozen=True)
-class _Rules:
-    """What a vote does to two skills."""
+class SkillState(OnlineState):
+    """Means and variances of the skills, and what a vote does to two of them."""
 
-    beta: float
-    sigma: float
-    tau: float
-    margin: float
-    moments: Callable[[float, float, float, bool], tuple[float, float]]
+    def __init__(
+        self,
+        beta: float,
+        sigma: float,
+        tau: float,
+        margin: float,
+        moments: Callable[[float, float, float, bool], tuple[float, float]],
+    ) -> None:
+        super().__init__()
+        self.beta, self.sigma, self.margin, self.moments = beta, sigma, margin, moments
+        self.noise, self.drift = 2 * beta**2, tau**2
+        self.mean: list[float] = []
+        self.variance: list[float] = []
 
-    def play(self, count: int) -> Play:
-        """TrueSkill's pass over the votes."""
-
-        def play(games: Iterable[tuple[int, int, int, float]]) -> tuple[Floats, Floats]:
-            mean, variance = [0.0] * count, [self.sigma**2] * count
-            noise, drift, margin, moments = 2 * self.beta**2, self.tau**2, self.margin, self.moments
-            for left, right, said, weight in games:
-                ahead = said > 0 or (said == 0 and mean[left] >= mean[right])  # a tie: from the better one's side
-                i, j = (left, right) if ahead else (right, left)
-                own, other = variance[i] + drift, variance[j] + drift
-                square = noise + own + other
-                c = math.sqrt(square)
-                d, most = mean[i] - mean[j], FAR * c
-                v, w = moments(min(max(d, -most), most), c, margin, said == 0)
-                a, b = own * w / square, other * w / square
-                kept_a, kept_b = 1.0 - a + weight * a, 1.0 - b + weight * b
-                mean[i] += weight * own * v / (c * kept_a)
-                mean[j] -= weight * other * v / (c * kept_b)
-                variance[i] = own * (1.0 - a) / kept_a
-                variance[j] = other * (1.0 - b) / kept_b
-            return np.array(mean), np.array(variance)
-
-        return play
+    def grow(self, nodes: int, workers: int) -> None:
+        """New items have the skill N(0, sigma^2)."""
+        more = nodes - len(self.mean)
+        self.mean += [0.0] * more
+        self.variance += [self.sigma**2] * more
 
 
 @dataclass(frozen=True, eq=False)
-class Skills:
+class SkillPredictor:
     """P(left) = Phi((d - eps) / c), P(right) = Phi((-d - eps) / c), and a tie with what remains.
 
     d is the difference of the means and c^2 = 2 beta^2 + the two variances; what was not seen has mean

@@ -28,7 +28,7 @@ from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import ListsModel, Outcome, Run, number
-from crowdrank.models.held_out import held_out
+from crowdrank.models.held_out import HeldOut
 from crowdrank.models.list_shards import ListShard, extremes, shards, tie_share
 from crowdrank.models.lists import Lists
 from crowdrank.models.permutations.dispersion import Shapes, agreement
@@ -126,7 +126,6 @@ class Mallows(ListsModel):
         )
         found = turns.found
         theta = np.zeros(0) if turns.shared else turns.theta
-        self._fitted = (place, theta, turns.crowd)
         workers, notes = turns.workers(place)
         return Outcome(
             spread=spread,
@@ -137,24 +136,27 @@ class Mallows(ListsModel):
             notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap(found), *notes),
             details={"theta": turns.crowd, "gap": found.gap, "largest_cycle": found.largest},
             predictor=Places(place, lists.part, _kept(lists), theta, turns.crowd, tie_share(lists)),
+            list_predictor=MallowsLists(place, theta, turns.crowd),
         )
 
-    def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
 
-        ``rankings``: lists as ``fit`` takes them, of items that the fit has seen. A worker that it has not seen
-        has the crowd's theta.
-        """
-        given, (place, theta, crowd) = held_out(rankings, *self._fitted_to(), self.name), self._fitted
+@dataclass(frozen=True, eq=False)
+class MallowsLists:
+    """ln P of lists of items that the consensus has; a worker that was not seen has the crowd's theta."""
+
+    place: Integers
+    theta: Floats
+    crowd: float
+
+    def __call__(self, given: HeldOut) -> Floats:
+        """ln P of each list; an error if one holds an item without a place in the consensus."""
         lists = given.lists
         if (given.node < 0).any():
             unseen = np.unique(lists.node[given.node < 0])
             raise InputError(f"These items have no place in the consensus: {lists.item_names(unseen)}.")
         worker = np.full(len(lists), -1) if given.worker is None else given.worker
-        far = distances(lists.level, place[given.node], lists.start, penalty=0.0)
-        result = np.zeros(given.count)
-        result[given.number] = _log_probability(lists, far, at(theta, worker, crowd))
-        return result
+        far = distances(lists.level, self.place[given.node], lists.start, penalty=0.0)
+        return _log_probability(lists, far, at(self.theta, worker, self.crowd))
 
 
 def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:

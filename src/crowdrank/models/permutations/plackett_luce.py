@@ -9,6 +9,7 @@ the sum over these is exact; see kernels.plackett_luce. The scores are those of 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number
-from crowdrank.models.held_out import held_out
+from crowdrank.models.held_out import HeldOut
 from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share, turned
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
@@ -81,7 +82,6 @@ class PlackettLuce(ListsModel):
         )
         workers, said = _workers(lists, top, covariance, scores.score)
         slopes = np.exp(top.point.workers[:, 0])
-        self._fitted = (sign * scores.score, slopes, sign)
         return Outcome(
             spread=scores,
             workers=workers,
@@ -102,6 +102,8 @@ class PlackettLuce(ListsModel):
                 "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
             },
             predictor=Compared(LOGISTIC, scores.score, slopes, tie_share(lists)),
+            list_predictor=LuceLists(sign * scores.score, slopes, sign),
+            posterior=ascent.posterior(top, covariance, ("precision",) if len(slopes) else ()),
         )
 
     def _directed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
@@ -164,21 +166,27 @@ class PlackettLuce(ListsModel):
             return Normal(0.0, number("precision_sd", self.precision_sd, low=1e-6))
         return Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True)
 
-    def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
 
-        ``rankings``: lists as ``fit`` takes them. Items and workers that the fit has not seen are average ones.
-        """
-        given, (scores, slopes, sign) = held_out(rankings, *self._fitted_to(), self.name), self._fitted
-        lists, x = given.lists, at(scores, given.node, 0.0)
-        if sign < 0:
+@dataclass(frozen=True, eq=False)
+class LuceLists:
+    """ln P of lists; ``sign`` is -1 if they are filled from the bottom, and ``scores`` are then those from there.
+
+    Items and workers that were not seen are average ones.
+    """
+
+    scores: Floats
+    slopes: Floats
+    sign: float
+
+    def __call__(self, given: HeldOut) -> Floats:
+        """ln P of each list."""
+        lists, x = given.lists, at(self.scores, given.node, 0.0)
+        if self.sign < 0:
             lists, rows = turned(lists)
             x = x[rows]
-        if len(slopes) and given.worker is not None:
-            x = x * at(slopes, given.worker, 1.0)[lists.list]
-        result = np.zeros(given.count)
-        result[given.number] = derivatives(x, Orders(lists.start, lists.level)).value
-        return result
+        if len(self.slopes) and given.worker is not None:
+            x = x * at(self.slopes, given.worker, 1.0)[lists.list]
+        return derivatives(x, Orders(lists.start, lists.level)).value
 
 
 class LuceAscent(Ascent):

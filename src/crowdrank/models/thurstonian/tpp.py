@@ -35,7 +35,7 @@ from crowdrank.models.thurstonian.reading import ByQuery, Reading, agreement, qu
 from crowdrank.models.thurstonian.sampler import sampled
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
 from crowdrank.models.votes import Votes
-from crowdrank.results import LEVEL, Queries, Skills, Workers, Z, verdicts
+from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, Z, verdicts
 
 INFERENCES = ("grid", "gibbs")
 EMPTY = 0.5
@@ -195,12 +195,12 @@ class _Solved:
         )
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
-        spread = votes.placed(answer.score / unit, ByQuery(votes.nodes.query, blocks, 1.0 / unit))
+        covariance = ByQuery(votes.nodes.query, blocks, 1.0 / unit)
+        spread = votes.placed(answer.score / unit, covariance)
         agreed, cast = (sum(part[name] for part in parts) for name in ("agreed", "votes"))
         curve = np.where(cast[:, None] > 0, agreed, 0.5) / np.where(cast > 0, cast, 1.0)[:, None]
         judged = sum(part["judged"] for part in parts)[:, : votes.n_workers]
         each = types[:, self.setting.worker[: votes.n_workers]]
-        skills = self._skills(each, curve, judged, unit)
         workers = self._workers(each, curve, np.where(judged.any(axis=0), judged, answer.theta[:, None]))
         perfect = float(curve.max(initial=0.5))
         return Outcome(
@@ -212,8 +212,11 @@ class _Solved:
             notes=(*votes.notes(), *self._notes(kept, names), *quality_notes(votes, perfect)),
             details=self._details(answer, unit, kept, names),
             predictor=Informed(spread.score * unit, votes.nodes.query, answer, each, self.crowd, votes.tie_share),
-            queries=self._queries(answer, unit, np.concatenate([part["hard"] for part in parts])),
-            skills=skills,
+            posterior=NormalPosterior(covariance, "normal, sandwich of the composite likelihood"),
+            tables={
+                "queries": self._queries(answer, unit, np.concatenate([part["hard"] for part in parts])),
+                "skills": self._skills(each, curve, judged, unit),
+            },
         )
 
     def _kept(self, named: bool) -> Integers:

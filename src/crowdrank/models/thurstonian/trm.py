@@ -16,7 +16,7 @@ perceived scores are drawn within their neighbours (eq. 27), and scores are thei
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -27,7 +27,7 @@ from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number, whole
-from crowdrank.models.held_out import held_out
+from crowdrank.models.held_out import HeldOut
 from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
@@ -87,7 +87,6 @@ class TRM(ListsModel):
         require_near(climb, top)
         covariance, notes, _ = climb.uncertainty(top)
         scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
-        self._fitted = scores.score
         return Outcome(
             spread=scores,
             workers=lists.agreement(scores.score),
@@ -107,7 +106,9 @@ class TRM(ListsModel):
                 "scale": "scores are in units of the perceived noise; difficulty is for scores of variance 1",
             },
             predictor=Compared(PROBIT, scores.score, np.empty(0), tie_share(lists)),
-            queries=_queries(lists, scores.score, scores.stderr),
+            list_predictor=OrderedNormals(scores.score),
+            posterior=climb.posterior(top, covariance),
+            tables={"queries": _queries(lists, scores.score, scores.stderr)},
         )
 
     def _ascent(self, lists: Lists, run: Run) -> Ascent:
@@ -131,18 +132,21 @@ class TRM(ListsModel):
             varied=False,
         )
 
-    def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
 
-        ``rankings``: lists as ``fit`` takes them. Items that the fit has not seen are average ones.
-        """
-        given = held_out(rankings, *self._fitted_to(), self.name)
-        result = np.zeros(given.count)
+@dataclass(frozen=True, eq=False)
+class OrderedNormals:
+    """ln P of lists by the scores of their items; an item that was not seen has score 0."""
+
+    scores: Floats
+
+    def __call__(self, given: HeldOut) -> Floats:
+        """Shard by shard, so that memory stays bounded."""
+        found = np.zeros(len(given.lists))
         for shard in shards(given.lists):
             rows = given.lists.start[shard.first] + np.arange(len(shard.node))
-            own = given.number[shard.first : shard.first + len(shard.weight)]
-            result[own] = derivatives(at(self._fitted, given.node[rows], 0.0), shard.orders).value
-        return result
+            own = slice(shard.first, shard.first + len(shard.weight))
+            found[own] = derivatives(at(self.scores, given.node[rows], 0.0), shard.orders).value
+        return found
 
 
 def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:

@@ -1,0 +1,244 @@
+"""Models that take one vote after the other: start, update, posterior. Their fit is the fold over the votes.
+
+The order is that of the timestamps if there are any; equal timestamps keep the order of the rows, and votes
+without one come last. Without timestamps it is the order of the rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from crowdrank.data import Floats, coded_votes
+from crowdrank.data.index import GrowingIndex
+from crowdrank.errors import Note, UsageError
+from crowdrank.models.base import Outcome, Run, VotesModel, whole
+from crowdrank.models.votes import Votes
+from crowdrank.results import NormalPosterior, Posterior
+from crowdrank.solve import Independent
+
+CHUNK = 1 << 16
+SIGNS = np.array([1, -1, 0], np.int8)  # of LEFT, RIGHT and TIE
+TIES = 0.1
+"""The share of ties that a model starts with if nothing is known about it."""
+FILTERED = "normal, independent, filtered vote by vote"
+
+
+class Vote(NamedTuple):
+    """A vote between two nodes: ``said`` is 1 if left won, -1 if right won, 0 for a tie.
+
+    ``worker`` is the code of who judged, -1 if nobody says.
+    """
+
+    left: int
+    right: int
+    said: int
+    weight: float = 1.0
+    worker: int = -1
+
+
+VoteTuple = tuple[int, int, int, float, int]
+"""A Vote, or the same numbers as a plain tuple, which a loop makes faster."""
+
+
+class OnlineState(ABC):
+    """What an online model knows between two votes; ``index`` has the ids behind the codes."""
+
+    def __init__(self) -> None:
+        self.index = GrowingIndex()
+
+    @abstractmethod
+    def grow(self, nodes: int, workers: int) -> None:
+        """Make room for so many nodes and workers; new ones are as the prior says."""
+
+    def vote(
+        self,
+        left: str,
+        right: str,
+        winner: str | None,
+        *,
+        worker: str | None = None,
+        query: str | None = None,
+        weight: float = 1.0,
+    ) -> Vote:
+        """A vote by ids, those that are new being admitted; ``winner`` is one of the two, or None for a tie."""
+        if winner not in (left, right, None) or left == right:
+            raise UsageError(
+                f"The winner of {left!r} and {right!r} must be one of the two, or None. Got {winner!r}."
+            )
+        index = self.index
+        nodes = index.node(left, query), index.node(right, query)
+        code = -1 if worker is None else index.worker(worker)
+        self.grow(len(index.nodes), len(index.workers))
+        said = 0 if winner is None else 1 if winner == left else -1
+        return Vote(*nodes, said, weight, code)
+
+
+S = TypeVar("S", bound=OnlineState)
+
+
+class OnlineModel(VotesModel, Generic[S]):
+    """A model that learns from one vote at a time, in constant time.
+
+        state = model.start()
+        model.update(state, state.vote("a", "b", winner="a", worker="w"))
+        model.posterior(state).difference("a", "b")
+
+    ``orders``: 1 takes the votes of a fit in their order; N > 1 takes the mean over N random orders.
+    """
+
+    orders: int
+
+    @abstractmethod
+    def start(self, *, ties: float = TIES) -> S:
+        """What is known before the first vote; ``ties``: the share of ties to expect."""
+
+    @abstractmethod
+    def fold(self, state: S, votes: Iterable[VoteTuple]) -> S:
+        """Learn from votes, one after the other: the state is changed in place, and returned."""
+
+    def update(self, state: S, vote: VoteTuple) -> S:
+        """Learn from one vote."""
+        return self.fold(state, (vote,))
+
+    @abstractmethod
+    def estimate(self, state: S) -> tuple[Floats, Floats]:
+        """The score of each node as the state has it, and its variance."""
+
+    def posterior(self, state: S) -> Posterior:
+        """What the state knows, with the ids behind its codes. The items of a query are one connected part."""
+        score, variance = self.estimate(state)
+        query, item, worker = state.index.columns()
+        part = state.index.query_codes()
+        score = score - (np.bincount(part, score) / np.maximum(np.bincount(part), 1))[part]
+        normal = NormalPosterior(Independent(variance), FILTERED)
+        return Posterior(query, item, worker if len(worker) else None, part, score, normal)
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        found = self._passes(votes, whole("orders", self.orders, low=1), run.seed)
+        covariance = Independent(self._variance(votes, found))
+        spread = votes.placed(found.score, covariance)
+        return Outcome(
+            spread,
+            votes.agreement(spread.score),
+            iterations=found.orders,
+            notes=(*votes.notes(regularised=False), *order_notes(votes, found.orders)),
+            details=found.details(),
+            posterior=NormalPosterior(covariance, FILTERED),
+        )
+
+    def _passes(self, votes: Votes, orders: int, seed: int) -> Passes:
+        """One pass over the votes in their order, or one over each of several random orders."""
+        sequence = VoteSequence(votes)
+        if orders == 1:
+            score, within = self.estimate(self._pass(votes, sequence.in_order()))
+            return Passes(score, np.zeros_like(score), within, 1)
+        mean, square, within = np.zeros((3, len(votes.nodes)))
+        for number, batch in enumerate(sequence.shuffled(seed, orders), start=1):
+            score, variance = self.estimate(self._pass(votes, [batch]))
+            away = score - mean
+            mean += away / number
+            square += away * (score - mean)
+            within += variance / orders
+        return Passes(mean, square / (orders - 1), within, orders)
+
+    def _pass(self, votes: Votes, batches: Iterable[Batch]) -> S:
+        state = self.start(ties=votes.tie_share)
+        state.grow(len(votes.nodes), votes.n_workers)
+        return self.fold(state, (vote for batch in batches for vote in batch.votes()))
+
+    def _variance(self, votes: Votes, found: Passes) -> Floats:
+        """The variance of the mean over the passes: that of a pass, and how far orders differ."""
+        return found.within + found.between / found.orders
+
+
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """What passes over the votes found, by node: the mean score over the orders, its variance ``between`` them (0
+    for one order), and the mean of the model's own variance ``within`` a pass."""
+
+    score: Floats
+    between: Floats
+    within: Floats
+    orders: int
+
+    def details(self) -> dict[str, Any]:
+        """What fit.json says about the orders."""
+        if self.orders == 1:
+            return {"orders": 1}
+        deviation = np.sqrt(self.between)
+        between = {"mean": float(deviation.mean()), "largest": float(deviation.max())}
+        return {"orders": self.orders, "deviation_between_orders": between}
+
+
+class Batch(NamedTuple):
+    """Votes in their order, column by column; ``worker`` and ``weight`` are None if there are none."""
+
+    left: Any
+    right: Any
+    said: Any
+    weight: Any
+    worker: Any
+
+    def votes(self) -> Iterator[VoteTuple]:
+        """Vote by vote as plain numbers, which a loop reads faster than arrays."""
+        for start in range(0, len(self.left), CHUNK):
+            rows = slice(start, start + CHUNK)
+            left, right, said = (column[rows].tolist() for column in self[:3])
+            weight = repeat(1.0) if self.weight is None else self.weight[rows].tolist()
+            worker = repeat(-1) if self.worker is None else self.worker[rows].tolist()
+            yield from zip(left, right, said, weight, worker, strict=False)
+
+    def take(self, rows: Any) -> Batch:
+        """The votes of these row numbers."""
+        return Batch(*(None if column is None else column[rows] for column in self))
+
+
+class VoteSequence:
+    """The votes in order, or in random orders."""
+
+    def __init__(self, votes: Votes) -> None:
+        self._votes = votes
+
+    def in_order(self) -> Iterator[Batch]:
+        """The votes in order, a batch at a time if they are in files and have no timestamps."""
+        timed = False
+        held = []
+        for pairs in self._votes.pairs.batches():
+            coded = coded_votes(self._votes.nodes, pairs)
+            batch = Batch(coded.left, coded.right, SIGNS[coded.outcome], coded.weight, coded.worker)
+            timed = timed or pairs.timestamp is not None
+            if not timed:
+                yield batch
+            else:
+                held.append((batch, pairs.timestamp))
+        if held:
+            batch = _join(batch for batch, _ in held)
+            yield batch.take(np.argsort(np.concatenate([time for _, time in held]), kind="stable"))
+
+    def shuffled(self, seed: int, orders: int) -> Iterator[Batch]:
+        """The votes in as many random orders."""
+        batch = _join(self.in_order())
+        for number in range(orders):
+            yield batch.take(np.random.default_rng([seed, number]).permutation(len(batch.left)))
+
+
+def _join(parts: Iterable[Batch]) -> Batch:
+    columns = zip(*parts, strict=True)
+    return Batch(*(None if column[0] is None else np.concatenate(column) for column in columns))
+
+
+def order_notes(votes: Votes, orders: int) -> list[Note]:
+    """A note if nothing but the order of the rows says which vote came first."""
+    first = next(iter(votes.pairs.batches()))
+    if orders > 1 or first.timestamp is not None:
+        return []
+    message = (
+        "There are no timestamps: the votes count in the order of the rows; another order gives other scores."
+    )
+    return [Note("row-order", message)]

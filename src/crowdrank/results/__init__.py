@@ -1,0 +1,52 @@
+"""What a fit hands on: one frozen Result with the ranking, the workers, the posterior and further tables."""
+
+from crowdrank.results.evidence import Evidence
+from crowdrank.results.fit import Fit, plain
+from crowdrank.results.posterior import (
+    EXACT_LIMIT,
+    Covariance,
+    Difference,
+    NormalPosterior,
+    Posterior,
+    Sample,
+    center,
+)
+from crowdrank.results.result import ListPredictor, Predictor, Result
+from crowdrank.results.tables import (
+    LEVEL,
+    Frame,
+    LabelPosterior,
+    Queries,
+    Ranking,
+    Skills,
+    Table,
+    Workers,
+    Z,
+    verdicts,
+)
+
+__all__ = [
+    "EXACT_LIMIT",
+    "LEVEL",
+    "Covariance",
+    "Difference",
+    "Evidence",
+    "Fit",
+    "Frame",
+    "LabelPosterior",
+    "ListPredictor",
+    "NormalPosterior",
+    "Posterior",
+    "Predictor",
+    "Queries",
+    "Ranking",
+    "Result",
+    "Sample",
+    "Skills",
+    "Table",
+    "Workers",
+    "Z",
+    "center",
+    "plain",
+    "verdicts",
+]

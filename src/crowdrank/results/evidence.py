@@ -1,0 +1,40 @@
+"""How much is known about each item: the judgments behind a ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The judgments behind each row of a ranking, in the ranking's own order, and which items met.
+
+    ``comparisons`` is the weight of the judgments on an item, ``opponents`` the number of items it was compared
+    with, ``part`` the number of its connected part. ``side`` and ``cells`` hold a square matrix for each query (in
+    the order of their ids), items in the order of their ranks: see ``matrix``. ``unit`` says what is counted:
+    "votes", "lists" or "labels".
+    """
+
+    comparisons: Floats
+    opponents: NDArray[np.int64]
+    part: NDArray[np.int32]
+    side: NDArray[np.int64]
+    cells: Floats
+    unit: str = "votes"
+
+    def matrix(self, query: int) -> Floats | None:
+        """The votes between the items of a query, or the lists that hold both, from the best to the worst.
+
+        Everything below the diagonal is zero. A row and a column stand for one item, or for a run of neighbors in
+        rank if there are many items. None if it was not counted: only the first queries are, so that memory stays
+        bounded.
+        """
+        side = int(self.side[query])
+        start = int((self.side[:query] ** 2).sum())
+        cells = self.cells[start : start + side * side]
+        return cells.reshape(side, side) if len(cells) == side * side else None

@@ -1,0 +1,52 @@
+"""How a fit went: convergence, warnings, timings, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from crowdrank.errors import Note
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How the fit went; ``details`` are the model's own figures."""
+
+    model: str
+    parameters: dict[str, Any]
+    converged: bool
+    iterations: int
+    log_likelihood: float | None
+    warnings: tuple[Note, ...]
+    seconds: dict[str, float]
+    seed: int
+    engine: str
+    versions: dict[str, str]
+    judgments: dict[str, Any]
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def with_seconds(self, **seconds: float) -> Fit:
+        """The same with more timings."""
+        return replace(self, seconds={**self.seconds, **seconds})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as fit.json has them; a number that is not finite is null."""
+        notes = [{"code": note.code, "message": note.worded()} for note in self.warnings]
+        values = {**asdict(replace(self, warnings=())), "warnings": notes}
+        return {name: plain(value) for name, value in values.items()}
+
+
+def plain(value: Any) -> Any:
+    """Values that JSON has; a number that is not finite is null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(own) for own in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,242 @@
+"""What a fit knows about scores and worker parameters together: means and covariances of a normal posterior.
+
+The posterior keeps the factored information matrix of the fit, or the draws above the exact limit, and expands on
+demand: the difference of two items, the covariance of a connected part, joint samples.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.errors import UsageError
+from crowdrank.results.pack import load_file, pack, save_file, unpack
+
+EXACT_LIMIT = 8000
+"""Above this many parameters the information is not inverted: posterior draws take its place."""
+
+
+class Covariance(ABC):
+    """The covariance of the scores, and of worker parameters if the model has any."""
+
+    pairwise_limit: ClassVar[int] = EXACT_LIMIT
+    """In connected parts of more items, items are compared by their variances, not by every difference."""
+
+    @abstractmethod
+    def block(self, nodes: Integers) -> Floats:
+        """Covariance of the scores of these nodes, which are one connected part."""
+
+    def variance(self, nodes: Integers) -> Floats:
+        """Variances of the centered scores of a part."""
+        return center(self.block(nodes)).diagonal()
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter (K, b), all else being uncertain too; empty if there are none."""
+        return np.zeros((0, 1))
+
+    def common_covariance(self) -> Floats:
+        """Covariance of the common parameters (G, G); empty if there are none."""
+        return np.zeros((0, 0))
+
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Draws about 0 of the scores (count, N) and of the worker parameters (count, K, b).
+
+        Here part by part, each from its own block; parts of more than ``pairwise_limit`` items by their variances.
+        """
+        scores = np.zeros((count, sum(map(len, parts))))
+        for nodes in parts:
+            normal = generator.standard_normal((count, len(nodes)))
+            if len(nodes) > self.pairwise_limit:
+                scores[:, nodes] = normal * np.sqrt(self.variance(nodes))
+            else:
+                scores[:, nodes] = normal @ _root(self.block(nodes)).T
+        return scores, np.zeros((count, 0, 1))
+
+    def with_combination(self, weights: Floats) -> tuple[Floats | float, float]:
+        """Covariance of the scores with a combination of worker parameters (K, b), and its variance.
+
+        Here they are independent.
+        """
+        return 0.0, float((weights**2 * self.worker_variance()).sum())
+
+    def release(self) -> None:  # noqa: B027 - most have nothing to forget
+        """Forget what can be expanded again."""
+
+
+def center(block: Floats) -> Floats:
+    """Covariance of x - mean(x), from the covariance of x."""
+    rows = block.mean(axis=0)
+    return block - rows[:, None] - rows[None, :] + rows.mean()
+
+
+def _root(block: Floats) -> Floats:
+    """A matrix R with R R' = block, which may be singular."""
+    values, vectors = np.linalg.eigh(block)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+class Difference(NamedTuple):
+    """How far the first of two items is ahead of the second.
+
+    ``stderr`` is infinite if no chain of judgments links them. ``probability``: that the first is the better one.
+    """
+
+    mean: float
+    stderr: float
+    probability: float
+
+
+class Sample(NamedTuple):
+    """Joint draws: ``scores`` (draws, N), centered in each part, and parameters of ``workers`` (draws, K, b)."""
+
+    scores: Floats
+    workers: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPosterior:
+    """A posterior by codes, as a model hands it on: the covariance of the scores and of worker parameters.
+
+    ``workers`` (K, b): the fitted value of each of the ``parameters`` (b names), as the likelihood takes them, for
+    example ln of a tie threshold; ``held`` (K, b): values that did not move, at a bound or given. ``kind`` says in
+    words what the covariance is.
+    """
+
+    covariance: Covariance
+    kind: str
+    parameters: tuple[str, ...] = ()
+    workers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), bool))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Scores and worker parameters as jointly normal.
+
+    ``query`` and ``item`` name the N scores, ``part`` is the connected part of each, ``score`` its posterior mean,
+    as in the ranking: centered within each part. ``worker`` names the K workers (None if they are unknown). What
+    the model knows about them is in ``normal``.
+    """
+
+    query: pl.Series
+    item: pl.Series
+    worker: pl.Series | None
+    part: Ints
+    score: Floats
+    normal: NormalPosterior
+
+    @property
+    def kind(self) -> str:
+        """What the covariance is, in words."""
+        return self.normal.kind
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the worker parameters."""
+        return self.normal.parameters
+
+    @cached_property
+    def parts(self) -> list[Integers]:
+        """The places of the scores of each connected part."""
+        order = np.argsort(self.part, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.part))[:-1])
+
+    @cached_property
+    def _places(self) -> dict[tuple[str | None, str], int]:
+        return {name: place for place, name in enumerate(zip(self.query, self.item, strict=True))}
+
+    def place(self, item: str, query: str | None = None) -> int:
+        """The place of an item among the scores; an error if the fit has not seen it."""
+        found = self._places.get((query, item))
+        if found is None:
+            inside = "" if query is None else f" in query {query!r}"
+            raise UsageError(f"The fit has no item {item!r}{inside}.")
+        return found
+
+    def difference(self, one: str, other: str, query: str | None = None) -> Difference:
+        """How far one item is ahead of another of the same query."""
+        i, j = self.place(one, query), self.place(other, query)
+        mean = float(self.score[i] - self.score[j])
+        if self.part[i] != self.part[j]:
+            return Difference(mean, math.inf, 0.5)
+        nodes = self.parts[self.part[i]]
+        a, b = np.searchsorted(nodes, [i, j])
+        block = self.covariance(int(self.part[i]))
+        stderr = math.sqrt(max(float(block[a, a] + block[b, b] - 2.0 * block[a, b]), 0.0))
+        certain = 0.5 * (1.0 + math.copysign(1.0, mean)) if mean else 0.5
+        return Difference(mean, stderr, 0.5 * math.erfc(-mean / stderr / math.sqrt(2.0)) if stderr else certain)
+
+    def covariance(self, part: int) -> Floats:
+        """Covariance of the centered scores of a connected part, in the order of ``parts``."""
+        return center(self.normal.covariance.block(self.parts[part]))
+
+    @cached_property
+    def stderr(self) -> Floats:
+        """Standard error of each centered score; infinite for an item that is alone in its part."""
+        found, own = np.full(len(self.score), np.inf), self.normal.covariance
+        for nodes in self.parts:
+            if len(nodes) > own.pairwise_limit:
+                found[nodes] = own.variance(nodes)
+            elif len(nodes) > 1:
+                found[nodes] = center(own.block(nodes)).diagonal()
+        own.release()
+        return np.sqrt(np.maximum(found, 0.0))
+
+    @property
+    def worker_mean(self) -> Floats:
+        """The fitted worker parameters (K, b)."""
+        return self.normal.workers
+
+    @cached_property
+    def worker_stderr(self) -> Floats:
+        """Standard error of each worker parameter (K, b); 0 for one that is held."""
+        members = len(self.normal.workers)
+        variance = self.normal.covariance.worker_variance()[:members]
+        self.normal.covariance.release()
+        return np.sqrt(np.where(self.normal.held, 0.0, np.maximum(variance, 0.0)))
+
+    def with_worker(self, worker: int, parameter: str) -> Floats:
+        """Covariance of every score, centered in its part, with one parameter of one worker (by code)."""
+        place = self.parameters.index(parameter)
+        weights = np.zeros_like(self.normal.covariance.worker_variance())
+        weights[worker, place] = 1.0
+        across = np.broadcast_to(self.normal.covariance.with_combination(weights)[0], len(self.score)).copy()
+        for nodes in self.parts:
+            across[nodes] -= across[nodes].mean()
+        return across * ~self.normal.held[worker, place]
+
+    def sample(self, count: int, seed: int = 0) -> Sample:
+        """Joint draws of the scores and of the worker parameters."""
+        generator = np.random.default_rng(seed)
+        scores, workers = self.normal.covariance.sample(self.parts, count, generator)
+        for nodes in self.parts:
+            scores[:, nodes] -= scores[:, nodes].mean(axis=1, keepdims=True)
+        own = np.where(self.normal.held, 0.0, workers[:, : len(self.normal.workers)])
+        return Sample(self.score + scores, self.normal.workers + own)
+
+    def frame(self) -> pl.DataFrame:
+        """query, item, score and stderr of every item."""
+        return pl.DataFrame({"query": self.query, "item": self.item, "score": self.score, "stderr": self.stderr})
+
+    def save(self, path: str | Path) -> None:
+        """Write to a file (NumPy's npz, no pickle), from which ``load`` makes the same posterior."""
+        save_file(Path(path), "posterior", *pack(self))
+
+    @staticmethod
+    def load(path: str | Path) -> Posterior:
+        """The posterior that was saved to a file."""
+        found = unpack(*load_file(Path(path), "posterior"))
+        assert isinstance(found, Posterior)
+        return found

@@ -1,0 +1,200 @@
+"""Results by rows: the ranking, the workers, and further tables of a model. Frozen, and frames on request."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+
+LEVEL = 0.9
+"""Level of every interval."""
+Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
+"""How many standard errors an interval of a normal estimate reaches to either side."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table(ABC):
+    """A result by rows; ``backend`` names the library whose frame the judgments came in."""
+
+    backend: str = "polars"
+
+    @abstractmethod
+    def polars(self) -> pl.DataFrame:
+        """The table as a Polars frame."""
+
+    def frame(self) -> Any:
+        """The table as a frame of the kind that the judgments came in: Polars, pandas or PyArrow."""
+        frame = self.polars()
+        if self.backend == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame({name: column.to_numpy() for name, column in frame.to_dict().items()})
+        return frame.to_arrow() if self.backend == "pyarrow" else frame
+
+    def __len__(self) -> int:
+        return len(self.polars())
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Table):
+    """A table that a model hands on as it is."""
+
+    content: pl.DataFrame
+
+    def polars(self) -> pl.DataFrame:
+        """The frame."""
+        return self.content
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking(Table):
+    """The items of each query, best first.
+
+    ``rank`` is strict; items that cannot be told apart share a ``tier``. ``rank_low`` to ``rank_high`` holds the
+    true rank with probability 0.9, ``low`` to ``high`` the true score. Scores of likelihood models are centered
+    within each connected part of a query. ``query`` is null if there is only one query.
+    """
+
+    query: pl.Series
+    item: pl.Series
+    rank: NDArray[np.int64]
+    tier: NDArray[np.int64]
+    score: Floats
+    stderr: Floats
+    low: Floats
+    high: Floats
+    rank_low: NDArray[np.int64]
+    rank_high: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def polars(self) -> pl.DataFrame:
+        """query, item, rank, tier, score, stderr, low, high, rank_low, rank_high; best first."""
+        names = ("rank", "tier", "score", "stderr", "low", "high", "rank_low", "rank_high")
+        columns = {"query": self.query, "item": self.item, **{name: getattr(self, name) for name in names}}
+        return pl.DataFrame(columns).sort("query", "rank")
+
+
+@dataclass(frozen=True, eq=False)
+class Workers(Table):
+    """The workers: how many judgments each gave, and how good they are.
+
+    ``quality`` is the probability of agreeing with the fitted order on an average pair. ``further`` holds the
+    model's own parameters as more columns.
+    """
+
+    worker: pl.Series
+    judgments: Floats
+    quality: Floats
+    low: Floats
+    high: Floats
+    verdict: pl.Series
+    further: Mapping[str, Floats] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.worker)
+
+    def polars(self) -> pl.DataFrame:
+        """worker, judgments, quality, low, high, verdict, and the model's own parameters, sorted by worker."""
+        names = ("worker", "judgments", "quality", "low", "high", "verdict")
+        return pl.DataFrame({**{name: getattr(self, name) for name in names}, **self.further}).sort("worker")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPosterior(Table):
+    """The label of each item: ``probability`` (N, K) of each of ``values`` (K), the distinct labels."""
+
+    query: pl.Series
+    item: pl.Series
+    values: Floats
+    probability: Floats
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def label(self) -> Floats:
+        """The most probable label of each item; of two equally probable ones, the smaller."""
+        return np.asarray(self.values[self.probability.argmax(axis=1)])
+
+    def polars(self) -> pl.DataFrame:
+        """query, item, label, probability, and a column p_V with the probability of each label V."""
+        each = {f"p_{value:g}": self.probability[:, place] for place, value in enumerate(self.values)}
+        columns = {"label": self.label, "probability": self.probability.max(axis=1), **each}
+        return pl.DataFrame({"query": self.query, "item": self.item, **columns}).sort("query", "item")
+
+
+@dataclass(frozen=True, eq=False)
+class Queries(Table):
+    """The queries: how difficult each one is, and which domain it belongs to.
+
+    ``difficulty`` is the variance of what workers perceive of an item's score. ``domain`` (Q, M) holds the
+    probability of each domain; domains are numbered from 1, the largest first.
+    """
+
+    query: pl.Series
+    judgments: Floats
+    difficulty: Floats
+    low: Floats
+    high: Floats
+    domain: Floats
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def polars(self) -> pl.DataFrame:
+        """query, judgments, difficulty, low, high, domain, probability, and a column p_M for each domain M."""
+        names = ("query", "judgments", "difficulty", "low", "high")
+        likely = {"domain": 1 + self.domain.argmax(axis=1), "probability": self.domain.max(axis=1)}
+        each = {f"p_{1 + place}": self.domain[:, place] for place in range(self.domain.shape[1])}
+        return pl.DataFrame({**{name: getattr(self, name) for name in names}, **likely, **each}).sort("query")
+
+
+@dataclass(frozen=True, eq=False)
+class Skills(Table):
+    """How well each worker knows each domain, one row for each worker and domain.
+
+    ``tau`` is the signed expertise: its size is the worker's precision, its sign says whether the worker tells
+    the truth in that domain, and ``truthful`` is the probability that it is positive. ``quality`` and ``verdict``
+    are those of the worker on the pairs of the domain; ``judgments`` is the weight of the worker's votes there.
+    """
+
+    worker: pl.Series
+    domain: NDArray[np.int64]
+    judgments: Floats
+    quality: Floats
+    low: Floats
+    high: Floats
+    verdict: pl.Series
+    tau: Floats
+    tau_low: Floats
+    tau_high: Floats
+    truthful: Floats
+
+    def __len__(self) -> int:
+        return len(self.worker)
+
+    def polars(self) -> pl.DataFrame:
+        """All columns, sorted by worker and domain."""
+        names = [column.name for column in fields(self) if column.name != "backend"]
+        return pl.DataFrame({name: getattr(self, name) for name in names}).sort("worker", "domain")
+
+
+def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
+    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), else unsure.
+
+    If the items are so close that even a perfect worker would agree on less than .6 of an average pair
+    (``tellable`` False), nobody is called a spammer.
+    """
+    spammer = (low >= 0.4) & (high <= 0.6) & tellable
+    words = np.select([low > 0.6, high < 0.5, spammer], ["reliable", "malicious", "spammer"], "unsure")
+    return pl.Series("verdict", words, dtype=pl.String)
