@@ -3,12 +3,12 @@
 from crowdrank.engine.base import (
     Engine,
     Session,
-    Stateless,
+    StateSession,
     Stats,
-    Sums,
-    add_in_order,
+    local_part,
     one_blas_thread,
     running,
+    sum_in_order,
 )
 from crowdrank.engine.local import LocalEngine
 
@@ -16,10 +16,10 @@ __all__ = [
     "Engine",
     "LocalEngine",
     "Session",
-    "Stateless",
+    "StateSession",
     "Stats",
-    "Sums",
-    "add_in_order",
+    "local_part",
     "one_blas_thread",
     "running",
+    "sum_in_order",
 ]

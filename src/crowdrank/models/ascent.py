@@ -10,20 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.engine import Session, Stats
-from crowdrank.engine.base import Params
+from crowdrank.engine import Session
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
 from crowdrank.solve import (
+    At,
     Bounds,
     Covariance,
+    Curvature,
+    Draw,
     Joint,
+    LikelihoodSums,
     Maximum,
     NotPositiveError,
     Point,
     Rescaled,
-    extrapolated,
+    extrapolate,
     frozen_workers,
     information,
     maximise,
@@ -43,44 +46,37 @@ MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
 
 
-class Recalled:
-    """A session that remembers its last sums: a climb begins where the last one ended."""
+class Recall:
+    """The sums of the curvature, with the last ones remembered: a climb begins where the last one ended."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.last: tuple[Params, Stats] | None = None
+    def __init__(self, session: Session, sums: LikelihoodSums) -> None:
+        self.session, self.sums = session, sums
+        self.last: tuple[At, Curvature] | None = None
 
-    def evaluate(self, params: Params) -> Stats:
+    def __call__(self, at: At) -> Curvature:
         """The sums at these parameters."""
-        if self.last is None or not _same(self.last[0], params):
-            self.last = params, self.session.evaluate(params)
+        if self.last is None or not _same(self.last[0], at):
+            self.last = at, self.session.evaluate(self.sums.curvature, at)
         return self.last[1]
 
-    def advance(self, params: Params) -> Stats:
-        """The sums of the session's next state."""
-        return self.session.advance(params)
 
-    def collect(self, params: Params) -> list[Params]:
-        """Each shard's own results."""
-        return self.session.collect(params)
-
-
-def _same(one: Params, other: Params) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+def _same(one: At, other: At) -> bool:
+    return np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
 
 
 class Ascent:
     """Scores, worker parameters and priors of one model on one set of judgments.
 
-    ``session``: its sums (see ``solve.maximise``); ``columns``: the names of the worker parameters, within
-    ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``: the scores that
-    judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters differ from
-    worker to worker, so that scores are found first.
+    ``session`` and ``sums``: the judgments, and what is summed over them; ``columns``: the names of the worker
+    parameters, within ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``:
+    the scores that judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters
+    differ from worker to worker, so that scores are found first.
     """
 
     def __init__(
         self,
         session: Session,
+        sums: LikelihoodSums,
         run: Run,
         priors: Priors,
         *,
@@ -93,7 +89,8 @@ class Ascent:
         gauge: bool,
         varied: bool,
     ) -> None:
-        self.session, self.run, self.priors = Recalled(session), run, priors
+        self.session, self.sums, self.run, self.priors = session, sums, run, priors
+        self.look_at = Recall(session, sums)
         self.columns, self.bounds, self.start = columns, bounds, start
         self.part, self.judged, self.total = part, judged, total
         self.gauge, self.varied = gauge, varied
@@ -107,7 +104,7 @@ class Ascent:
 
     def fit(self, start: Point | None = None) -> Maximum:
         """The maximum, with the priors as strong as the data says where that is not given."""
-        return self.settled(start or self.first())
+        return self.fit_priors(start or self.first())
 
     def first(self) -> Point:
         """Scores with every worker parameter at its start."""
@@ -123,10 +120,10 @@ class Ascent:
     def maximise(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
         """Climb from a point under the priors as they are."""
         top = maximise(
-            self.session,
+            self.look_at,
             start,
             self.priors,
-            self.barred(bounds),
+            self.bounds_with_barriers(bounds),
             part=self.part,
             total_weight=self.total,
             gauge=self.gauge,
@@ -136,7 +133,7 @@ class Ascent:
         self.iterations += top.iterations
         return top
 
-    def barred(self, bounds: Bounds | None = None) -> Bounds:
+    def bounds_with_barriers(self, bounds: Bounds | None = None) -> Bounds:
         """A quality's bounds are out of reach where its prior vanishes there."""
         bounds = bounds or self.bounds
         for prior in self.priors.columns:
@@ -147,7 +144,7 @@ class Ascent:
 
     # ------------------------------------------------------------------------------------ priors
 
-    def settled(self, point: Point) -> Maximum:
+    def fit_priors(self, point: Point) -> Maximum:
         """Climb and estimate the priors in turn until these are settled, then climb to the top.
 
         After every other round the strengths are extrapolated along their last two changes r and r + v, by
@@ -158,7 +155,7 @@ class Ascent:
         path, self.unsettled = [self.priors.strengths()], True
         for _ in range(ROUNDS):
             top = self.maximise(point, steps=STEPS)
-            priors, point = self.updated(top), self._inside(top.point)
+            priors, point = self.estimate_priors(top), self._inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
@@ -168,7 +165,7 @@ class Ascent:
                 break
             if len(path) == 3:
                 first, second, third = path
-                path = [extrapolated(first, second, third, reach=2.0)]
+                path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
         return self.maximise(point)
 
@@ -181,7 +178,7 @@ class Ascent:
                 workers[:, place] = np.where(self.bounds.fixed[:, place], workers[:, place], inside)
         return replace(point, workers=workers)
 
-    def updated(self, top: Maximum) -> Priors | None:
+    def estimate_priors(self, top: Maximum) -> Priors | None:
         """The M step; None where the curvature is not that of a maximum."""
         try:
             scores, deviations = self._variances(top)
@@ -189,12 +186,12 @@ class Ascent:
             return None
         node = self.priors.node
         if self.priors.estimates_strength:
-            node = node.updated(top.point.scores[self.judged], scores[self.judged])
+            node = node.estimate(top.point.scores[self.judged], scores[self.judged])
         columns: list[ColumnPrior] = []
         for place, prior in enumerate(self.priors.columns):
             free = np.flatnonzero(~self.bounds.fixed[: self.members, place])
             if prior.estimated and len(free):
-                prior = prior.updated(top.point.workers[free, place], deviations[free, place])
+                prior = prior.estimate(top.point.workers[free, place], deviations[free, place])
             columns.append(prior)
         return replace(self.priors, node=node, columns=tuple(columns))
 
@@ -248,7 +245,7 @@ class Ascent:
         its posterior variance stands in for the curvature that it does not have there.
         """
         if top.curvature.method == "iterative":
-            return self._drawn(top, worker_variance)
+            return self._draw(top, worker_variance)
         exact = {"intervals": "exact information"}
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
@@ -260,24 +257,24 @@ class Ascent:
         except NotPositiveError:
             return _NO_MAXIMUM
 
-    def _drawn(
+    def _draw(
         self, top: Maximum, worker_variance: Floats | None
     ) -> tuple[Joint | None, list[Note], dict[str, Any]]:
         """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
         point, terms, seed = top.point, self.priors(top.point), self.run.seed
-        params = {"scores": point.scores, "workers": self.bounds.values(point), "order": "expected", "seed": seed}
-        shared = self.session.evaluate(params).shared
+        at = Draw(point.scores, self.bounds.values(point), seed)
+        sums = self.session.evaluate(self.sums.information, at)
         held = unmoved(top)
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
-            own = np.einsum("kbb->kb", shared["workers_curvature"])
+            own = np.einsum("kbb->kb", sums.workers_curvature)
             lacking = np.maximum(1.0 / np.where(soft, worker_variance, 1.0) - own, 0.0)
             terms = replace(terms, workers_curvature=np.where(soft, lacking, terms.workers_curvature))
             held = held & ~soft
-        matrix = information(shared, terms, self.bounds, top.curvature.part, top.curvature.gauge)
+        matrix = information(sums, terms, self.bounds, top.curvature.part, top.curvature.gauge)
         prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
         try:
-            draws = draw(matrix, shared["noise"], prior, seed, held)
+            draws = draw(matrix, sums.noise, prior, seed, held)
         except NotPositiveError:
             return _NO_MAXIMUM
         details = {"intervals": "posterior draws by conjugate gradients"}

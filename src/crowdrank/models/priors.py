@@ -21,7 +21,7 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.base import number
-from crowdrank.solve import Point, Terms
+from crowdrank.solve import PenaltyTerms, Point
 
 STRENGTH = 0.5
 """Where the estimation of lambda starts, and what its two pseudo-items say."""
@@ -56,7 +56,7 @@ class VirtualNode:
         """The virtual wins and losses of each item."""
         return np.full_like(scores, self.strength), np.full_like(scores, self.strength)
 
-    def updated(self, scores: Floats, variance: Floats) -> VirtualNode:
+    def estimate(self, scores: Floats, variance: Floats) -> VirtualNode:
         """The strength under which E ln F(s) F(-s) is what the posterior says it is.
 
         The prior's density is proportional to (F(s) F(-s))^lambda.
@@ -125,7 +125,7 @@ class Normal:
         away = w - self.mean
         return -0.5 * precision * float((away**2).sum()), -precision * away, np.full_like(w, precision)
 
-    def updated(self, w: Floats, variance: Floats) -> Normal:
+    def estimate(self, w: Floats, variance: Floats) -> Normal:
         """sd^2 = sum (w - mean)^2 / sum gamma, gamma = 1 - variance / sd^2: how far each w is the data's own.
 
         It has the fixed point of EM, sd^2 = the mean of (w - mean)^2 + variance, and comes there sooner
@@ -155,7 +155,7 @@ class BetaPrior:
     estimated: bool = False
 
     @classmethod
-    def parsed(cls, given: Any, *, estimable: bool = False) -> BetaPrior:
+    def parse(cls, given: Any, *, estimable: bool = False) -> BetaPrior:
         """From the parameter ``prior``: two numbers of at least 1; None leaves it to the data."""
         if given is None and estimable:
             return cls(*_PSEUDO, estimated=True)
@@ -186,7 +186,7 @@ class BetaPrior:
         gradient = (a / eta if a else 0 * eta) - (b / rest if b else 0 * eta)
         return value, gradient, (a / eta**2 if a else 0 * eta) + (b / rest**2 if b else 0 * eta)
 
-    def updated(self, eta: Floats, variance: Floats) -> BetaPrior:
+    def estimate(self, eta: Floats, variance: Floats) -> BetaPrior:
         """The prior whose E ln eta and E ln (1 - eta) are the posteriors', logit eta being taken as normal."""
         from scipy.special import log_expit, logit
 
@@ -243,7 +243,7 @@ class Priors:
     common: tuple[Normal, ...] = ()
     estimates_strength: bool = False
 
-    def __call__(self, point: Point) -> Terms:
+    def __call__(self, point: Point) -> PenaltyTerms:
         """The penalty at a point."""
         value, scores, scores_curvature = self.node.terms(point.scores)
         workers, workers_curvature = np.zeros((2, *point.workers.shape))
@@ -254,7 +254,7 @@ class Priors:
         for place, normal in enumerate(self.common):
             own, gradient, curvature = normal.terms(point.common[place : place + 1])
             value, common[place], common_curvature[place] = value + own, gradient[0], curvature[0]
-        return Terms(value, scores, scores_curvature, workers, workers_curvature, common, common_curvature)
+        return PenaltyTerms(value, scores, scores_curvature, workers, workers_curvature, common, common_curvature)
 
     @property
     def estimates(self) -> bool:

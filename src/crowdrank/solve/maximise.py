@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.engine import Session
 from crowdrank.solve.arrow import Arrow, Border
 from crowdrank.solve.matrices import NotPositiveError, add_diagonal
+from crowdrank.solve.sums import At, Curvature
 
 TOLERANCE = 1e-8
 """Converged: no slope is steeper than this times the total weight of the judgments."""
@@ -43,7 +42,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class PenaltyTerms:
     """A penalty's value, gradient and (diagonal) curvature, minus its second derivatives."""
 
     value: float
@@ -55,7 +54,7 @@ class Terms:
     common_curvature: Floats = field(default_factory=_no_common)
 
 
-Penalty = Callable[[Point], Terms]
+Penalty = Callable[[Point], PenaltyTerms]
 Progress = Callable[[int, float, float], None]
 
 
@@ -143,7 +142,7 @@ class _Here:
 
 
 def maximise(
-    session: Session,
+    look_at: Callable[[At], Curvature],
     start: Point,
     penalty: Penalty,
     bounds: Bounds,
@@ -155,17 +154,15 @@ def maximise(
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> Maximum:
-    """Climb from ``start`` to the maximum of the session's ``value`` plus ``penalty``.
+    """Climb from ``start`` to the maximum of the likelihood, which ``look_at`` sums, plus ``penalty``.
 
     It takes at most ``limit`` looks, and ends after ``steps`` steps uphill where that is asked for.
-
-    The session's statistics are ``value``, the gradients ``scores`` and ``workers``, and the
-    curvature ``items``, ``coupling``, ``workers_curvature`` (see Arrow).
     """
 
     def look(point: Point) -> _Here:
-        shared = session.evaluate({"scores": point.scores, "workers": bounds.values(point), "order": 2}).shared
-        return _combined(point, shared, penalty(point), bounds, part, gauge)
+        return _combined(
+            point, look_at(At(point.scores, bounds.values(point))), penalty(point), bounds, part, gauge
+        )
 
     here = look(start)
     goal = TOLERANCE * max(total_weight, 1.0)
@@ -205,37 +202,37 @@ def maximise(
 
 
 def information(
-    shared: dict[str, Any], terms: Terms, bounds: Bounds, part: NDArray[np.int32], gauge: bool = False
+    sums: Curvature, terms: PenaltyTerms, bounds: Bounds, part: NDArray[np.int32], gauge: bool = False
 ) -> Arrow:
-    """The arrow matrix of a session's curvature and a penalty's."""
-    workers = shared["workers_curvature"] + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
-    items = add_diagonal(shared["items"], terms.scores_curvature)
-    return Arrow(items, shared["coupling"], workers, part, gauge, _border(shared, terms, bounds))
+    """The arrow matrix of a likelihood's curvature and a penalty's."""
+    workers = sums.workers_curvature + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
+    items = add_diagonal(sums.items, terms.scores_curvature)
+    return Arrow(items, sums.coupling, workers, part, gauge, _border(sums, terms, bounds))
 
 
-def _border(shared: dict[str, Any], terms: Terms, bounds: Bounds) -> Border | None:
+def _border(sums: Curvature, terms: PenaltyTerms, bounds: Bounds) -> Border | None:
     """A common parameter moves its column of every member at once: sums of the workers' rows."""
     if not bounds.common:
         return None
     carried = bounds.carried
-    workers = np.einsum("kbc,kcg->kbg", shared["workers_curvature"], carried)
+    workers = np.einsum("kbc,kcg->kbg", sums.workers_curvature, carried)
     own = np.einsum("kbg,kbh->gh", carried, workers) + np.diag(terms.common_curvature)
-    scores = shared["coupling"] @ carried.reshape(-1, carried.shape[2])
+    scores = sums.coupling @ carried.reshape(-1, carried.shape[2])
     return Border(np.asarray(scores), workers, own, carried)
 
 
 def _combined(
-    point: Point, shared: dict[str, Any], terms: Terms, bounds: Bounds, part: NDArray[np.int32], gauge: bool
+    point: Point, sums: Curvature, terms: PenaltyTerms, bounds: Bounds, part: NDArray[np.int32], gauge: bool
 ) -> _Here:
-    workers = shared["workers"] + terms.workers
+    workers = sums.workers + terms.workers
     return _Here(
         point=point,
-        value=float(shared["value"] + terms.value),
-        log_likelihood=float(shared["value"]),
-        scores=shared["scores"] + terms.scores,
+        value=float(sums.value + terms.value),
+        log_likelihood=float(sums.value),
+        scores=sums.scores + terms.scores,
         workers=workers,
-        common=np.einsum("kb,kbg->g", shared["workers"], bounds.carried) + terms.common,
-        arrow=information(shared, terms, bounds, part, gauge),
+        common=np.einsum("kb,kbg->g", sums.workers, bounds.carried) + terms.common,
+        arrow=information(sums, terms, bounds, part, gauge),
         held=bounds.held(point, workers),
     )
 

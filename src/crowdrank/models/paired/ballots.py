@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, joined, summed
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 
 FEWEST = 1e-6
 """Virtual wins are no fewer than this: with a weak prior the score of a winless item knows no bottom."""
@@ -56,7 +56,7 @@ class Ballots:
     by_worker: bool
 
     @classmethod
-    def of(cls, climb: Climb, by_worker: bool) -> Ballots:
+    def of(cls, climb: PairedClimb, by_worker: bool) -> Ballots:
         """The votes of a fit; drawn by worker, or each for itself."""
         votes, design = climb.votes, climb.design
         everyone = "worker" if by_worker or design.by == "worker" else "crowd"

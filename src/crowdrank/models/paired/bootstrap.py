@@ -32,9 +32,8 @@ from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.ascent import FAR
 from crowdrank.models.base import whole
 from crowdrank.models.paired.ballots import Ballots, Drawn
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.design import Design
-from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.together import MOST, Together
 from crowdrank.models.priors import DrawnNode
 from crowdrank.models.votes import Votes
@@ -68,11 +67,10 @@ def check_intervals(intervals: Any, resamples: Any, votes: Votes, design: Design
 class Bootstrap:
     """The resamples of one fit."""
 
-    def __init__(self, climb: Climb, top: Maximum, *, by_worker: bool = False) -> None:
+    def __init__(self, climb: PairedClimb, top: Maximum, *, by_worker: bool = False) -> None:
         self.none = np.zeros((0, len(top.point.scores)))
         self.climb, self.top = climb, top
         self.ballots = Ballots.of(climb, by_worker)
-        self.sums = PairedSums(climb.link, climb.design.ties, climb.design.columns)
 
     def scores(self, resamples: int) -> Floats:
         """The scores (resamples, nodes) of those that have a maximum, in order."""
@@ -85,9 +83,9 @@ class Bootstrap:
         engine = self.climb.run.engine
         threads = engine.threads if isinstance(engine, LocalEngine) else LocalEngine().threads
         with ThreadPoolExecutor(threads) as pool:
-            return np.concatenate(list(self._told(pool.map(refit, cuts), cuts)))
+            return np.concatenate(list(self._report(pool.map(refit, cuts), cuts)))
 
-    def _told(self, parts: Iterator[Floats], cuts: list[range]) -> Iterator[Floats]:
+    def _report(self, parts: Iterator[Floats], cuts: list[range]) -> Iterator[Floats]:
         for cut, part in zip(cuts, parts, strict=True):
             if self.climb.run.progress:
                 self.climb.run.progress(cut.stop, self.top.value, 0.0)
@@ -130,11 +128,12 @@ class Bootstrap:
         if not climb.gauge:
             node = DrawnNode(priors.node.link, priors.node.strength, (drawn.virtual[0], drawn.virtual[1]))
             priors = replace(priors, node=node)
+        session = LocalEngine(1).open(plan(rows))
         top = maximise(
-            LocalEngine(1).open(self.sums, plan(rows)),
+            lambda at: session.evaluate(climb.sums.curvature, at),
             self.top.point,
             priors,
-            climb.barred(),
+            climb.bounds_with_barriers(),
             part=climb.votes.graph.part,
             total_weight=climb.total,
             gauge=climb.gauge,
@@ -145,7 +144,9 @@ class Bootstrap:
         return top.point.scores[None] if ended else self.none
 
 
-def bootstrapped(climb: Climb, top: Maximum, intervals: str, resamples: int) -> tuple[Spread, list[Note], str]:
+def bootstrap_scores(
+    climb: PairedClimb, top: Maximum, intervals: str, resamples: int
+) -> tuple[Spread, list[Note], str]:
     """Scores and places with what the resamples say of them; notes; and what was done, in words."""
     by_worker = intervals == "bootstrap-workers"
     votes = climb.votes

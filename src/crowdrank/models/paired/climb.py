@@ -15,7 +15,7 @@ from crowdrank.models.votes import Votes
 from crowdrank.solve import NO_WORKERS, Bounds
 
 
-class Climb(Ascent):
+class PairedClimb(Ascent):
     """The climb of a pairwise model on one set of votes.
 
     ``strength``: lambda, estimated where it is None. ``games``: counts of pairs that stand for the votes
@@ -40,7 +40,8 @@ class Climb(Ascent):
             self.rows = Tally(plan(games), games.nodes, 0)
         bounds, start = self._bounds()
         super().__init__(
-            run.engine.open(PairedSums(link, design.ties, design.columns), self.rows.shards),
+            run.engine.open(self.rows.shards),
+            PairedSums(link, design.ties, design.columns),
             run,
             Priors(
                 VirtualNode(link, STRENGTH if strength is None else strength),

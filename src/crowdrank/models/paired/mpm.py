@@ -31,7 +31,7 @@ from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetWins, Strengths, ballots, climb
+from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetSums, Strengths, ballots, climb
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
@@ -111,10 +111,10 @@ class _Search:
     def __init__(self, votes: Votes, run: Run, scores: Normal, workers: Normal) -> None:
         self.votes, self.run_, self.scores, self.workers = votes, run, scores, workers
         rows, query = votes.counted("worker"), votes.nodes.query
-        session = run.engine.open(NetWins(query, int(query.max()) + 1), rows.shards)
-        sums = session.evaluate({}).shared
+        sums = NetSums(query, int(query.max()) + 1)
+        found = run.engine.open(rows.shards).evaluate(sums.wins, None)
         self.judged = votes.graph.wins + votes.graph.losses > 0
-        self.ballots = ballots(sums["net"], sums["count"], query, self.judged)
+        self.ballots = ballots(found.net, found.count, query, self.judged)
         self.total, self.iterations = float(rows.weights.sum()), 0
 
     @property
@@ -152,9 +152,9 @@ class _Search:
         if self.scores.estimated:
             variance = inverse.score_variance()
             own = variance[self.judged] if len(variance) == len(self.judged) else variance
-            self.scores = self.scores.updated(here.scores[self.judged], own)
+            self.scores = self.scores.estimate(here.scores[self.judged], own)
         if self.workers.estimated:
-            self.workers = self.workers.updated(here.theta, inverse.worker_variance()[:, 0])
+            self.workers = self.workers.estimate(here.theta, inverse.worker_variance()[:, 0])
         return float(np.abs(np.log([self.scores.sd, self.workers.sd]) - before).max())
 
     def uncertainty(self, here: Here) -> tuple[HeldInverse | None, list[Note]]:

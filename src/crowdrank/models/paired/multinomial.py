@@ -22,7 +22,7 @@ votes: the sum of the adherences is held at their number, in every step and in t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats
 from crowdrank.solve import Covariance, NotPositiveError, accumulate
-from crowdrank.solve.matrices import cholesky_of, inverse_from
+from crowdrank.solve.matrices import Matrix, cholesky_of, inverse_from
 
 Nodes = NDArray[np.int64]
 TOLERANCE = 1e-8
@@ -45,27 +45,31 @@ FEW_SCORES = 4000
 
 
 @dataclass(frozen=True, eq=False)
-class NetWins(Stateless):
+class NetWins(Stats):
     """For each worker the wins less the losses of each node, ``net`` (K, N), and the weight of the votes
     of each query, ``count`` (K, Q): all that the likelihood asks of the votes."""
+
+    net: Matrix
+    count: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class NetSums:
+    """The sums of the votes; ``query`` is that of each node."""
 
     query: NDArray[np.int32]
     queries: int
 
-    def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+    def wins(self, shard: Comparisons, params: None) -> NetWins:
         """The sums over one shard."""
         assert shard.worker is not None
         net = shard.wins - shard.losses
         worker = np.concatenate([shard.worker, shard.worker])
         node, both = np.concatenate([shard.i, shard.j]), np.concatenate([net, -net])
-        return Stats(
-            {
-                "net": accumulate(worker, node, both, (shard.workers, shard.nodes)),
-                "count": accumulate(
-                    shard.worker, self.query[shard.i], shard.weight, (shard.workers, self.queries)
-                ),
-            }
-        ), None
+        return NetWins(
+            accumulate(worker, node, both, (shard.workers, shard.nodes)),
+            accumulate(shard.worker, self.query[shard.i], shard.weight, (shard.workers, self.queries)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +91,7 @@ class Ballot:
         logs = up - down + np.log(total_a) + np.log(total_b) + np.log(rest)
         return logs[:, 0], a / total_a, b / total_b, rest
 
-    def terms(self, scores: Floats, theta: Floats) -> Terms:
+    def terms(self, scores: Floats, theta: Floats) -> QueryTerms:
         """Value, gradient and curvature of the log likelihood of this query."""
         own, v = theta[self.workers], scores[self.nodes]
         logs, a, b, rest = self.log_partition(scores, theta)
@@ -100,7 +104,7 @@ class Ballot:
         both = weighted.T @ b
         items = -(both + both.T) - (pull[:, None] * g).T @ g
         items[np.diag_indices(len(v))] += (pull[:, None] / rest * (a + b)).sum(axis=0)
-        return Terms(
+        return QueryTerms(
             value=float(own @ (self.net @ v) - self.count @ logs),
             scores=own @ left,
             workers=left @ v,
@@ -111,7 +115,7 @@ class Ballot:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class QueryTerms:
     """Value and gradient of one query, and minus the second derivatives: ``items`` (m, m), ``coupling``
     (m, k), ``workers_curvature`` (k,)."""
 
@@ -170,7 +174,7 @@ class Here:
         return moved
 
     @cached_property
-    def parts(self) -> list[Terms]:
+    def parts(self) -> list[QueryTerms]:
         """The terms of each query."""
         return [ballot.terms(self.scores, self.theta) for ballot in self.ballots]
 

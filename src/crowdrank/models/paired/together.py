@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.kernels import chances
 from crowdrank.models.paired.ballots import Ballots, Drawn
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.design import PERFECT
 from crowdrank.models.paired.likelihood import curvature, slopes
 from crowdrank.models.priors import DrawnNode
@@ -47,14 +47,14 @@ Slot = tuple[NDArray[Any], Floats]
 class Together:
     """``start`` (P,): scores, then columns. ``linear``: X and T by channel; ``products``: M by two channels."""
 
-    climb: Climb
+    climb: PairedClimb
     start: Floats
     linear: dict[str, Any]
     products: dict[tuple[str, str], Any]
     offset: Floats
 
     @classmethod
-    def of(cls, climb: Climb, top: Maximum, ballots: Ballots) -> Together:
+    def of(cls, climb: PairedClimb, top: Maximum, ballots: Ballots) -> Together:
         """For a design without workers of their own."""
         rows, columns = ballots.rows, climb.design.columns
         start = np.concatenate([top.point.scores, top.point.workers[:1].ravel()[: len(columns)]])

@@ -56,7 +56,7 @@ class Shapes:
         counts, far = self._pooled(distance)
         return float(_best(counts[None], np.array([far]))[0][0])
 
-    def fitted(self, distance: Floats, shrinkage: float) -> tuple[Floats, Floats]:
+    def fit(self, distance: Floats, shrinkage: float) -> tuple[Floats, Floats]:
         """theta of each worker, and its standard error; ``distance`` (K): the total of the worker's lists."""
         counts, far = (shrinkage / self.total * part for part in self._pooled(distance))
         return _best(self.counts + counts, distance + far)

@@ -28,7 +28,7 @@ from crowdrank.models.lists import Lists
 from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
+from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
 
 DIRECTIONS = ("top", "bottom", "auto")
 PRECISIONS = ("none", "by-worker")
@@ -72,7 +72,7 @@ class PlackettLuce(ListsModel):
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
-        ascent, top, sign = self._directed(lists, run)
+        ascent, top, sign = self._climb_in_direction(lists, run)
         found, notes, details = ascent.uncertainty(top)
         fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
         require_near(ascent, top)
@@ -104,7 +104,7 @@ class PlackettLuce(ListsModel):
             predictor=Compared(LOGISTIC, scores.score, slopes, tie_share(lists)),
         )
 
-    def _directed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
+    def _climb_in_direction(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
         """The climb and its top in the direction asked for, or in that of the larger likelihood; where lists are
         filled from the bottom they are turned round, and the sign of the scores with them: -1."""
         if self.direction not in DIRECTIONS:
@@ -112,12 +112,12 @@ class PlackettLuce(ListsModel):
             raise UsageError(f"The parameter 'direction' must be one of {wanted}. Got {self.direction!r}.")
         found = []
         if self.direction != "bottom":
-            found.append((*self._climbed(lists, run), 1.0))
+            found.append((*self._climb(lists, run), 1.0))
         if self.direction != "top":
-            found.append((*self._climbed(turned(lists)[0], run), -1.0))
+            found.append((*self._climb(turned(lists)[0], run), -1.0))
         return max(found, key=lambda climbed: climbed[1].log_likelihood)
 
-    def _climbed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
+    def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
         """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as found,
         for lambda and the mean precision say the same of the scale of the scores."""
         if self.precision not in PRECISIONS:
@@ -146,7 +146,8 @@ class PlackettLuce(ListsModel):
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
         return LuceAscent(
             lists,
-            run.engine.open(ListSums(by_worker), shards(lists)),
+            run.engine.open(shards(lists)),
+            ListSums(by_worker),
             run,
             Priors(node, columns, estimates_strength=strength is None),
             columns=("log-slope",) if by_worker else (),
@@ -195,8 +196,7 @@ class LuceAscent(Ascent):
         """Scores with every worker parameter at its start."""
         scores, workers = np.zeros(len(self.part)), self.start
         for _ in range(STEPS):
-            params = {"scores": scores, "workers": workers, "order": 1}
-            gradient = self.session.evaluate(params).shared["scores"]
+            gradient = self.session.evaluate(self.sums.gradient, At(scores, workers)).scores
             pulled = self.priors(Point(scores, workers)).scores
             won = self.wins + 0.5
             scores = scores + np.log(won / np.maximum(won - gradient - pulled, 0.1 * won))
