@@ -15,6 +15,7 @@ from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
 from crowdrank.solve import (
+    ArrowProblem,
     At,
     Bounds,
     Covariance,
@@ -27,9 +28,9 @@ from crowdrank.solve import (
     Point,
     Rescaled,
     extrapolate,
-    frozen_workers,
+    freeze_workers,
     information,
-    maximise,
+    maximize,
 )
 from crowdrank.solve.draws import draw
 
@@ -111,25 +112,16 @@ class Ascent:
         point = Point(np.zeros(len(self.part)), self.start, self._common())
         if not self.varied:
             return point
-        top = self.maximise(point, frozen_workers(self.bounds), steps=8)
+        top = self.maximize(point, freeze_workers(self.bounds), steps=8)
         return top.point
 
     def _common(self) -> Floats:
         return np.array([prior.mean for prior in self.priors.common])
 
-    def maximise(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
+    def maximize(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
         """Climb from a point under the priors as they are."""
-        top = maximise(
-            self.look_at,
-            start,
-            self.priors,
-            self.bounds_with_barriers(bounds),
-            part=self.part,
-            total_weight=self.total,
-            gauge=self.gauge,
-            steps=steps,
-            progress=self.run.progress,
-        )
+        problem = ArrowProblem(self.look_at, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge)
+        top = maximize(problem, start, total_weight=self.total, steps=steps, progress=self.run.progress)
         self.iterations += top.iterations
         return top
 
@@ -151,10 +143,10 @@ class Ascent:
         the length |r| / |v| (SQUAREM, Varadhan and Roland 2008): EM alone creeps.
         """
         if not self.priors.estimates:
-            return self.maximise(point)
+            return self.maximize(point)
         path, self.unsettled = [self.priors.strengths()], True
         for _ in range(ROUNDS):
-            top = self.maximise(point, steps=STEPS)
+            top = self.maximize(point, steps=STEPS)
             priors, point = self.estimate_priors(top), self._inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
@@ -167,7 +159,7 @@ class Ascent:
                 first, second, third = path
                 path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
-        return self.maximise(point)
+        return self.maximize(point)
 
     def _inside(self, point: Point) -> Point:
         """Off the bounds that a new prior has put out of reach."""

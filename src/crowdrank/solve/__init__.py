@@ -1,25 +1,29 @@
-"""Each loop written once: until and rounds (EM), maximise (Newton); and the information with what follows."""
+"""Each loop written once: newton, em (until, rounds, accelerate), lbfgs; and the information with what follows."""
 
 from crowdrank.solve.arrow import Arrow, Covariance, Independent, Inverse, Joint, Rescaled
-from crowdrank.solve.em import accelerate, extrapolate, rounds, until
-from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
-from crowdrank.solve.matrices import NotPositiveError, accumulate
-from crowdrank.solve.maximise import (
+from crowdrank.solve.arrow_problem import (
     NO_WORKERS,
+    ArrowProblem,
     Bounds,
     Maximum,
     Penalty,
     PenaltyTerms,
     Point,
-    frozen_workers,
+    freeze_workers,
     information,
-    maximise,
+    maximize,
 )
+from crowdrank.solve.em import accelerate, extrapolate, rounds, until
+from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
+from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
+from crowdrank.solve.matrices import NotPositiveError, accumulate
+from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, slope_goal
 from crowdrank.solve.sums import At, Curvature, Draw, Gradient, Information, LikelihoodSums
 
 __all__ = [
     "NO_WORKERS",
     "Arrow",
+    "ArrowProblem",
     "At",
     "Bounds",
     "Covariance",
@@ -32,23 +36,32 @@ __all__ = [
     "Inverse",
     "Joint",
     "LikelihoodSums",
+    "Look",
     "Maximum",
     "NotPositiveError",
     "Penalty",
     "PenaltyTerms",
     "Point",
+    "Problem",
     "Rescaled",
     "Spread",
+    "Step",
+    "Top",
+    "WeightsMaximum",
     "accelerate",
     "accumulate",
     "by_probability",
     "extrapolate",
-    "frozen_workers",
+    "freeze_workers",
     "highest_density",
     "information",
-    "maximise",
+    "lbfgs",
+    "maximize",
+    "newton",
+    "newton_batch",
     "resampled",
     "rounds",
+    "slope_goal",
     "spread",
     "until",
 ]

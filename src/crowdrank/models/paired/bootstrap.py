@@ -38,7 +38,7 @@ from crowdrank.models.paired.together import MOST, Together
 from crowdrank.models.priors import DrawnNode
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
-from crowdrank.solve import Maximum, Spread, maximise, resampled
+from crowdrank.solve import ArrowProblem, Maximum, Spread, maximize, resampled
 
 INTERVALS = ("information", "bootstrap", "bootstrap-workers")
 LEAST = 20
@@ -129,16 +129,14 @@ class Bootstrap:
             node = DrawnNode(priors.node.link, priors.node.strength, (drawn.virtual[0], drawn.virtual[1]))
             priors = replace(priors, node=node)
         session = LocalEngine(1).open(plan(rows))
-        top = maximise(
+        problem = ArrowProblem(
             lambda at: session.evaluate(climb.sums.curvature, at),
-            self.top.point,
             priors,
             climb.bounds_with_barriers(),
-            part=climb.votes.graph.part,
-            total_weight=climb.total,
-            gauge=climb.gauge,
-            limit=100,
+            climb.votes.graph.part,
+            climb.gauge,
         )
+        top = maximize(problem, self.top.point, total_weight=climb.total, limit=100)
         far = np.abs(top.point.scores - self.top.point.scores).max(initial=0.0) > FAR
         ended = top.converged and not (climb.gauge and far)
         return top.point.scores[None] if ended else self.none

@@ -33,7 +33,7 @@ from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.quality import People
 from crowdrank.models.priors import BetaPrior, Priors
 from crowdrank.models.votes import Votes
-from crowdrank.solve import NO_WORKERS, At, Bounds, Maximum, Point, frozen_workers, maximise, until
+from crowdrank.solve import NO_WORKERS, ArrowProblem, At, Bounds, Maximum, Point, freeze_workers, maximize, until
 
 STARTS = ("one", "agreed")
 EM_ROUNDS = 6
@@ -153,22 +153,21 @@ class _Qualities(PairedClimb):
         zeros = np.zeros(self.rows.nodes)
         if (self.start[:, 0] == 1.0).all():
             session, sums = self.run.engine.open(plan(self.votes.comparisons)), PairedSums(self.link)
-            top = maximise(
+            problem = ArrowProblem(
                 lambda at: session.evaluate(sums.curvature, at),
-                Point(zeros, NO_WORKERS),
                 Priors(self.priors.node),
                 Bounds.none(),
-                part=self.votes.graph.part,
-                total_weight=self.total,
-                gauge=self.gauge,
-                progress=self.run.progress,
+                self.votes.graph.part,
+                self.gauge,
             )
+            start = Point(zeros, NO_WORKERS)
+            top = maximize(problem, start, total_weight=self.total, progress=self.run.progress)
             self.iterations += top.iterations
             return top.point.scores
-        start = self.start.copy()
+        workers = self.start.copy()
         if any(self.bounds_with_barriers().barriers):
-            start[:, 0] = np.where(self.bounds.fixed[:, 0], start[:, 0], np.clip(start[:, 0], 0.05, 0.95))
-        return self.maximise(Point(zeros, start, self._common()), frozen_workers(self.bounds)).point.scores
+            workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
+        return self.maximize(Point(zeros, workers, self._common()), freeze_workers(self.bounds)).point.scores
 
     def _step(self, at: At) -> tuple[At, float]:
         """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores held.

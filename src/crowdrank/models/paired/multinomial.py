@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,14 +32,10 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
 from crowdrank.engine import Stats
-from crowdrank.solve import Covariance, NotPositiveError, accumulate
+from crowdrank.solve import Covariance, Step, accumulate
 from crowdrank.solve.matrices import Matrix, cholesky_of, inverse_from
 
 Nodes = NDArray[np.int64]
-TOLERANCE = 1e-8
-"""Converged: no slope is steeper than this times the total weight of the judgments."""
-LAST_STEP = 1e-7
-MOST_DAMPING = 1e12
 FEW_SCORES = 4000
 """With more scores than this the scores are eliminated, query by query, and not the workers."""
 
@@ -159,19 +155,12 @@ class Strengths:
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
-    """Everything known at a point: the penalised value, its gradient and curvature."""
+class Adherences:
+    """A point: ``scores`` (N,), and the adherence of each worker, ``theta`` (K,), with the votes at it."""
 
     ballots: Sequence[Ballot]
     scores: Floats
     theta: Floats
-    strengths: Strengths
-
-    def under(self, strengths: Strengths) -> Here:
-        """The same point under other priors; the votes are not looked at again."""
-        moved = replace(self, strengths=strengths)
-        vars(moved)["parts"] = self.parts
-        return moved
 
     @cached_property
     def parts(self) -> list[QueryTerms]:
@@ -182,6 +171,50 @@ class Here:
     def log_likelihood(self) -> float:
         """The log likelihood of the votes."""
         return float(sum(part.value for part in self.parts))
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialProblem:
+    """The likelihood under these priors; the sum of the adherences is held."""
+
+    strengths: Strengths
+
+    def look(self, point: Adherences) -> MultinomialLook:
+        """Value, gradient and curvature at a point."""
+        return MultinomialLook(point, self.strengths)
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialLook:
+    """Everything known at a point: the penalized value, its gradient and curvature."""
+
+    point: Adherences
+    strengths: Strengths
+
+    @property
+    def ballots(self) -> Sequence[Ballot]:
+        """The queries."""
+        return self.point.ballots
+
+    @property
+    def scores(self) -> Floats:
+        """The scores of the point."""
+        return self.point.scores
+
+    @property
+    def theta(self) -> Floats:
+        """The adherences of the point."""
+        return self.point.theta
+
+    @property
+    def parts(self) -> list[QueryTerms]:
+        """The terms of each query."""
+        return self.point.parts
+
+    @property
+    def log_likelihood(self) -> float:
+        """The log likelihood of the votes."""
+        return self.point.log_likelihood
 
     @cached_property
     def value(self) -> float:
@@ -219,6 +252,15 @@ class Here:
         free = self.by_worker - self.by_worker.mean()
         return float(max(np.abs(self.by_score).max(), np.abs(free).max()))
 
+    def step(self, damping: float) -> Step[Adherences]:
+        """The damped Newton step."""
+        scores, theta = HeldInverse.of(self, damping).solve(self.by_score, self.by_worker)
+        return Step(
+            Adherences(self.ballots, self.scores + scores, self.theta + theta),
+            size=float(max(np.abs(scores).max(), np.abs(theta).max())),
+            gain=float(self.by_score @ scores + self.by_worker @ theta),
+        )
+
 
 class HeldInverse(Covariance):
     """The inverse information, the sum of the adherences being held."""
@@ -232,7 +274,7 @@ class HeldInverse(Covariance):
         """Variance of each score."""
 
     @staticmethod
-    def of(here: Here, damping: float = 0.0) -> HeldInverse:
+    def of(here: MultinomialLook, damping: float = 0.0) -> HeldInverse:
         """By the smaller of two eliminations; NotPositiveError where this is not near a maximum."""
         few = len(here.theta) >= len(here.scores) and len(here.scores) <= FEW_SCORES
         return WorkersOut(here, damping) if few else ScoresOut(here, damping)
@@ -241,7 +283,7 @@ class HeldInverse(Covariance):
 class WorkersOut(HeldInverse):
     """S = items - coupling P coupling', P being the inverse of the workers' diagonal with the sum held."""
 
-    def __init__(self, here: Here, damping: float) -> None:
+    def __init__(self, here: MultinomialLook, damping: float) -> None:
         count, self.inverse = len(here.scores), 1.0 / (here.own * (1.0 + damping))
         self.coupling = np.zeros((count, len(here.theta)))
         items = np.zeros((count, count))
@@ -286,7 +328,7 @@ class WorkersOut(HeldInverse):
 class ScoresOut(HeldInverse):
     """T = workers - coupling' items^-1 coupling, query by query; rho e e' is added, which no step sees."""
 
-    def __init__(self, here: Here, damping: float) -> None:
+    def __init__(self, here: MultinomialLook, damping: float) -> None:
         from scipy.linalg import cho_solve
 
         self.ballots, self.prior = here.ballots, here.strengths.scores * (1.0 + damping)
@@ -348,39 +390,3 @@ class ScoresOut(HeldInverse):
     def worker_variance(self) -> Floats:
         """Variance of each adherence (K, 1)."""
         return self.workers.diagonal()[:, None]
-
-
-def climb(here: Here, total: float, *, steps: int | None = None, limit: int = 200) -> tuple[Here, int]:
-    """Damped Newton steps to the maximum, or ``steps`` of them; and how many were tried.
-
-    Where the gain of a full step drowns in rounding, the slope must not grow; a last small step ends it.
-    """
-    goal = TOLERANCE * max(total, 1.0)
-    damping, done, climbed, last = 0.0, 0, 0, False
-    while done < limit and climbed != steps and not last and damping <= MOST_DAMPING:
-        try:
-            step = HeldInverse.of(here, damping).solve(here.by_score, here.by_worker)
-        except NotPositiveError:
-            damping = max(4 * damping, 1e-2)
-            continue
-        done += 1
-        there = Here(here.ballots, here.scores + step[0], here.theta + step[1], here.strengths)
-        size = max(np.abs(part).max() for part in step)
-        gain = float(here.by_score @ step[0] + here.by_worker @ step[1])
-        if not _better(here, there, gain):
-            if size <= 1e-13:
-                break
-            damping = max(4 * damping, 1e-2)
-            continue
-        last = damping == 0 and size <= LAST_STEP and here.slope <= goal
-        damping = damping / 4 if damping > 1e-4 else 0.0
-        here, climbed = there, climbed + 1
-    return here, done
-
-
-def _better(here: Here, there: Here, gain: float) -> bool:
-    if not np.isfinite(there.value):
-        return False
-    if gain <= 1e-12 * max(1.0, abs(here.value)):
-        return there.slope <= max(here.slope, 1e-11 * max(1.0, abs(here.value)))
-    return there.value - here.value >= 1e-4 * gain

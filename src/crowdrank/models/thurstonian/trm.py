@@ -81,7 +81,7 @@ class TRM(ListsModel):
         drawn = self.inference == "gibbs"
         if drawn:
             found = draw_scores(lists, run, climb.priors.node, rounds)
-            top = climb.maximise(Point(found, NO_WORKERS), steps=0)
+            top = climb.maximize(Point(found, NO_WORKERS), steps=0)
         else:
             top = climb.fit()
         require_near(climb, top)

@@ -1,9 +1,8 @@
-"""The maximum of a penalised likelihood of scores and worker parameters, by damped Newton steps.
+"""The penalized likelihood of scores and worker parameters as a problem for Newton's method.
 
-Newton from the start, not only at the end: one pass over the data brings the value, the gradient and
-the curvature, steps are solved through the arrow structure, and the path does not amplify the
-rounding of other shards as a quasi-Newton method does. Damping (Levenberg-Marquardt) takes over
-wherever the curvature is not that of a maximum; bounded parameters are projected.
+A point has scores, worker parameters and a few parameters that are common to all workers. The curvature is an
+arrow matrix, and steps are solved through that structure. Bounded parameters are projected, parameters that the
+penalty bars from a bound approach it only, and the level of the scores is held if nothing else fixes it.
 """
 
 from __future__ import annotations
@@ -16,14 +15,10 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.solve.arrow import Arrow, Border
-from crowdrank.solve.matrices import NotPositiveError, add_diagonal
+from crowdrank.solve.matrices import add_diagonal
+from crowdrank.solve.newton import Progress, Step, newton
 from crowdrank.solve.sums import At, Curvature
 
-TOLERANCE = 1e-8
-"""Converged: no slope is steeper than this times the total weight of the judgments."""
-LAST_STEP = 1e-7
-"""A full Newton step this small is the last one: its error is of the order of its square."""
-MOST_DAMPING = 1e12
 NO_WORKERS = np.zeros((0, 1))
 """The worker parameters of a model that has none."""
 
@@ -40,6 +35,11 @@ class Point:
     workers: Floats
     common: Floats = field(default_factory=_no_common)
 
+    def distance(self, other: Point) -> float:
+        """The largest difference of a parameter."""
+        parts = ((self.scores, other.scores), (self.workers, other.workers), (self.common, other.common))
+        return float(max(np.abs(one - two).max(initial=0.0) for one, two in parts))
+
 
 @dataclass(frozen=True, eq=False)
 class PenaltyTerms:
@@ -55,7 +55,6 @@ class PenaltyTerms:
 
 
 Penalty = Callable[[Point], PenaltyTerms]
-Progress = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +122,10 @@ class Maximum:
 
 
 @dataclass(frozen=True, eq=False)
-class _Here:
-    """Everything known at a point."""
+class ArrowLook:
+    """Everything known at a point: value, gradient by scores, workers and common parameters, and curvature."""
 
+    bounds: Bounds
     point: Point
     value: float
     log_likelihood: float
@@ -137,67 +137,76 @@ class _Here:
 
     @property
     def slope(self) -> float:
+        """The steepest slope of what can move."""
         free = np.where(self.held, 0.0, self.workers)
         return float(max(np.abs(part).max(initial=0.0) for part in (self.scores, free, self.common)))
 
+    def step(self, damping: float) -> Step[Point]:
+        """The damped Newton step over what can move, brought back between the bounds."""
+        held = self.held | (np.einsum("kbb->kb", self.arrow.workers) == 0)
+        arrow = self.arrow.fixed(held).damped(damping)
+        scores, workers, common = arrow.solve(self.scores, np.where(held, 0.0, self.workers), self.common)
+        moved = self.bounds.move(self.point, scores, np.where(held, 0.0, workers), common)
+        return Step(moved, self.point.distance(moved), self._gain(moved))
 
-def maximise(
-    look_at: Callable[[At], Curvature],
+    def _gain(self, moved: Point) -> float:
+        gain = float(self.scores @ (moved.scores - self.point.scores))
+        gain += float(np.sum(self.workers * (moved.workers - self.point.workers)))
+        return gain + float(self.common @ (moved.common - self.point.common))
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowProblem:
+    """The likelihood that ``look_at`` sums, plus a ``penalty``, within ``bounds``.
+
+    ``part`` numbers the connected part of each score; ``gauge``: nothing fixes the level of a part.
+    """
+
+    look_at: Callable[[At], Curvature]
+    penalty: Penalty
+    bounds: Bounds
+    part: NDArray[np.int32]
+    gauge: bool = False
+
+    def look(self, point: Point) -> ArrowLook:
+        """Value, gradient and curvature at a point."""
+        bounds, terms = self.bounds, self.penalty(point)
+        sums = self.look_at(At(point.scores, bounds.values(point)))
+        workers = sums.workers + terms.workers
+        return ArrowLook(
+            bounds=bounds,
+            point=point,
+            value=float(sums.value + terms.value),
+            log_likelihood=float(sums.value),
+            scores=sums.scores + terms.scores,
+            workers=workers,
+            common=np.einsum("kb,kbg->g", sums.workers, bounds.carried) + terms.common,
+            arrow=information(sums, terms, bounds, self.part, self.gauge),
+            held=bounds.held(point, workers),
+        )
+
+
+def maximize(
+    problem: ArrowProblem,
     start: Point,
-    penalty: Penalty,
-    bounds: Bounds,
     *,
-    part: NDArray[np.int32],
     total_weight: float,
-    gauge: bool = False,
     limit: int = 200,
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> Maximum:
-    """Climb from ``start`` to the maximum of the likelihood, which ``look_at`` sums, plus ``penalty``.
-
-    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill where that is asked for.
-    """
-
-    def look(point: Point) -> _Here:
-        return _combined(
-            point, look_at(At(point.scores, bounds.values(point))), penalty(point), bounds, part, gauge
-        )
-
-    here = look(start)
-    goal = TOLERANCE * max(total_weight, 1.0)
-    damping, done, climbed, last = 0.0, 0, 0, False
-    while done < limit and climbed != steps and not last:
-        step = _newton(here, damping)
-        if step is None:
-            damping = max(4 * damping, 1e-2)
-            if damping > MOST_DAMPING:
-                break
-            continue
-        moved = bounds.move(here.point, *step)
-        size = _distance(here.point, moved)
-        done += 1
-        there = look(moved)
-        if not _better(here, there, moved):
-            if damping > MOST_DAMPING or size <= 1e-13:
-                break
-            damping = max(4 * damping, 1e-2)
-            continue
-        last = damping == 0 and size <= LAST_STEP and here.slope <= goal
-        damping = damping / 4 if damping > 1e-4 else 0.0
-        here, climbed = there, climbed + 1
-        if progress:
-            progress(done, here.value, here.slope / max(total_weight, 1.0))
+    """Climb from ``start`` to the maximum; see ``newton``."""
+    top = newton(problem, start, total_weight=total_weight, limit=limit, steps=steps, progress=progress)
     return Maximum(
-        point=here.point,
-        value=here.value,
-        log_likelihood=here.log_likelihood,
-        gradient=here.workers,
-        curvature=here.arrow,
-        held=here.held,
-        slope=here.slope,
-        iterations=done,
-        converged=here.slope <= goal,
+        point=top.look.point,
+        value=top.look.value,
+        log_likelihood=top.look.log_likelihood,
+        gradient=top.look.workers,
+        curvature=top.look.arrow,
+        held=top.look.held,
+        slope=top.look.slope,
+        iterations=top.iterations,
+        converged=top.converged,
     )
 
 
@@ -221,52 +230,6 @@ def _border(sums: Curvature, terms: PenaltyTerms, bounds: Bounds) -> Border | No
     return Border(np.asarray(scores), workers, own, carried)
 
 
-def _combined(
-    point: Point, sums: Curvature, terms: PenaltyTerms, bounds: Bounds, part: NDArray[np.int32], gauge: bool
-) -> _Here:
-    workers = sums.workers + terms.workers
-    return _Here(
-        point=point,
-        value=float(sums.value + terms.value),
-        log_likelihood=float(sums.value),
-        scores=sums.scores + terms.scores,
-        workers=workers,
-        common=np.einsum("kb,kbg->g", sums.workers, bounds.carried) + terms.common,
-        arrow=information(sums, terms, bounds, part, gauge),
-        held=bounds.held(point, workers),
-    )
-
-
-def _newton(here: _Here, damping: float) -> tuple[Floats, Floats, Floats] | None:
-    """The damped Newton step over what can move; None where the matrix is not positive definite."""
-    if not np.isfinite(here.value):
-        return None
-    held = here.held | (np.einsum("kbb->kb", here.arrow.workers) == 0)
-    try:
-        arrow = here.arrow.fixed(held).damped(damping)
-        scores, workers, common = arrow.solve(here.scores, np.where(held, 0.0, here.workers), here.common)
-    except NotPositiveError:
-        return None
-    return scores, np.where(held, 0.0, workers), common
-
-
-def _better(here: _Here, there: _Here, moved: Point) -> bool:
-    """Armijo's rule; where the gain drowns in rounding, the slope must not grow."""
-    if not np.isfinite(there.value):
-        return False
-    expected = float(here.scores @ (moved.scores - here.point.scores))
-    expected += float(np.sum(here.workers * (moved.workers - here.point.workers)))
-    expected += float(here.common @ (moved.common - here.point.common))
-    if expected <= 1e-12 * max(1.0, abs(here.value)):
-        return there.slope <= max(here.slope, 1e-11 * max(1.0, abs(here.value)))
-    return there.value - here.value >= 1e-4 * expected
-
-
-def _distance(a: Point, b: Point) -> float:
-    names = ("scores", "workers", "common")
-    return float(max(np.abs(getattr(a, name) - getattr(b, name)).max(initial=0.0) for name in names))
-
-
-def frozen_workers(bounds: Bounds) -> Bounds:
+def freeze_workers(bounds: Bounds) -> Bounds:
     """The same bounds with every worker parameter held at its start."""
     return replace(bounds, fixed=np.ones_like(bounds.fixed))
