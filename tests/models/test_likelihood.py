@@ -11,36 +11,37 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
 from crowdrank.models.paired.likelihood import OnGrid, PairedSums, QualitySums
 from crowdrank.models.priors import BetaPrior, Normal, Priors, VirtualNode
+from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, SLOPE, THRESHOLD
 from crowdrank.solve import At, Draw, Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal
 
 N, K = 5, 3
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4])
-ETA = np.array([0.9, 0.55, 0.2])
+QUALITIES = np.array([0.9, 0.55, 0.2])
 VALUES = {
-    "eta": ETA,
-    "lapse": np.array([-3.0, 0.5, -1.0]),
-    "slope": np.array([1.3, 0.2, -0.6]),
-    "log-slope": np.array([0.4, -1.0, 0.1]),
-    "position": np.array([0.2, -0.7, 0.0]),
-    "threshold": np.array([-1.0, -0.3, 0.4]),
+    ETA: QUALITIES,
+    LAPSE: np.array([-3.0, 0.5, -1.0]),
+    SLOPE: np.array([1.3, 0.2, -0.6]),
+    LOG_SLOPE: np.array([0.4, -1.0, 0.1]),
+    POSITION: np.array([0.2, -0.7, 0.0]),
+    THRESHOLD: np.array([-1.0, -0.3, 0.4]),
 }
 SHAPES = [
     (LOGISTIC, "half", ()),
     (PROBIT, "half", ()),
-    (LOGISTIC, "half", ("eta",)),
-    (PROBIT, "half", ("eta", "position")),
-    (LOGISTIC, "half", ("slope",)),
-    (LOGISTIC, "rao-kupper", ("threshold",)),
-    (PROBIT, "rao-kupper", ("eta", "threshold")),
-    (LOGISTIC, "davidson", ("log-slope", "threshold")),
-    (LOGISTIC, "davidson", ("eta", "position", "threshold")),
-    (LOGISTIC, "rao-kupper", ("slope", "lapse", "position", "threshold")),
+    (LOGISTIC, "half", (ETA,)),
+    (PROBIT, "half", (ETA, POSITION)),
+    (LOGISTIC, "half", (SLOPE,)),
+    (LOGISTIC, "rao-kupper", (THRESHOLD,)),
+    (PROBIT, "rao-kupper", (ETA, THRESHOLD)),
+    (LOGISTIC, "davidson", (LOG_SLOPE, THRESHOLD)),
+    (LOGISTIC, "davidson", (ETA, POSITION, THRESHOLD)),
+    (LOGISTIC, "rao-kupper", (SLOPE, LAPSE, POSITION, THRESHOLD)),
 ]
 
 
-@pytest.fixture(params=SHAPES, ids=lambda shape: "-".join([shape[0].name, shape[1], *shape[2]]))
+@pytest.fixture(params=SHAPES, ids=lambda shape: "-".join([shape[0].name, shape[1], *map(str, shape[2])]))
 def shape(request):
     return request.param
 
@@ -59,7 +60,7 @@ def rows(shape, seed=0, votes=60):
     worker = rng.integers(0, K, votes).astype(np.int32)
     weight = rng.uniform(0.5, 2.0, votes)
     given = CodedVotes(left, right, outcome, worker, weight)
-    return tally(N, given, K if columns else 0, sided="position" in columns, ties=ties != "half")
+    return tally(N, given, K if columns else 0, sided=POSITION in columns, ties=ties != "half")
 
 
 def values(columns):
@@ -80,8 +81,8 @@ def chances(shape, d, k):
     def F(x):  # noqa: N802 - as in the equations
         return float(link.values(np.array([x])).win[0])
 
-    slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", 1.0)
-    x, t = slope * d + own.get("position", 0.0), np.exp(own.get("threshold", 0.0))
+    slope = np.exp(own[LOG_SLOPE]) if LOG_SLOPE in own else own.get(SLOPE, 1.0)
+    x, t = slope * d + own.get(POSITION, 0.0), np.exp(own.get(THRESHOLD, 0.0))
     if ties == "half":
         win, loss, tie = F(x), F(-x), None
     elif ties == "rao-kupper":
@@ -90,7 +91,7 @@ def chances(shape, d, k):
     else:
         total = np.exp(x / 2) + np.exp(-x / 2) + t
         win, loss, tie = np.exp(x / 2) / total, np.exp(-x / 2) / total, t / total
-    eta = own.get("eta", 1 - 0.5 * expit(own["lapse"]) if "lapse" in own else 1.0)
+    eta = own.get(ETA, 1 - 0.5 * expit(own[LAPSE]) if LAPSE in own else 1.0)
     return eta * win + (1 - eta) * loss, eta * loss + (1 - eta) * win, tie
 
 
@@ -174,7 +175,7 @@ def test_a_tie_keeps_its_digits_far_from_equality():
     np.testing.assert_allclose(tie, np.exp(-40.0) * (np.exp(0.5) - np.exp(-0.5)), rtol=1e-12)
 
 
-CROWD_BT = ("half", ("eta",))
+CROWD_BT = ("half", (ETA,))
 
 
 def test_quality_table_is_the_likelihood_on_the_grid(link):
@@ -182,7 +183,7 @@ def test_quality_table_is_the_likelihood_on_the_grid(link):
     table = rows(shape)
     grid = np.array([[0.1, 0.5, 0.9], [0.2, 0.6, 0.7], [0.3, 0.4, 1.0]])
     session = LocalEngine(1).open(plan(table, 9))
-    found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, ETA[:, None], grid))
+    found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, QUALITIES[:, None], grid))
     for place in range(3):
         expected = evaluate(shape, table, SCORES, grid[:, [place]]).value
         assert found.table[:, place].sum() == pytest.approx(expected, rel=1e-12)
@@ -194,7 +195,7 @@ def test_quality_table_is_the_likelihood_on_the_grid(link):
 def test_workers_beyond_the_grid_do_not_count(link):
     table = rows((link, *CROWD_BT))
     session = LocalEngine(1).open(plan(table, 9))
-    found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, ETA[:, None], np.full((K - 1, 2), 0.5)))
+    found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, QUALITIES[:, None], np.full((K - 1, 2), 0.5)))
     assert found.votes == pytest.approx(table.weight[table.worker < K - 1].sum())
     assert found.table.shape == (K - 1, 2)
 
@@ -205,7 +206,7 @@ PRIORS = [BetaPrior(1.0, 1.0), BetaPrior(4.0, 1.5), BetaPrior(4.0, 1.5, estimate
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_penalties_match_finite_differences(link, prior):
     penalty = Priors(VirtualNode(link, 0.7), (prior,), (Normal(-1.0, 2.0),))
-    start, h = Point(SCORES, ETA[:, None], np.array([0.3])), 1e-5
+    start, h = Point(SCORES, QUALITIES[:, None], np.array([0.3])), 1e-5
 
     def moved(name, place, step):
         value = getattr(start, name).copy()

@@ -6,6 +6,7 @@ from scipy.special import psi
 
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.priors import BetaPrior, Normal, VirtualNode, _beta_matching
+from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 
 
 @pytest.mark.parametrize("strength", [0.2, 1.0, 5.0])
@@ -42,11 +43,19 @@ def test_the_width_of_a_normal_column_is_a_fixed_point_of_em():
 
 
 def test_a_slope_is_measured_in_units_of_the_mean_slope():
-    prior = Normal(1.0, 0.5, estimated=True, by_convention=True)
+    prior = Normal(1.0, 0.5, estimated=True, slope=SLOPE)
     w = np.random.default_rng(2).normal(1.0, 0.3, 5000)
     one, twice = (prior.estimate(scale * w, np.zeros(5000)).sd for scale in (1.0, 2.0))
     assert one == pytest.approx(0.3, rel=0.05)
     assert twice == pytest.approx(one, rel=1e-3)
+
+
+def test_the_logarithm_of_a_slope_has_no_unit():
+    prior = Normal(0.0, 0.5, estimated=True, slope=LOG_SLOPE)
+    w = np.random.default_rng(2).normal(0.0, 0.3, 5000)
+    one, shifted = (prior.estimate(w + shift, np.zeros(5000)).sd for shift in (0.0, 1.5))
+    assert one == pytest.approx(0.3, rel=0.05)
+    assert shifted == pytest.approx(one, rel=1e-9)
 
 
 def test_a_beta_prior_of_the_qualities_that_were_drawn_from_it():

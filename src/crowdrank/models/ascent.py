@@ -14,6 +14,7 @@ from crowdrank.engine import Session
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.solve import (
     ArrowProblem,
     At,
@@ -41,8 +42,6 @@ STEPS = 2
 """Newton steps between two looks at the priors."""
 FAR = 20.0
 """Without regularisation, a score this far from the middle is on its way to infinity."""
-LEAST_SLOPE = 0.1
-"""A mean slope below this is no unit to measure by."""
 MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
 
@@ -68,7 +67,7 @@ def _same(one: At, other: At) -> bool:
 class Ascent:
     """Scores, worker parameters and priors of one model on one set of judgments.
 
-    ``session`` and ``sums``: the judgments, and what is summed over them; ``columns``: the names of the worker
+    ``session`` and ``sums``: the judgments, and what is summed over them; ``columns``: the worker
     parameters, within ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``:
     the scores that judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters
     differ from worker to worker, so that scores are found first.
@@ -81,7 +80,7 @@ class Ascent:
         run: Run,
         priors: Priors,
         *,
-        columns: tuple[str, ...],
+        columns: tuple[WorkerParameter, ...],
         bounds: Bounds,
         start: Floats,
         part: NDArray[np.int32],
@@ -208,23 +207,19 @@ class Ascent:
         The slopes' prior has a mean of 1, but holds the mean of these judges' slopes only loosely, and the votes
         say nothing of it: only the products of slopes and scores are theirs to tell. Returns the scale too.
         """
-        names = [name for name in ("slope", "log-slope") if name in self.columns]
-        if not names:
+        place = next((place for place, column in enumerate(self.columns) if column.is_slope), None)
+        if place is None:
             return top, covariance, 1.0
-        place, point = self.columns.index(names[0]), top.point
-        mean = float(point.workers[: self.members, place].mean())
-        scale = float(np.exp(mean)) if names[0] == "log-slope" else max(mean, LEAST_SLOPE)
+        slope, point, people = self.columns[place], top.point, slice(0, self.members)
+        scale, rate = slope.unit(float(point.workers[people, place].mean()))
+        assert slope.divide is not None
         workers = point.workers.copy()
-        workers[: self.members, place] = (
-            workers[: self.members, place] - mean
-            if names[0] == "log-slope"
-            else (workers[: self.members, place] / scale)
-        )
+        workers[people, place] = slope.divide(workers[people, place], scale)
         moved = replace(top, point=replace(point, scores=scale * point.scores, workers=workers))
         if covariance is None:
             return moved, None, scale
         weights = np.zeros_like(workers)
-        weights[: self.members, place] = (scale if names[0] == "log-slope" else 1.0) / self.members
+        weights[people, place] = rate / self.members
         across, own = covariance.with_combination(weights)
         return moved, Rescaled(covariance, point.scores, scale, across, own), scale
 

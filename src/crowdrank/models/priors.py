@@ -21,6 +21,7 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.base import number
+from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.solve import PenaltyTerms, Point
 
 STRENGTH = 0.5
@@ -108,16 +109,16 @@ class DrawnNode(VirtualNode):
 class Normal:
     """A normal prior on a column. ``sd`` infinite: none. ``estimated``: its width is the data's to say.
 
-    ``expected``: the width that a pseudo-worker reports. ``by_convention``: the column is a slope whose mean
-    is 1 (or that of its logarithm 0) by convention, for only the products of slopes and scores are in the
-    data; so the width is measured about the workers' own mean and, of a slope, in units of it.
+    ``expected``: the width that a pseudo-worker reports. ``slope``: the column is this slope, whose mean is that
+    of a slope of 1 by convention, for only the products of slopes and scores are in the data; so the width is
+    measured about the workers' own mean, relative to the slope there.
     """
 
     mean: float
     sd: float
     estimated: bool = False
     expected: float = 0.5
-    by_convention: bool = False
+    slope: WorkerParameter | None = None
 
     def terms(self, w: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient, and minus the second derivatives."""
@@ -132,9 +133,10 @@ class Normal:
         (MacKay 1992).
         """
         mean, unit = self.mean, 1.0
-        if self.by_convention:
+        if self.slope is not None:
             mean = float(w.mean())
-            unit = max(mean, 0.1) if self.mean else 1.0
+            scale, rate = self.slope.unit(mean)
+            unit = scale / rate
         own = np.clip(1.0 - variance / (self.sd * unit) ** 2, 0.0, 1.0).sum()
         total = float(((w - mean) ** 2).sum()) / unit**2
         sd = float(np.sqrt((total + self.expected**2) / (own + 1.0)))
@@ -282,9 +284,9 @@ class Priors:
             columns.append(prior)
         return replace(self, node=node, columns=tuple(columns))
 
-    def details(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """What fit.json says of the priors."""
+    def details(self, columns: tuple[WorkerParameter | str, ...]) -> dict[str, Any]:
+        """What fit.json says of the priors, by the names of the columns."""
         found: dict[str, Any] = {"regularization": self.node.strength}
-        for name, prior in zip(names, self.columns, strict=True):
-            found[name] = [prior.a, prior.b] if isinstance(prior, BetaPrior) else prior.sd
+        for column, prior in zip(columns, self.columns, strict=True):
+            found[str(column)] = [prior.a, prior.b] if isinstance(prior, BetaPrior) else prior.sd
         return found

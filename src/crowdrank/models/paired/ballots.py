@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, joined, summed
 from crowdrank.models.paired.climb import PairedClimb
+from crowdrank.models.worker_parameters import POSITION
 
 FEWEST = 1e-6
 """Virtual wins are no fewer than this: with a weak prior the score of a winless item knows no bottom."""
@@ -60,7 +61,7 @@ class Ballots:
         """The votes of a fit; drawn by worker, or each for itself."""
         votes, design = climb.votes, climb.design
         everyone = "worker" if by_worker or design.by == "worker" else "crowd"
-        tally = votes.counted(everyone, sided="position" in design.columns, ties=True)
+        tally = votes.counted(everyone, sided=POSITION in design.columns, ties=True)
         rows = joined(list(tally))
         assert rows.worker is not None
         assert rows.ties is not None

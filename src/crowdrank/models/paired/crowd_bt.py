@@ -33,6 +33,7 @@ from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.quality import People
 from crowdrank.models.priors import BetaPrior, Priors
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import ETA, WorkerParameter
 from crowdrank.solve import NO_WORKERS, ArrowProblem, At, Bounds, Maximum, Point, freeze_workers, maximize, until
 
 STARTS = ("one", "agreed")
@@ -80,9 +81,9 @@ class CrowdBT(PairedModel):
         self.seed = seed
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[WorkerParameter, ...]:
         """The quality."""
-        return ("eta",)
+        return (ETA,)
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         climb = _Qualities(self, votes, run)
@@ -106,7 +107,7 @@ class _Qualities(PairedClimb):
         self.known = run.anchors.known(votes.pairs.index)
         eta = BetaPrior.parse(model.prior, estimable=True)
         super().__init__(
-            model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={"eta": eta}
+            model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={ETA: eta}
         )
         self.gold = votes.gold
         by_agreement = model.start == "agreed" and not len(self.gold)

@@ -21,6 +21,7 @@ from crowdrank.models.paired.predict import Judged
 from crowdrank.models.paired.quality import Judges, position_bias
 from crowdrank.models.priors import ColumnPrior
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.results import Workers
 from crowdrank.solve import Covariance, Maximum, Spread
 
@@ -82,11 +83,11 @@ class PairedModel(VotesModel):
         return scores.times(scale), notes, {**details, "intervals": done}
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[WorkerParameter, ...]:
         """The columns of worker parameters that the model itself has."""
         return ()
 
-    def _priors(self) -> dict[str, ColumnPrior]:
+    def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
         """Priors on columns that are given, not estimated."""
         return {}
 

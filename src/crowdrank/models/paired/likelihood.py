@@ -26,24 +26,12 @@ from crowdrank.data import Comparisons, Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.kernels import Chance, Link, chances, flipped
 from crowdrank.kernels.links import TINY
+from crowdrank.models.worker_parameters import ETA, ColumnTerms, WorkerParameter, drive
 from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
 from crowdrank.solve.draws import DRAWS, signs
 from crowdrank.solve.matrices import Matrix
 
 CHANNELS = ("x", "theta", "eta")
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One worker parameter w in its rows: what it drives, and the derivatives of that.
-
-    ``first`` and ``second`` are those of the channel by w; ``slope`` is d2x / d(s_i - s_j) dw.
-    """
-
-    channel: str
-    first: Floats
-    second: Floats | None = None
-    slope: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +44,10 @@ class Judge:
     eta: Floats | None = None
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], values: Floats) -> Judge:
+    def of(cls, columns: tuple[WorkerParameter, ...], values: Floats) -> Judge:
         """From columns of values (rows, columns)."""
-        own = {name: values[:, place] for place, name in enumerate(columns)}
-        slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", 1.0)
-        eta = 1.0 - 0.5 * _sigma(own["lapse"]) if "lapse" in own else own.get("eta")
-        return cls(slope, own.get("position", 0.0), own.get("threshold"), eta)
+        own = drive(columns, values)
+        return cls(own.get("slope", 1.0), own.get("position", 0.0), own.get("theta"), own.get("eta"))
 
     def outcomes(self, link: Link, ties: str, d: Floats) -> list[Chance]:
         """Win, loss and tie at a difference d of scores."""
@@ -69,32 +55,12 @@ class Judge:
         return found if self.eta is None else flipped(found, self.eta)
 
 
-def _sigma(w: Floats) -> Floats:
-    from scipy.special import expit
-
-    return np.asarray(expit(w))
-
-
-def _column(name: str, w: Floats, d: Floats, judge: Judge) -> Column:
-    one = np.ones_like(w)
-    if name == "slope":
-        return Column("x", d, slope=one)
-    if name == "log-slope":
-        assert isinstance(judge.slope, np.ndarray)
-        return Column("x", judge.slope * d, judge.slope * d, judge.slope)
-    if name == "lapse":
-        sigma = _sigma(w)
-        first = -0.5 * sigma * (1.0 - sigma)
-        return Column("eta", first, first * (1.0 - 2.0 * sigma))
-    return Column({"position": "x", "threshold": "theta", "eta": "eta"}[name], one)
-
-
 @dataclass(frozen=True, eq=False)
 class _Rows:
     """A shard at given parameters: who judges, how the outcomes stand, what the columns do."""
 
     judge: Judge
-    columns: list[Column]
+    columns: list[ColumnTerms]
     counts: list[Floats]
     outcomes: list[Chance]
     gradient: dict[str, Floats]
@@ -131,13 +97,12 @@ def curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str
 class PairedSums:
     """Value, gradient and curvature of the log likelihood.
 
-    ``columns``: the worker parameters, of ``slope``, ``log-slope``, ``position``, ``threshold`` (theta),
-    ``eta`` and ``lapse`` (eta = 1 - sigma(w) / 2, a guess now and then).
+    ``columns``: the parameters that workers have; see ``worker_parameters``.
     """
 
     link: Link
     ties: str = "half"
-    columns: tuple[str, ...] = ()
+    columns: tuple[WorkerParameter, ...] = ()
 
     def gradient(self, shard: Comparisons, at: At) -> Gradient:
         """Value and gradient."""
@@ -159,7 +124,7 @@ class PairedSums:
         if shard.worker is not None:
             own = at.workers[shard.worker]
             judge = Judge.of(self.columns, own)
-            columns = [_column(name, own[:, place], d, judge) for place, name in enumerate(self.columns)]
+            columns = [column.terms(own[:, place], d) for place, column in enumerate(self.columns)]
         outcomes = judge.outcomes(self.link, self.ties, d)
         counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
         return _Rows(judge, columns, counts, outcomes, slopes(counts, outcomes))
@@ -304,7 +269,7 @@ class QualitySums:
 
     link: Link
     ties: str = "half"
-    columns: tuple[str, ...] = ("eta",)
+    columns: tuple[WorkerParameter, ...] = (ETA,)
 
     def table(self, shard: Comparisons, at: OnGrid) -> QualityTable:
         """The sums over one shard."""

@@ -43,6 +43,7 @@ from crowdrank.models.paired.multinomial import (
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import SLOPE
 from crowdrank.results import Workers, Z, verdicts
 from crowdrank.solve import NotPositiveError, newton, slope_goal
 
@@ -200,7 +201,7 @@ def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve:
     if covariance is not None and len(theta) > 1:
         deviation = np.sqrt(np.maximum(covariance.worker_variance()[:, 0], 0.0))
     half = Z * deviation
-    quality, low, high = (curve.quality(("slope",), end[:, None]) for end in (theta, theta - half, theta + half))
+    quality, low, high = (curve.quality((SLOPE,), end[:, None]) for end in (theta, theta - half, theta + half))
     pairs = votes.pairs
     assert pairs.index.workers is not None
     return Workers(

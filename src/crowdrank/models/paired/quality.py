@@ -15,6 +15,7 @@ from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import unmoved
 from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.likelihood import OnGrid, QualitySums
+from crowdrank.models.worker_parameters import POSITION
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
 
@@ -22,15 +23,6 @@ POINTS = 49
 DROP = 18.0
 """Where the log density is this far below its top, nothing of the posterior is left."""
 DRAWS = 256
-
-_NATURAL: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
-    "slope": ("slope", lambda w: w),
-    "log-slope": ("slope", np.exp),
-    "position": ("position", lambda w: w),
-    "threshold": ("threshold", np.exp),
-    "lapse": ("lapse", lambda w: 0.5 / (1.0 + np.exp(-w))),
-}
-"""Columns as the table of workers shows them: the name, and the natural value of what was fitted."""
 
 
 class Judges:
@@ -48,9 +40,8 @@ class Judges:
     @cached_property
     def curve(self) -> Agreement | None:
         """How a worker's slope leads to agreement; None where a model does not tell workers apart."""
-        if self.climb.design.by != "worker" or not {"slope", "log-slope", "lapse"} & set(
-            self.climb.design.columns
-        ):
+        design = self.climb.design
+        if design.by != "worker" or not any(column.tells_quality for column in design.columns):
             return None
         rows = self.climb.votes.without_gold().comparisons  # gold pairs are no judgments
         d = np.abs(self.scores[rows.i] - self.scores[rows.j])
@@ -91,9 +82,9 @@ class Judges:
         if self.climb.design.by != "worker":
             return found
         for place, column in enumerate(self.climb.design.columns):
-            if column not in self.climb.design.varying or column not in _NATURAL:
+            name, natural = column.shown, column.natural
+            if column not in self.climb.design.varying or name is None or natural is None:
                 continue
-            name, natural = _NATURAL[column]
             own, half = self.values[:, place], Z * self.deviation[:, place]
             with np.errstate(over="ignore"):
                 found |= {
@@ -141,15 +132,15 @@ def position_bias(
 ) -> tuple[dict[str, Any], list[Note]]:
     """The bias towards the left in fit.json, and a note where it is there beyond doubt."""
     design = climb.design
-    if "position" not in design.columns:
+    if POSITION not in design.columns:
         return {}, []
-    if "position" in design.common:
-        place = design.common.index("position")
+    if POSITION in design.common:
+        place = design.common.index(POSITION)
         bias, variance = top.point.common[place], np.inf
         if covariance is not None and len(covariance.common_covariance()):
             variance = covariance.common_covariance()[place, place]
     else:
-        place = design.columns.index("position")
+        place = design.columns.index(POSITION)
         bias = climb.bounds.values(top.point)[0, place]
         variance = np.inf if covariance is None else covariance.worker_variance()[0, place]
     half = Z * np.sqrt(variance)

@@ -24,9 +24,9 @@ from crowdrank.data import Floats
 from crowdrank.kernels import chances
 from crowdrank.models.paired.ballots import Ballots, Drawn
 from crowdrank.models.paired.climb import PairedClimb
-from crowdrank.models.paired.design import PERFECT
 from crowdrank.models.paired.likelihood import curvature, slopes
 from crowdrank.models.priors import DrawnNode
+from crowdrank.models.worker_parameters import THRESHOLD
 from crowdrank.solve import Maximum, newton_batch
 
 MOST = 500
@@ -56,13 +56,13 @@ class Together:
         slots: dict[str, list[Slot]] = {"x": [(rows.i, np.ones(len(rows))), (rows.j, -np.ones(len(rows)))]}
         for place, column in enumerate(columns):
             own = (np.full(len(rows), rows.nodes + place), people)
-            slots.setdefault({"position": "x", "threshold": "theta"}[column], []).append(own)
+            slots.setdefault(column.channel, []).append(own)
         products = {
             (one, other): _product(slots[one], slots[other], len(start), one == other)
             for one, other in combinations_with_replacement(slots, 2)
         }
         linear = {channel: _matrix(own, len(start)) for channel, own in slots.items()}
-        return cls(climb, start, linear, products, np.where(people, 0.0, PERFECT["threshold"]))
+        return cls(climb, start, linear, products, np.where(people, 0.0, THRESHOLD.perfect))
 
     @property
     def batch(self) -> int:

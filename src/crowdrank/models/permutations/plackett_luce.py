@@ -27,15 +27,12 @@ from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
 from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
+from crowdrank.models.worker_parameters import LOG_SLOPE
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
 
 DIRECTIONS = ("top", "bottom", "auto")
 PRECISIONS = ("none", "by-worker")
-REACH = (-6.0, 4.0)
-"""Where the logarithm of a precision may go."""
-SPREAD = 0.5
-"""Where the estimation of the precisions' width starts."""
 STEPS = 15
 """Steps of minorise and maximise before the first of Newton's."""
 BINS = 4000
@@ -141,7 +138,8 @@ class PlackettLuce(ListsModel):
 
     def _ascent(self, lists: Lists, run: Run, strength: float | None, by_worker: bool) -> LuceAscent:
         start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
-        bounds = Bounds(start + REACH[0], start + REACH[1], np.zeros(start.shape, bool), members=len(start))
+        low, high = start + LOG_SLOPE.low, start + LOG_SLOPE.high
+        bounds = Bounds(low, high, np.zeros(start.shape, bool), members=len(start))
         columns: tuple[ColumnPrior, ...] = (self._prior(),) if by_worker else ()
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
         return LuceAscent(
@@ -150,7 +148,7 @@ class PlackettLuce(ListsModel):
             ListSums(by_worker),
             run,
             Priors(node, columns, estimates_strength=strength is None),
-            columns=("log-slope",) if by_worker else (),
+            columns=(LOG_SLOPE,) if by_worker else (),
             bounds=bounds,
             start=start,
             part=lists.part,
@@ -161,9 +159,11 @@ class PlackettLuce(ListsModel):
         )
 
     def _prior(self) -> Normal:
+        mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
         if self.precision_sd is not None:
-            return Normal(0.0, number("precision_sd", self.precision_sd, low=1e-6))
-        return Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True)
+            return Normal(mean, number("precision_sd", self.precision_sd, low=1e-6))
+        assert width is not None
+        return Normal(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
 
     def list_log_likelihood(self, rankings: Any) -> Floats:
         """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
@@ -217,7 +217,7 @@ def _workers(
         variance = covariance.worker_variance() - unmoved(top)
         half = Z * np.sqrt(np.maximum(variance[:, 0], 0.0))
     ends = values[:, None] + half[:, None] * np.array([0.0, -1.0, 1.0])
-    quality, low, high = curve.quality(("log-slope",), ends[:, :, None]).T
+    quality, low, high = curve.quality((LOG_SLOPE,), ends[:, :, None]).T
     with np.errstate(over="ignore"):
         own, least, most = np.exp(ends).T
     workers = Workers(
