@@ -17,7 +17,7 @@ from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.classes import _odds, classes
 from crowdrank.models.thurstonian.panels import Panel, panels
-from crowdrank.models.thurstonian.sampler import HELD, Kept, SamplerRounds, draw_answer
+from crowdrank.models.thurstonian.sampler import HELD, KeptRound, SamplerRounds, draw_answer
 from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
 from crowdrank.models.votes import Votes
@@ -292,7 +292,7 @@ def rounds_of(panel, expertise=False):
 
 def test_a_domain_of_negative_tau_is_turned():
     steps = rounds_of(copies(2))
-    kept = Kept(
+    kept = KeptRound(
         score=np.array([0.0, 1.0, 3.0, 0.0, 1.0, 3.0]),
         difficulty=np.ones(2),
         domain=np.array([[0.9, 0.1], [0.2, 0.8]]),

@@ -188,7 +188,7 @@ class Ascent:
 
     def _variances(self, top: Maximum) -> tuple[Floats, Floats]:
         """Variances of scores and of worker deviations, all else being uncertain too where that is affordable."""
-        held = unmoved(top)
+        held = fixed_parameters(top)
         arrow = top.curvature.fixed(held)
         largest = int(np.bincount(arrow.part).max(initial=0))
         if arrow.method != "iterative" and largest <= MOST_SCORES:
@@ -237,10 +237,10 @@ class Ascent:
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
             with suppress(NotPositiveError):
-                softened = top.curvature.fixed(unmoved(top) & ~soft).with_variance(soft, worker_variance)
+                softened = top.curvature.fixed(fixed_parameters(top) & ~soft).with_variance(soft, worker_variance)
                 return softened.covariance(), [], exact
         try:
-            return top.curvature.fixed(unmoved(top)).covariance(), [], exact
+            return top.curvature.fixed(fixed_parameters(top)).covariance(), [], exact
         except NotPositiveError:
             return _NO_MAXIMUM
 
@@ -251,7 +251,7 @@ class Ascent:
         point, terms, seed = top.point, self.priors(top.point), self.run.seed
         at = Draw(point.scores, self.bounds.values(point), seed)
         sums = self.session.evaluate(self.sums.information, at)
-        held = unmoved(top)
+        held = fixed_parameters(top)
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
             own = np.einsum("kbb->kb", sums.workers_curvature)
@@ -276,7 +276,7 @@ _NO_MAXIMUM = (
 )
 
 
-def unmoved(top: Maximum) -> NDArray[np.bool_]:
+def fixed_parameters(top: Maximum) -> NDArray[np.bool_]:
     """Worker parameters that carry no information: at a bound, or with no curvature at all."""
     return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
 

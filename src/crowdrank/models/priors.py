@@ -29,7 +29,7 @@ STRENGTH = 0.5
 LEAST, MOST = 1e-3, 1e4
 
 
-def _expected(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
+def _expectation(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
     """E of a function of each normal variable, by Gauss-Hermite quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     values = [function(mean + node * deviation) for node in nodes]
@@ -62,7 +62,7 @@ class VirtualNode:
 
         The prior's density is proportional to (F(s) F(-s))^lambda.
         """
-        expected = _expected(self._logs, scores, np.sqrt(np.maximum(variance, 0.0)))
+        expected = _expectation(self._logs, scores, np.sqrt(np.maximum(variance, 0.0)))
         pseudo = 2.0
         target = (expected.sum() + pseudo * self._prior_mean(STRENGTH)) / (len(scores) + pseudo)
         low, high = np.log(LEAST), np.log(MOST)
@@ -194,7 +194,7 @@ class BetaPrior:
 
         eta = np.clip(eta, 1e-6, 1.0 - 1e-6)
         deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
-        up, down = (_expected(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
+        up, down = (_expectation(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
         pseudo, count = _expectations(*_PSEUDO), len(eta) + 1
         a, b = _beta_matching((up + pseudo[0]) / count, (down + pseudo[1]) / count)
         return replace(self, a=a, b=b)

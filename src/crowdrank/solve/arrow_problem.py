@@ -99,7 +99,7 @@ class Bounds:
         moved = np.clip(point.workers + workers, low, high)
         return Point(point.scores + scores, moved, point.common + common)
 
-    def held(self, point: Point, gradient: Floats) -> NDArray[np.bool_]:
+    def find_held(self, point: Point, gradient: Floats) -> NDArray[np.bool_]:
         """Parameters that cannot move: fixed, or at a bound with the slope leading outwards."""
         at_low = (point.workers <= self.low) & (gradient <= 0)
         at_high = (point.workers >= self.high) & (gradient >= 0)
@@ -182,7 +182,7 @@ class ArrowProblem:
             workers=workers,
             common=np.einsum("kb,kbg->g", sums.workers, bounds.carried) + terms.common,
             arrow=information(sums, terms, bounds, self.part, self.gauge),
-            held=bounds.held(point, workers),
+            held=bounds.find_held(point, workers),
         )
 
 

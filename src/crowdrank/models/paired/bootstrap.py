@@ -78,7 +78,7 @@ class Bootstrap:
         refit: Callable[[range], Floats] = self._one_by_one
         if self.climb.design.by != "worker" and len(self.top.point.scores) <= MOST:
             together = Together.of(self.climb, self.top, self.ballots)
-            batch, refit = together.batch, self._batched(together)
+            batch, refit = together.batch, self._refit_batches(together)
         cuts = [range(start, min(start + batch, resamples)) for start in range(0, resamples, batch)]
         engine = self.climb.run.engine
         threads = engine.threads if isinstance(engine, LocalEngine) else LocalEngine().threads
@@ -91,7 +91,7 @@ class Bootstrap:
                 self.climb.run.progress(cut.stop, self.top.value, 0.0)
             yield part
 
-    def _batched(self, together: Together) -> Callable[[range], Floats]:
+    def _refit_batches(self, together: Together) -> Callable[[range], Floats]:
         """Many at once; those that did not end so, one by one."""
 
         def refit(numbers: range) -> Floats:
@@ -117,13 +117,13 @@ class Bootstrap:
         """Whether the scores have a finite maximum (Ford 1957), which the votes of liars do not tell."""
         if not self.climb.gauge or self.climb.design.by == "worker":
             return True
-        part, strong = self.climb.votes.graph.part, graph(self.ballots.voted(drawn, "half")).strong
+        part, strong = self.climb.votes.graph.part, graph(self.ballots.rows_with_votes(drawn, "half")).strong
         return bool((np.bincount(strong)[strong] == np.bincount(part)[part]).all())
 
     def _plain(self, drawn: Drawn) -> Floats:
         """A climb from the fitted point: the scores as one row, or none."""
         climb = self.climb
-        rows = self.ballots.voted(drawn, climb.design.ties)
+        rows = self.ballots.rows_with_votes(drawn, climb.design.ties)
         priors = climb.priors
         if not climb.gauge:
             node = DrawnNode(priors.node.link, priors.node.strength, (drawn.virtual[0], drawn.virtual[1]))

@@ -56,7 +56,7 @@ class Judge:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _RowTerms:
     """A shard at given parameters: who judges, how the outcomes stand, what the columns do."""
 
     judge: Judge
@@ -111,14 +111,14 @@ class PairedSums:
     def curvature(self, shard: Comparisons, at: At) -> Curvature:
         """Value, gradient and observed curvature."""
         rows = self._rows(shard, at)
-        return Curvature(*_gradient(shard, rows), *_observed(shard, rows))
+        return Curvature(*_gradient(shard, rows), *_observed_curvature(shard, rows))
 
     def information(self, shard: Comparisons, draw: Draw) -> Information:
         """Value, gradient, Fisher information, and signed noise of that covariance for posterior draws."""
         rows = self._rows(shard, draw)
-        return Information(*_gradient(shard, rows), *_expected(shard, rows, draw.seed))
+        return Information(*_gradient(shard, rows), *_expected_information(shard, rows, draw.seed))
 
-    def _rows(self, shard: Comparisons, at: At) -> _Rows:
+    def _rows(self, shard: Comparisons, at: At) -> _RowTerms:
         d = at.scores[shard.i] - at.scores[shard.j]
         judge, columns = Judge(), []
         if shard.worker is not None:
@@ -127,10 +127,10 @@ class PairedSums:
             columns = [column.terms(own[:, place], d) for place, column in enumerate(self.columns)]
         outcomes = judge.outcomes(self.link, self.ties, d)
         counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
-        return _Rows(judge, columns, counts, outcomes, slopes(counts, outcomes))
+        return _RowTerms(judge, columns, counts, outcomes, slopes(counts, outcomes))
 
 
-def _gradient(shard: Comparisons, rows: _Rows) -> tuple[float, Floats, Floats]:
+def _gradient(shard: Comparisons, rows: _RowTerms) -> tuple[float, Floats, Floats]:
     """Value, and gradient by scores and workers."""
     value = sum(
         float(count @ np.log(np.maximum(chance.p, TINY)))
@@ -140,7 +140,7 @@ def _gradient(shard: Comparisons, rows: _Rows) -> tuple[float, Floats, Floats]:
     return value, _across(shard, rows.gradient["x"] * rows.judge.slope), _by_worker(shard, by_column)
 
 
-def _observed(shard: Comparisons, rows: _Rows) -> tuple[Matrix, Matrix, Floats]:
+def _observed_curvature(shard: Comparisons, rows: _RowTerms) -> tuple[Matrix, Matrix, Floats]:
     """Minus the second derivatives."""
     slope, columns = rows.judge.slope, rows.columns
     known = {("x", "x"): rows.curvature("x", "x")}
@@ -165,7 +165,7 @@ def _observed(shard: Comparisons, rows: _Rows) -> tuple[Matrix, Matrix, Floats]:
     return _curvature(shard, slope**2 * known["x", "x"], cross, blocks)
 
 
-def _expected(shard: Comparisons, rows: _Rows, seed: int) -> tuple[Matrix, Matrix, Floats, Floats]:
+def _expected_information(shard: Comparisons, rows: _RowTerms, seed: int) -> tuple[Matrix, Matrix, Floats, Floats]:
     """The information of each row: its weight times the sum over outcomes of P_o' P_o' / P_o."""
     slope, columns, weight = rows.judge.slope, rows.columns, shard.weight
     worker = np.zeros_like(shard.i) if shard.worker is None else shard.worker

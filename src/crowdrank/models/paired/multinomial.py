@@ -291,10 +291,10 @@ class WorkersOut(HeldInverse):
         for ballot, part in zip(here.ballots, here.parts, strict=True):
             items[np.ix_(ballot.nodes, ballot.nodes)] += part.items + damping * np.diag(part.items.diagonal())
             self.coupling[np.ix_(ballot.nodes, ballot.workers)] += part.coupling
-        self.weighted = self._held(self.coupling)
+        self.weighted = self._project(self.coupling)
         self.cholesky = cholesky_of(items - self.weighted @ self.coupling.T)
 
-    def _held(self, rows: Floats) -> Floats:
+    def _project(self, rows: Floats) -> Floats:
         """Rows times P = D^-1 - D^-1 e e' D^-1 / e' D^-1 e."""
         scaled = rows * self.inverse
         share = self.inverse / self.inverse.sum()
@@ -305,7 +305,7 @@ class WorkersOut(HeldInverse):
         from scipy.linalg import cho_solve
 
         step = cho_solve(self.cholesky, scores - self.weighted @ workers)
-        return step, self._held(workers - step @ self.coupling)
+        return step, self._project(workers - step @ self.coupling)
 
     @cached_property
     def _scores(self) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import unmoved
+from crowdrank.models.ascent import fixed_parameters
 from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.likelihood import OnGrid, QualitySums
 from crowdrank.models.worker_parameters import POSITION
@@ -34,7 +34,7 @@ class Judges:
         self.deviation = np.full_like(self.values, np.inf)
         if covariance is not None and len(self.values):
             # a parameter that is held has the curvature 1 in its place
-            variance = covariance.worker_variance() - unmoved(top)
+            variance = covariance.worker_variance() - fixed_parameters(top)
             self.deviation = np.sqrt(np.maximum(variance, 0.0))[: climb.members]
 
     @cached_property
@@ -101,7 +101,7 @@ class Judges:
         from scipy.linalg import LinAlgError, cholesky
 
         width = self.values.shape[1]
-        blocks = self.top.curvature.fixed(unmoved(self.top)).workers[: len(self.values)]
+        blocks = self.top.curvature.fixed(fixed_parameters(self.top)).workers[: len(self.values)]
         try:
             inverse = np.linalg.inv(blocks)
             own = np.sqrt(np.einsum("kbb->kb", inverse))

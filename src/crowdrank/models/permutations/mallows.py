@@ -107,7 +107,7 @@ class MallowsSums:
 
     def _cells(self, shard: ListShard, weight: Floats) -> Floats:
         cells = np.zeros(self.squares.cells)
-        for one, other in _ordered(shard):
+        for one, other in _ordered_pairs(shard):
             cells += summed(
                 self.squares.cell(shard.node[one], shard.node[other]), weight[shard.list[one]], len(cells)
             )
@@ -115,7 +115,7 @@ class MallowsSums:
 
     def _gaps(self, shard: ListShard, place: Integers) -> Floats:
         gaps, held = np.zeros(int(self.squares.size.max())), np.diff(shard.orders.start)
-        for one, other in _ordered(shard):
+        for one, other in _ordered_pairs(shard):
             apart = np.abs(place[one] - place[other])
             share = within(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
             gap = np.maximum(np.rint(apart * share), 1).astype(np.int64)
@@ -128,7 +128,7 @@ def within(held: NDArray[Any], items: NDArray[Any]) -> Floats:
     return np.asarray((held + 1.0) / (items + 1.0))
 
 
-def _ordered(shard: ListShard) -> Any:
+def _ordered_pairs(shard: ListShard) -> Any:
     """Pairs of rows of one list, the first of which stands above the second."""
     for one, other in pairs(shard.orders.start):
         apart = shard.orders.level[one] < shard.orders.level[other]

@@ -19,10 +19,10 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, unsettled
+from crowdrank.models.ascent import Ascent, convergence, fixed_parameters, require_near, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.held_out import held_out
-from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share, turned
+from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share, turn_lists
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
 from crowdrank.models.predictors import Compared, at
@@ -111,7 +111,7 @@ class PlackettLuce(ListsModel):
         if self.direction != "bottom":
             found.append((*self._climb(lists, run), 1.0))
         if self.direction != "top":
-            found.append((*self._climb(turned(lists)[0], run), -1.0))
+            found.append((*self._climb(turn_lists(lists)[0], run), -1.0))
         return max(found, key=lambda climbed: climbed[1].log_likelihood)
 
     def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
@@ -173,7 +173,7 @@ class PlackettLuce(ListsModel):
         given, (scores, slopes, sign) = held_out(rankings, *self._fitted_to(), self.name), self._fitted
         lists, x = given.lists, at(scores, given.node, 0.0)
         if sign < 0:
-            lists, rows = turned(lists)
+            lists, rows = turn_lists(lists)
             x = x[rows]
         if len(slopes) and given.worker is not None:
             x = x * at(slopes, given.worker, 1.0)[lists.list]
@@ -214,7 +214,7 @@ def _workers(
     curve = Agreement(LOGISTIC, *_differences(lists, scores))
     half = np.full(len(values), np.inf)
     if covariance is not None:
-        variance = covariance.worker_variance() - unmoved(top)
+        variance = covariance.worker_variance() - fixed_parameters(top)
         half = Z * np.sqrt(np.maximum(variance[:, 0], 0.0))
     ends = values[:, None] + half[:, None] * np.array([0.0, -1.0, 1.0])
     quality, low, high = curve.quality((LOG_SLOPE,), ends[:, :, None]).T

@@ -95,9 +95,9 @@ class GridClimb:
         """All of it."""
         information = self._alone()
         if self.setting.known is not None:
-            start = self._given(self.setting.known)
+            start = self._start_from(self.setting.known)
         elif self.setting.domains == 1 or self.queries == 1:
-            start = self._given(np.zeros(self.queries, np.int64))
+            start = self._start_from(np.zeros(self.queries, np.int64))
         else:
             start = self._merge(information)
         like, theta, converged = self._together(*start)
@@ -131,9 +131,9 @@ class GridClimb:
             self.precision = min(self.free / sums.spread, CLOSEST)
         self.rounds += 1
         if self.progress is not None:
-            self.progress(self.rounds, sums.evidence, self._moved(sums))
+            self.progress(self.rounds, sums.evidence, self._movement(sums))
 
-    def _moved(self, sums: RoundSums) -> float:
+    def _movement(self, sums: RoundSums) -> float:
         """How far the scores moved, in standard deviations of their prior."""
         return float(np.sqrt(sums.moved * self.precision / self.nodes))
 
@@ -146,7 +146,7 @@ class GridClimb:
             self.types = Types.learned(sums.types)
         return sums.information
 
-    def _given(self, domain: Integers) -> tuple[Floats, Floats]:
+    def _start_from(self, domain: Integers) -> tuple[Floats, Floats]:
         """The start from known domains; a query whose domain is not known belongs to none yet."""
         count = self.setting.domains or int(domain.max()) + 1
         return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
@@ -195,7 +195,7 @@ class GridClimb:
                 like, flip = np.where(upside[:, None, None], mirrored(like), like), upside
             self.types = self.types.again(like[:, : self.setting.learned])
             theta = _shares(sums.domains)
-            if not turn and self._moved(sums) <= TOL:
+            if not turn and self._movement(sums) <= TOL:
                 return like, theta, True
         return like, theta, False
 

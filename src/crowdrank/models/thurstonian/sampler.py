@@ -27,7 +27,7 @@ from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
 from crowdrank.models.thurstonian.classes import classes
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.slots import Layout, layout
+from crowdrank.models.thurstonian.slots import SlotLayout, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, moves
 from crowdrank.solve import rounds
 
@@ -47,10 +47,10 @@ STEADY = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class GibbsChain:
     """What a shard keeps between rounds: the scores perceived, one a slot."""
 
-    layout: Layout
+    layout: SlotLayout
     perceived: Floats
 
 
@@ -87,7 +87,7 @@ class SweepMeans(Stats):
     log_likelihood: Floats = local_part()
 
 
-class Kept(NamedTuple):
+class KeptRound(NamedTuple):
     """What counts of a round."""
 
     score: Floats
@@ -106,13 +106,13 @@ class GibbsSums:
     burn: int
     seed: int
 
-    def start(self, shard: Panel, seed: int) -> Chain:
+    def start(self, shard: Panel, seed: int) -> GibbsChain:
         """Everyone perceives what the votes of all say, taking tau and delta for 1."""
         own = layout(shard)
         even = np.zeros(len(own.row))
-        return Chain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
+        return GibbsChain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
 
-    def sweep(self, shard: Panel, at: ChainParams, state: Chain) -> tuple[SweepMeans, Chain]:
+    def sweep(self, shard: Panel, at: ChainParams, state: GibbsChain) -> tuple[SweepMeans, GibbsChain]:
         """The sweeps of a round."""
         queries = slice(shard.first_query, shard.first_query + shard.queries)
         own, held = state.layout, at.domain
@@ -141,14 +141,14 @@ class GibbsSums:
             agreed=sweep.agreed(),
             log_likelihood=mixed(fits, sweep.theta),
         )
-        return means, Chain(own, x + move[own.node])
+        return means, GibbsChain(own, x + move[own.node])
 
-    def mean_perceived(self, shard: Panel, params: None, state: Chain) -> Floats:
+    def mean_perceived(self, shard: Panel, params: None, state: GibbsChain) -> Floats:
         """The mean of what is perceived of each node."""
         node, count = state.layout.node, len(shard.query)
         return summed(node, state.perceived, count) / np.maximum(summed(node, None, count), 1.0)
 
-    def _chances(self, shard: Panel, own: Layout, turn: int) -> Chances:
+    def _chances(self, shard: Panel, own: SlotLayout, turn: int) -> Chances:
         """Random numbers by (seed, round, query), so that other shards bring the same."""
         parts: tuple[list[Floats], ...] = ([], [], [], [])
         for query, (slots, draws, rows) in enumerate(own.counts):
@@ -193,7 +193,7 @@ class SamplerRounds:
         self.cell_query, self.cell_worker, self.cell_weight = map(np.concatenate, zip(*cells, strict=True))
         self.run, self.workers, self.first = run, workers, first
         self.shared_expertise, self.shared_difficulty = shared_expertise, shared_difficulty
-        self.kept: list[Kept] = []
+        self.kept: list[KeptRound] = []
         self.trace: list[dict[str, Any]] = []
 
     def update(self, at: ChainParams, seen: SweepMeans) -> ChainParams:
@@ -217,7 +217,7 @@ class SamplerRounds:
         value = float(seen.log_likelihood.sum())
         self.trace.append({"domain": seen.domain.argmax(axis=1), "log_likelihood": value})
         if at.round > self.first:
-            self.kept.append(Kept(after.score, after.difficulty, seen.domain, after.tau, after.theta))
+            self.kept.append(KeptRound(after.score, after.difficulty, seen.domain, after.tau, after.theta))
         if self.run.progress is not None:
             self.run.progress(at.round, value, float(np.abs(tau - at.tau).max()))
         return after
