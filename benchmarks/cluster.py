@@ -58,26 +58,26 @@ def main(iterations: int = 1000) -> None:
     table = cr.read(crowd.judgments)
     with cluster() as (address, scheduler):
         engine = cr.DaskEngine(address)
-        rounds, plain = 0, crowd_bt.iterate
+        rounds, plain = 0, crowd_bt.until
 
-        def iterate(session, params, update, *, tol, limit):
-            def counted(params, stats):
+        def until(step, start, *, tol, limit):
+            def counted(params):
                 nonlocal rounds
                 rounds += 1
                 if rounds % (iterations // 10) == 0:
                     print(f"{rounds:>10} {memory(scheduler):14.1f} {time.perf_counter() - began:9.1f}", flush=True)
-                return update(params, stats)[0], 1.0  # never close enough
+                return step(params)[0], 1.0  # never close enough
 
-            return plain(session, params, counted, tol=0.0, limit=iterations)
+            return plain(counted, start, tol=0.0, limit=iterations)
 
-        crowd_bt.iterate = iterate
+        crowd_bt.until = until
         try:
             print(f"crowd-bt, {VOTES} votes, {ITEMS} items, {WORKERS} workers, two Dask workers")
             print(f"iterations  scheduler, MB   seconds   (before: {memory(scheduler):.1f} MB)")
             began = time.perf_counter()
             there = cr.CrowdBT().fit(table, engine=engine)
         finally:
-            crowd_bt.iterate = plain
+            crowd_bt.until = plain
             engine.close()
     here = cr.CrowdBT().fit(table)
     gap = abs(here.ranking_.score - there.ranking_.score).max()

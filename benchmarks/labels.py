@@ -16,8 +16,8 @@ import polars as pl
 import crowdrank as cr
 from benchmarks.timing import best
 from crowdrank.models.labelled import Labels
-from crowdrank.models.labels.dawid_skene import ConfusionSums
-from crowdrank.models.labels.glad import AbilitySums
+from crowdrank.models.labels.dawid_skene import ConfusionAt, ConfusionSums
+from crowdrank.models.labels.glad import AbilityAt, AbilitySums
 from crowdrank.models.labels.rows import plan_labels
 
 LABELS, ITEMS, WORKERS, CLASSES = 100_000, 10_000, 500, 4
@@ -37,9 +37,9 @@ def crowd(seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     return labels.with_columns(names), gold
 
 
-def likelihood(labels: Labels, sums: Any, params: dict[str, Any]) -> float:
+def likelihood(labels: Labels, function: Any, at: Any) -> float:
     """The log likelihood of the labels at these parameters."""
-    return float(cr.LocalEngine(1).open(sums, plan_labels(labels)).evaluate(params).shared["value"])
+    return float(cr.LocalEngine(1).open(plan_labels(labels)).evaluate(function, at).value)
 
 
 def of_dawid_skene(labels: Labels, model: Any) -> float:
@@ -47,8 +47,8 @@ def of_dawid_skene(labels: Labels, model: Any) -> float:
     workers, values = labels.index.workers.to_list(), labels.values.astype(int)
     table = model.errors_.reindex(columns=values)
     said = np.stack([table.xs(value, level=1).reindex(workers).to_numpy() for value in values], axis=2)
-    params = {"confusion": np.nan_to_num(said), "shares": model.priors_.reindex(values).to_numpy()}
-    return likelihood(labels, ConfusionSums(), params)
+    at = ConfusionAt(np.nan_to_num(said), model.priors_.reindex(values).to_numpy())
+    return likelihood(labels, ConfusionSums().counts, at)
 
 
 def of_glad(labels: Labels, model: Any) -> tuple[float, float]:
@@ -56,7 +56,7 @@ def of_glad(labels: Labels, model: Any) -> tuple[float, float]:
     alpha = model.alphas_.reindex(labels.index.workers.to_list()).to_numpy()
     easiness = model.betas_.reindex(labels.items().to_list()).to_numpy()
     shares = np.full(len(labels.values), 1 / len(labels.values))
-    found = likelihood(labels, AbilitySums(), {"alpha": alpha, "easiness": easiness, "shares": shares})
+    found = likelihood(labels, AbilitySums().slopes, AbilityAt(alpha, easiness, shares))
     return found, found - 0.5 * ((alpha - 1) ** 2).sum() - 0.5 * ((easiness - 1) ** 2).sum()
 
 

@@ -34,6 +34,6 @@ class CountingEngine(LocalEngine):
         super().__init__(threads)
         self.counts = []
 
-    def open(self, sums, shards, **options):
+    def open(self, shards, **options):
         self.counts.append(len(shards))
-        return super().open(sums, shards, **options)
+        return super().open(shards, **options)

@@ -21,9 +21,10 @@ from crowdrank.models import entries
 from crowdrank.models.paired import em_elo
 from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.votes import Votes
+from crowdrank.solve import At
 from helpers import random_votes
 from shards import small_shards
-from sums import SHARDS, CountingSums, Shard, StatelessSums
+from sums import COUNTING, PLAIN, SHARDS, Scale, Shard
 
 versions = pytest.importorskip("distributed.versions", reason="dask and distributed are not installed")
 
@@ -46,18 +47,18 @@ def own_engine():
 
 
 def test_the_verbs_of_a_session(engine):
-    session = engine.open(CountingSums(), SHARDS, seed=7)
-    stats = session.evaluate({"scale": 2.0})
-    assert stats.shared["sum"] == 2 * (1 + 2 + 3 + 4 + 5 + 6)
-    assert stats.local["values"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert [part["first"] for part in session.collect({})] == [1, 3, 4]
-    assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 7
-    assert session.advance({"scale": 1.0}).shared["state"] == 3 * 7
-    assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 8
+    session = engine.open(SHARDS, start=COUNTING.start, seed=7)
+    found = session.evaluate(COUNTING.counted, Scale(2.0))
+    assert found.total == 2 * (1 + 2 + 3 + 4 + 5 + 6)
+    assert found.values.tolist() == [1, 2, 3, 4, 5, 6]
+    assert session.collect(COUNTING.first, None) == [1, 3, 4]
+    assert session.evaluate(COUNTING.counted, Scale(1.0)).state == 3 * 7
+    assert session.advance(COUNTING.advance, Scale(1.0)).state == 3 * 7
+    assert session.evaluate(COUNTING.counted, Scale(1.0)).state == 3 * 8
 
 
 def test_more_workers_than_shards(engine):
-    assert engine.open(StatelessSums(), SHARDS[:1]).evaluate({"scale": 1.0}).shared["sum"] == 3
+    assert engine.open(SHARDS[:1]).evaluate(PLAIN.total, Scale(1.0)).total == 3
 
 
 def test_workers_keep_their_memory(engine):
@@ -69,9 +70,9 @@ def test_workers_keep_their_memory(engine):
 def test_sums_equal_the_local_ones_to_the_bit(engine, count):
     rng = np.random.default_rng(count)
     shards = [Shard(rng.normal(size=1000)) for _ in range(count)]
-    there, here = (place.open(StatelessSums(), shards) for place in (engine, LocalEngine()))
+    there, here = (place.open(shards) for place in (engine, LocalEngine()))
     for scale in (1.0, 1 / 3):
-        assert there.advance({"scale": scale}).shared["sum"] == here.advance({"scale": scale}).shared["sum"]
+        assert there.evaluate(PLAIN.total, Scale(scale)).total == here.evaluate(PLAIN.total, Scale(scale)).total
 
 
 @pytest.mark.parametrize(
@@ -117,26 +118,26 @@ def test_a_worker_killed_in_the_middle_costs_time_not_the_result(own_engine):
 
 def test_states_survive_a_killed_worker(own_engine):
     """The chain of states is made again from the last checkpoint."""
-    session = own_engine.open(CountingSums(), SHARDS, seed=0, checkpoint_every=4)
+    session = own_engine.open(SHARDS, start=COUNTING.start, checkpoint_every=4)
     for step in range(15):
         if step == 6:
             os.kill(min(own_engine.client.run(os.getpid).values()), signal.SIGKILL)
-        assert session.advance({"scale": 1.0}).shared["state"] == 3 * step
-    assert [part["state"] for part in session.collect({})] == [15, 15, 15]
+        assert session.advance(COUNTING.advance, Scale(1.0)).state == 3 * step
+    assert session.collect(COUNTING.state, None) == [15, 15, 15]
 
 
 def test_the_scheduler_forgets_what_is_done(engine):
     """Iterations with states: no more tasks are remembered at the end than early on."""
     scheduler = engine._cluster.scheduler
-    session = engine.open(CountingSums(), SHARDS, seed=0)
+    session = engine.open(SHARDS, start=COUNTING.start)
     most = 0
     for step in range(110):
-        session.advance({"scale": 1.0})
+        session.advance(COUNTING.advance, Scale(1.0))
         if step == 40:
             most = len(scheduler.tasks) + 60  # a chain between two checkpoints, and what is on its way out
         if step > 40:
             assert len(scheduler.tasks) <= most
-    assert session.evaluate({"scale": 1.0}).shared["state"] == 3 * 110
+    assert session.evaluate(COUNTING.counted, Scale(1.0)).state == 3 * 110
 
 
 def test_other_versions_on_the_workers_are_named(monkeypatch):
@@ -162,14 +163,14 @@ def test_nobody_at_the_address(address, crowdrank, tmp_path):
 
 
 def test_shards_are_sent_once(engine):
-    first, second = (engine.open(StatelessSums(), SHARDS) for _ in range(2))
+    first, second = (engine.open(SHARDS) for _ in range(2))
     assert first.blocks is second.blocks
 
 
 def test_large_parameters_are_sent_once(engine, monkeypatch):
     monkeypatch.setattr(dask_engine, "CHUNK_BYTES", 8)
-    session = engine.open(StatelessSums(), SHARDS)
-    assert session.evaluate({"scale": np.float64(2.0), "more": np.zeros(100)}).shared["sum"] == 42
+    session = engine.open(SHARDS)
+    assert session.evaluate(PLAIN.total, Scale(2.0, np.zeros(100))).total == 42
 
 
 @pytest.mark.parametrize("lost", ["workers", "scheduler"])
@@ -187,11 +188,11 @@ def test_a_cluster_that_is_gone_ends_the_fit(lost, monkeypatch, tmp_path):
                 break
             except CrowdrankError:
                 time.sleep(0.5)
-        session = away.open(StatelessSums(), SHARDS)
-        assert session.evaluate({"scale": 1.0}).shared["sum"] == 21
+        session = away.open(SHARDS)
+        assert session.evaluate(PLAIN.total, Scale(1.0)).total == 21
         processes[0 if lost == "scheduler" else 1].kill()
         with pytest.raises(CrowdrankError, match="cluster is gone"):
-            [session.evaluate({"scale": 1.0}) for _ in range(3)]
+            [session.evaluate(PLAIN.total, Scale(1.0)) for _ in range(3)]
         away.close()
     finally:
         for process in processes:
@@ -210,9 +211,9 @@ def test_files_that_the_workers_cannot_read(engine, tmp_path):
     shards = Votes(table).counted("worker").shards
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
-    params = {"scores": np.zeros(12), "workers": np.ones((8, 1)), "order": 1}
+    at = At(np.zeros(12), np.ones((8, 1)))
     with pytest.raises(CrowdrankError, match=r"cannot read .*\n.*--spool"):
-        engine.open(PairedSums(LOGISTIC), shards).evaluate(params)
+        engine.open(shards).evaluate(PairedSums(LOGISTIC).gradient, at)
 
 
 def test_the_command_on_a_cluster_of_its_own_and_on_one_that_is_there(crowdrank, crowdrank_process, tmp_path):
@@ -239,7 +240,8 @@ def test_the_command_on_a_cluster_of_its_own_and_on_one_that_is_there(crowdrank,
 
 def _dask(*words):
     command = [sys.executable, "-m", "dask", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}  # where the sums of these tests are
+    # the code under test, and the sums of these tests
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(ROOT / place) for place in ("src", "tests"))}
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
 
 

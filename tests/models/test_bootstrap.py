@@ -14,7 +14,7 @@ from crowdrank.engine import LocalEngine
 from crowdrank.models.base import Run
 from crowdrank.models.paired.ballots import Ballots
 from crowdrank.models.paired.bootstrap import Bootstrap
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.together import Together
 from crowdrank.models.votes import Votes
 from crowdrank.simulate import bt_crowd
@@ -30,7 +30,7 @@ def climbed(model, frame, gold=None):
     if gold is not None:
         votes = votes.with_gold(np.array(gold), 2.0)
     run = Run(Anchors(), LocalEngine(1), 3, None)
-    climb = Climb(
+    climb = PairedClimb(
         model.link, model._design(votes), votes, run, strength=model._strength(votes), columns=model._priors()
     )
     return climb, climb.fit()

@@ -14,7 +14,9 @@ from labelled import labels_of, nothing_known, rows_of, run_of, slope_of, steps_
 
 class TestDawidSkene:
     def em(self, labels, smoothing=2.0, known=None):
-        return dawid_skene._EM(labels, nothing_known(labels) if known is None else known, smoothing, run_of())
+        return dawid_skene._ConfusionEM(
+            labels, nothing_known(labels) if known is None else known, smoothing, run_of()
+        )
 
     def random(self, labels, seed=0):
         rng = np.random.default_rng(seed)
@@ -36,14 +38,13 @@ class TestDawidSkene:
         counts = np.zeros_like(confusion)
         for node, worker, label, weight in rows_of(graded):
             counts[worker, :, label] += weight * posterior[node]
-        session = cr.LocalEngine(1).open(dawid_skene.ConfusionSums(), rows.plan_labels(graded, None, size))
-        params = {"confusion": confusion, "shares": shares}
-        sums = session.evaluate(params).shared
-        assert sums["value"] == pytest.approx(np.log(joint.sum(axis=1)).sum())
-        np.testing.assert_allclose(sums["counts"], counts)
-        np.testing.assert_allclose(sums["shares"], posterior.sum(axis=0))
-        found = np.concatenate([part["posterior"] for part in session.collect(params)])
-        np.testing.assert_allclose(found, posterior)
+        session, sums = cr.LocalEngine(1).open(rows.plan_labels(graded, None, size)), dawid_skene.ConfusionSums()
+        at = dawid_skene.ConfusionAt(confusion, shares)
+        found = session.evaluate(sums.counts, at)
+        assert found.value == pytest.approx(np.log(joint.sum(axis=1)).sum())
+        np.testing.assert_allclose(found.counts, counts)
+        np.testing.assert_allclose(found.shares, posterior.sum(axis=0))
+        np.testing.assert_allclose(np.concatenate(session.collect(sums.posterior, at)), posterior)
 
     @pytest.mark.parametrize("smoothing", [0.0, 2.0])
     def test_m_step_is_the_counts_with_labels_of_the_crowd(self, graded, smoothing):
@@ -129,13 +130,13 @@ class TestDawidSkene:
         frame = random_labels(seed=2, items=40, workers=6, labels=400, classes=2)
         upright = cr.DawidSkene().fit(frame)
         assert upright.fit_.details["mirror"]["turned"] is False
-        plain = dawid_skene._EM.__init__
+        plain = dawid_skene._ConfusionEM.__init__
 
         def reversed_start(self, *given):
             plain(self, *given)
             self.counts, self.votes = self.counts[:, ::-1], self.votes[:, ::-1]
 
-        monkeypatch.setattr(dawid_skene._EM, "__init__", reversed_start)
+        monkeypatch.setattr(dawid_skene._ConfusionEM, "__init__", reversed_start)
         for smoothing in (0.0, 2.0):
             turned = cr.DawidSkene(smoothing=smoothing).fit(frame)
             assert turned.fit_.details["mirror"]["turned"] is True

@@ -14,7 +14,7 @@ from labelled import nothing_known, rows_of, run_of, slope_of, steps_up
 
 class TestGLAD:
     def em(self, labels, fitted=False):
-        return glad._EM(labels, nothing_known(labels), fitted, run_of())
+        return glad._AbilityEM(labels, nothing_known(labels), fitted, run_of())
 
     def objective(self, labels, point):
         """The log of the sum over the true label of each item, and the priors, one by one."""
@@ -37,13 +37,13 @@ class TestGLAD:
         em, point = self.em(graded), self.point(graded)
         value, posterior = self.objective(graded, point)
         assert em._step(point)[1] == pytest.approx(value)
-        found = np.concatenate([part["posterior"] for part in em.session.collect(em._params(point))])
+        found = np.concatenate([part.posterior for part in em.session.collect(em.sums.posteriors, em._at(point))])
         np.testing.assert_allclose(found, posterior)
 
     def test_the_slopes_are_those_of_the_objective(self, graded):
         """At the end of the fit no slope of the direct objective is left; b's slope is right everywhere."""
         em, point = self.em(graded), self.point(graded)
-        local = em.session.evaluate(em._params(point)).local["slope"]
+        local = em.session.evaluate(em.sums.slopes, em._at(point)).slope
         for node, slope in enumerate(local):
             direct = slope_of(lambda own: self.objective(graded, own)[0], point, graded.people + node)
             assert slope == pytest.approx(direct, abs=1e-6)
@@ -62,7 +62,7 @@ class TestGLAD:
     def test_rescaling_leaves_the_products_and_raises_the_prior(self):
         rng = np.random.default_rng(0)
         alpha, b = rng.normal(2, 1, 5), rng.normal(0, 1, 30)
-        new, easier = glad._rescaled(alpha, b)
+        new, easier = glad._rescale(alpha, b)
         np.testing.assert_allclose(np.outer(new, np.exp(easier)), np.outer(alpha, np.exp(b)))
         before, after = (-((x - 1) ** 2).sum() - ((y - 1) ** 2).sum() for x, y in ((alpha, b), (new, easier)))
         assert after > before

@@ -6,6 +6,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.measures import kendall_tau
+from crowdrank.models.worker_parameters import THRESHOLD
 from crowdrank.simulate import bt_crowd, judge_crowd
 from helpers import random_votes
 
@@ -211,7 +212,7 @@ def test_the_threshold_starts_where_equal_items_tie_as_often_as_they_did(kind):
     votes = Votes(cr.read(random_votes(ties=0.3)))
     for ties in ("rao-kupper", "davidson") if kind is cr.BradleyTerry else ("rao-kupper",):
         design = Design.of((), ties, "none", votes, kind.link)
-        theta = np.array([design.typical("threshold", votes)])
+        theta = np.array([design.typical(THRESHOLD, votes)])
         tie = chances(kind.link, ties, np.zeros(1), theta)[2].p[0]
         assert tie == pytest.approx(votes.tie_share)
 

@@ -139,7 +139,7 @@ class TestPredictions:
     def test_dawid_skene_sums_over_true_and_given_labels(self):
         frame = random_labels(seed=3, items=6, workers=4, labels=40, classes=3)
         model = cr.DawidSkene().fit(frame)
-        em = dawid_skene._EM(labels_of(frame), np.full(6, -1), 2.0, run_of())
+        em = dawid_skene._ConfusionEM(labels_of(frame), np.full(6, -1), 2.0, run_of())
         confusion = em.run()[0].confusion[1]
         one, two = model.labels_.probability[[0, 1]]
         win = tie = 0.0

@@ -9,38 +9,39 @@ from scipy.special import expit
 from crowdrank.data import CodedVotes, plan, tally
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
-from crowdrank.models.paired.likelihood import PairedSums, QualitySums
+from crowdrank.models.paired.likelihood import OnGrid, PairedSums, QualitySums
 from crowdrank.models.priors import BetaPrior, Normal, Priors, VirtualNode
-from crowdrank.solve import Point
+from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, SLOPE, THRESHOLD
+from crowdrank.solve import At, Draw, Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal
 
 N, K = 5, 3
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4])
-ETA = np.array([0.9, 0.55, 0.2])
+QUALITIES = np.array([0.9, 0.55, 0.2])
 VALUES = {
-    "eta": ETA,
-    "lapse": np.array([-3.0, 0.5, -1.0]),
-    "slope": np.array([1.3, 0.2, -0.6]),
-    "log-slope": np.array([0.4, -1.0, 0.1]),
-    "position": np.array([0.2, -0.7, 0.0]),
-    "threshold": np.array([-1.0, -0.3, 0.4]),
+    ETA: QUALITIES,
+    LAPSE: np.array([-3.0, 0.5, -1.0]),
+    SLOPE: np.array([1.3, 0.2, -0.6]),
+    LOG_SLOPE: np.array([0.4, -1.0, 0.1]),
+    POSITION: np.array([0.2, -0.7, 0.0]),
+    THRESHOLD: np.array([-1.0, -0.3, 0.4]),
 }
 SHAPES = [
     (LOGISTIC, "half", ()),
     (PROBIT, "half", ()),
-    (LOGISTIC, "half", ("eta",)),
-    (PROBIT, "half", ("eta", "position")),
-    (LOGISTIC, "half", ("slope",)),
-    (LOGISTIC, "rao-kupper", ("threshold",)),
-    (PROBIT, "rao-kupper", ("eta", "threshold")),
-    (LOGISTIC, "davidson", ("log-slope", "threshold")),
-    (LOGISTIC, "davidson", ("eta", "position", "threshold")),
-    (LOGISTIC, "rao-kupper", ("slope", "lapse", "position", "threshold")),
+    (LOGISTIC, "half", (ETA,)),
+    (PROBIT, "half", (ETA, POSITION)),
+    (LOGISTIC, "half", (SLOPE,)),
+    (LOGISTIC, "rao-kupper", (THRESHOLD,)),
+    (PROBIT, "rao-kupper", (ETA, THRESHOLD)),
+    (LOGISTIC, "davidson", (LOG_SLOPE, THRESHOLD)),
+    (LOGISTIC, "davidson", (ETA, POSITION, THRESHOLD)),
+    (LOGISTIC, "rao-kupper", (SLOPE, LAPSE, POSITION, THRESHOLD)),
 ]
 
 
-@pytest.fixture(params=SHAPES, ids=lambda shape: "-".join([shape[0].name, shape[1], *shape[2]]))
+@pytest.fixture(params=SHAPES, ids=lambda shape: "-".join([shape[0].name, shape[1], *map(str, shape[2])]))
 def shape(request):
     return request.param
 
@@ -59,16 +60,17 @@ def rows(shape, seed=0, votes=60):
     worker = rng.integers(0, K, votes).astype(np.int32)
     weight = rng.uniform(0.5, 2.0, votes)
     given = CodedVotes(left, right, outcome, worker, weight)
-    return tally(N, given, K if columns else 0, sided="position" in columns, ties=ties != "half")
+    return tally(N, given, K if columns else 0, sided=POSITION in columns, ties=ties != "half")
 
 
 def values(columns):
     return np.stack([VALUES[name] for name in columns], axis=1) if columns else np.zeros((0, 1))
 
 
-def evaluate(shape, table, scores, workers, order=2, shard_rows=10**9):
-    session = LocalEngine(2).open(PairedSums(*shape), plan(table, shard_rows))
-    return session.evaluate({"scores": scores, "workers": workers, "order": order, "seed": 1}).shared
+def evaluate(shape, table, scores, workers, order="curvature", shard_rows=10**9):
+    session, sums = LocalEngine(2).open(plan(table, shard_rows)), PairedSums(*shape)
+    at = Draw(scores, workers, 1) if order == "information" else At(scores, workers)
+    return session.evaluate(getattr(sums, order), at)
 
 
 def chances(shape, d, k):
@@ -79,8 +81,8 @@ def chances(shape, d, k):
     def F(x):  # noqa: N802 - as in the equations
         return float(link.values(np.array([x])).win[0])
 
-    slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", 1.0)
-    x, t = slope * d + own.get("position", 0.0), np.exp(own.get("threshold", 0.0))
+    slope = np.exp(own[LOG_SLOPE]) if LOG_SLOPE in own else own.get(SLOPE, 1.0)
+    x, t = slope * d + own.get(POSITION, 0.0), np.exp(own.get(THRESHOLD, 0.0))
     if ties == "half":
         win, loss, tie = F(x), F(-x), None
     elif ties == "rao-kupper":
@@ -89,15 +91,15 @@ def chances(shape, d, k):
     else:
         total = np.exp(x / 2) + np.exp(-x / 2) + t
         win, loss, tie = np.exp(x / 2) / total, np.exp(-x / 2) / total, t / total
-    eta = own.get("eta", 1 - 0.5 * expit(own["lapse"]) if "lapse" in own else 1.0)
+    eta = own.get(ETA, 1 - 0.5 * expit(own[LAPSE]) if LAPSE in own else 1.0)
     return eta * win + (1 - eta) * loss, eta * loss + (1 - eta) * win, tie
 
 
-def whole(shared):
+def whole(sums):
     return np.block(
         [
-            [shared["items"], shared["coupling"]],
-            [shared["coupling"].T, block_diagonal(shared["workers_curvature"])],
+            [sums.items, sums.coupling],
+            [sums.coupling.T, block_diagonal(sums.workers_curvature)],
         ]
     )
 
@@ -111,7 +113,7 @@ def test_value_is_the_sum_over_votes(shape):
         expected += table.wins[row] * np.log(win) + table.losses[row] * np.log(loss)
         if tie is not None:
             expected += table.ties[row] * np.log(tie)
-    assert evaluate(shape, table, SCORES, values(shape[2]))["value"] == pytest.approx(expected, rel=1e-12)
+    assert evaluate(shape, table, SCORES, values(shape[2])).value == pytest.approx(expected, rel=1e-12)
 
 
 def test_gradient_and_curvature_match_finite_differences(shape):
@@ -122,12 +124,12 @@ def test_gradient_and_curvature_match_finite_differences(shape):
         return evaluate(shape, table, x[:N], x[N:].reshape(start.shape))
 
     def gradient(x):
-        shared = at(x)
-        return np.concatenate([shared["scores"], shared["workers"].ravel()])
+        sums = at(x)
+        return np.concatenate([sums.scores, sums.workers.ravel()])
 
     here, h = at(x), 1e-6
     steps = np.eye(len(x)) * h
-    by_value = np.array([(at(x + s)["value"] - at(x - s)["value"]) / (2 * h) for s in steps])
+    by_value = np.array([(at(x + s).value - at(x - s).value) / (2 * h) for s in steps])
     np.testing.assert_allclose(gradient(x), by_value, rtol=1e-6, atol=1e-7)
     by_gradient = -np.array([(gradient(x + s) - gradient(x - s)) / (2 * h) for s in steps])
     np.testing.assert_allclose(whole(here), by_gradient, rtol=1e-5, atol=1e-6)
@@ -136,7 +138,7 @@ def test_gradient_and_curvature_match_finite_differences(shape):
 def test_expected_information_is_the_mean_of_the_observed(shape):
     """Averaged over the outcomes of each row, the observed curvature is the Fisher information."""
     table, start = rows(shape), values(shape[2])
-    expected = evaluate(shape, table, SCORES, start, order="expected")
+    expected = evaluate(shape, table, SCORES, start, order="information")
     total = 0.0
     for row in range(len(table)):
         one = table.take(slice(row, row + 1))
@@ -150,8 +152,8 @@ def test_expected_information_is_the_mean_of_the_observed(shape):
 
 def test_noise_has_the_covariance_of_the_information(shape):
     table = rows(shape, votes=400)
-    shared = evaluate(shape, table, SCORES, values(shape[2]), order="expected")
-    noise, matrix = shared["noise"], whole(shared)
+    sums = evaluate(shape, table, SCORES, values(shape[2]), order="information")
+    noise, matrix = sums.noise, whole(sums)
     assert noise.shape == (len(matrix), DRAWS)
     scale = np.sqrt(np.outer(matrix.diagonal(), matrix.diagonal()))
     assert np.abs((noise @ noise.T / DRAWS - matrix) / scale).max() < 0.55  # Monte Carlo: 6 / sqrt(128)
@@ -160,8 +162,8 @@ def test_noise_has_the_covariance_of_the_information(shape):
 def test_shards_change_nothing(shape):
     table = rows(shape, votes=300)
     one, many = (evaluate(shape, table, SCORES, values(shape[2]), shard_rows=size) for size in (10**9, 7))
-    for name in one:
-        np.testing.assert_allclose(many[name], one[name], rtol=1e-12, atol=1e-12)
+    for name, value in vars(one).items():
+        np.testing.assert_allclose(getattr(many, name), value, rtol=1e-12, atol=1e-12)
 
 
 def test_a_tie_keeps_its_digits_far_from_equality():
@@ -173,30 +175,29 @@ def test_a_tie_keeps_its_digits_far_from_equality():
     np.testing.assert_allclose(tie, np.exp(-40.0) * (np.exp(0.5) - np.exp(-0.5)), rtol=1e-12)
 
 
-CROWD_BT = ("half", ("eta",))
+CROWD_BT = ("half", (ETA,))
 
 
 def test_quality_table_is_the_likelihood_on_the_grid(link):
     shape = (link, *CROWD_BT)
     table = rows(shape)
     grid = np.array([[0.1, 0.5, 0.9], [0.2, 0.6, 0.7], [0.3, 0.4, 1.0]])
-    session = LocalEngine(1).open(QualitySums(link), plan(table, 9))
-    shared = session.evaluate({"scores": SCORES, "workers": ETA[:, None], "grid": grid}).shared
+    session = LocalEngine(1).open(plan(table, 9))
+    found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, QUALITIES[:, None], grid))
     for place in range(3):
-        expected = evaluate(shape, table, SCORES, grid[:, [place]])["value"]
-        assert shared["table"][:, place].sum() == pytest.approx(expected, rel=1e-12)
+        expected = evaluate(shape, table, SCORES, grid[:, [place]]).value
+        assert found.table[:, place].sum() == pytest.approx(expected, rel=1e-12)
     win = link.values(SCORES[table.i] - SCORES[table.j]).win
-    assert shared["agree"] == pytest.approx(table.weight @ np.maximum(win, 1 - win))
-    assert shared["votes"] == pytest.approx(table.weight.sum())
+    assert found.agree == pytest.approx(table.weight @ np.maximum(win, 1 - win))
+    assert found.votes == pytest.approx(table.weight.sum())
 
 
 def test_workers_beyond_the_grid_do_not_count(link):
     table = rows((link, *CROWD_BT))
-    session = LocalEngine(1).open(QualitySums(link), plan(table, 9))
-    params = {"scores": SCORES, "workers": ETA[:, None], "grid": np.full((K - 1, 2), 0.5)}
-    shared = session.evaluate(params).shared
-    assert shared["votes"] == pytest.approx(table.weight[table.worker < K - 1].sum())
-    assert shared["table"].shape == (K - 1, 2)
+    session = LocalEngine(1).open(plan(table, 9))
+    found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, QUALITIES[:, None], np.full((K - 1, 2), 0.5)))
+    assert found.votes == pytest.approx(table.weight[table.worker < K - 1].sum())
+    assert found.table.shape == (K - 1, 2)
 
 
 PRIORS = [BetaPrior(1.0, 1.0), BetaPrior(4.0, 1.5), BetaPrior(4.0, 1.5, estimated=True), Normal(1.0, 0.4)]
@@ -205,7 +206,7 @@ PRIORS = [BetaPrior(1.0, 1.0), BetaPrior(4.0, 1.5), BetaPrior(4.0, 1.5, estimate
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_penalties_match_finite_differences(link, prior):
     penalty = Priors(VirtualNode(link, 0.7), (prior,), (Normal(-1.0, 2.0),))
-    start, h = Point(SCORES, ETA[:, None], np.array([0.3])), 1e-5
+    start, h = Point(SCORES, QUALITIES[:, None], np.array([0.3])), 1e-5
 
     def moved(name, place, step):
         value = getattr(start, name).copy()

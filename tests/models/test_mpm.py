@@ -8,8 +8,16 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.models.paired import multinomial
-from crowdrank.models.paired.multinomial import Ballot, HeldInverse, Here, ScoresOut, Strengths, WorkersOut
+from crowdrank.models.paired import multinomial_problem
+from crowdrank.models.paired.multinomial import Adherences, Ballot, Strengths
+from crowdrank.models.paired.multinomial_problem import (
+    HeldInverse,
+    MultinomialLook,
+    MultinomialProblem,
+    ScoresOut,
+    WorkersOut,
+)
+from crowdrank.solve import newton
 from helpers import random_votes
 
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4, 0.6])
@@ -30,7 +38,15 @@ def two_queries():
 
 
 def at(x):
-    return Here(two_queries(), x[: len(SCORES)], x[len(SCORES) :], STRENGTHS)
+    return MultinomialLook(point(x), STRENGTHS)
+
+
+def point(x):
+    return Adherences(two_queries(), x[: len(SCORES)], x[len(SCORES) :])
+
+
+def climb_from(x):
+    return newton(MultinomialProblem(STRENGTHS), point(x), total_weight=30.0).look
 
 
 def gradient(here):
@@ -106,7 +122,7 @@ def test_gradient_and_curvature_match_finite_differences():
 @pytest.mark.parametrize("kind", [WorkersOut, ScoresOut])
 def test_the_inverse_is_that_of_the_information_with_the_sum_held(kind):
     """U (U' I U)^-1 U' with columns U that leave the sum of the adherences as it is."""
-    top, _ = multinomial.climb(at(np.concatenate([SCORES, np.ones(4)])), 30.0)
+    top = climb_from(np.concatenate([SCORES, np.ones(4)]))
     here, n = at(np.concatenate([top.scores + 0.01 * SCORES, top.theta])), len(SCORES)
     free = np.linalg.svd(np.concatenate([np.zeros(n), np.ones(4)])[None])[2][1:].T
     whole = free @ np.linalg.inv(free.T @ information(here) @ free) @ free.T
@@ -121,7 +137,7 @@ def test_the_inverse_is_that_of_the_information_with_the_sum_held(kind):
 def test_both_eliminations_give_the_same_fit(monkeypatch):
     frame = random_votes(seed=5, queries=3, workers=20)
     one = cr.MPM().fit(frame)
-    monkeypatch.setattr(multinomial, "FEW_SCORES", 0)
+    monkeypatch.setattr(multinomial_problem, "FEW_SCORES", 0)
     two = cr.MPM().fit(frame)
     for column in ("score", "stderr"):
         np.testing.assert_allclose(getattr(two.ranking_, column), getattr(one.ranking_, column), atol=1e-9)
@@ -240,7 +256,6 @@ def test_bad_parameters_are_named():
 
 
 def test_damping_takes_over_where_the_curvature_is_not_that_of_a_maximum():
-    here = at(np.concatenate([0 * SCORES, np.ones(4)]))
-    top, _ = multinomial.climb(here, 30.0)
+    top = climb_from(np.concatenate([0 * SCORES, np.ones(4)]))
     assert top.slope < 1e-7
     assert np.linalg.eigvalsh(HeldInverse.of(top).block(np.arange(4))).min() > 0

@@ -12,7 +12,7 @@ from labelled import rows_of, run_of, slope_of, steps_up
 
 class TestOrdinal:
     def em(self, labels, shrinkage=4.0):
-        return ordinal._EM(labels, shrinkage, run_of())
+        return ordinal._FactorEM(labels, shrinkage, run_of())
 
     def objective(self, labels, em, point):
         """Each item's labels are normal together: covariance a a' + diag(1 / tau)."""
@@ -42,9 +42,9 @@ class TestOrdinal:
         em, point = self.em(graded), self.point(graded)
         value, means, variances = self.objective(graded, em, point)
         assert em._step(point)[1] == pytest.approx(value)
-        (part,) = em.session.collect(em._params(point))
-        np.testing.assert_allclose(part["mean"], means)
-        np.testing.assert_allclose(part["variance"], variances)
+        (part,) = em.session.collect(em.sums.scores, em._at(point))
+        np.testing.assert_allclose(part.mean, means)
+        np.testing.assert_allclose(part.variance, variances)
 
     def test_the_slope_is_that_of_the_objective(self, graded):
         em, point = self.em(graded), self.point(graded)

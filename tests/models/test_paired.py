@@ -93,7 +93,7 @@ def test_the_fixed_point_is_a_maximum(kind):
     from crowdrank.models.paired.likelihood import PairedSums
     from crowdrank.models.priors import BetaPrior, Priors, VirtualNode
     from crowdrank.models.votes import Votes
-    from crowdrank.solve import Point
+    from crowdrank.solve import At, Point
 
     frame = random_votes(seed=3, votes=800)
     crowd = kind.needs_workers
@@ -101,7 +101,7 @@ def test_the_fixed_point_is_a_maximum(kind):
     assert model.fit_.converged
     votes = Votes(read(frame))
     shards = votes.counted("worker" if crowd else "pair").shards
-    session = LocalEngine(1).open(PairedSums(model.link, "half", model.columns), shards)
+    session, sums = LocalEngine(1).open(shards), PairedSums(model.link, "half", model.columns)
     penalty = Priors(VirtualNode(model.link, 0.5), (BetaPrior(1, 1),) if crowd else ())
     place = {item: number for number, item in enumerate(votes.items().to_list())}
     scores = np.empty(len(place))
@@ -113,8 +113,7 @@ def test_the_fixed_point_is_a_maximum(kind):
     level = max(levels, key=lambda s: penalty(Point(s, eta)).value)
 
     def value(s, e):
-        shared = session.evaluate({"scores": s, "workers": e, "order": 1}).shared
-        return shared["value"] + penalty(Point(s, e)).value
+        return session.evaluate(sums.gradient, At(s, e)).value + penalty(Point(s, e)).value
 
     best, rng = value(level, eta), np.random.default_rng(0)
     for _ in range(50):

@@ -18,6 +18,7 @@ from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
 from crowdrank.models.permutations.mallows import Mallows, _drops
 from crowdrank.models.permutations.plackett_luce import PlackettLuce
+from crowdrank.solve import NO_WORKERS, At
 from helpers import frame_of, random_lists
 from shards import small_shards
 
@@ -47,22 +48,22 @@ class TestLuceSums:
         z = np.concatenate([rng.normal(0, 1, n), rng.normal(0, 0.4, k)])
 
         def at(z):
-            return sums.statistics(shard, {"scores": z[:n], "workers": z[n:, None], "order": 2}, None)[0].shared
+            return sums.curvature(shard, At(z[:n], z[n:, None]))
 
-        def gradient(shared):
-            return np.concatenate([shared["scores"], shared["workers"][:, 0]])
+        def gradient(found):
+            return np.concatenate([found.scores, found.workers[:, 0]])
 
         here = at(z)
         whole = np.block(
             [
-                [here["items"], here["coupling"]],
-                [here["coupling"].T, np.diag(here["workers_curvature"][:, 0, 0])],
+                [here.items, here.coupling],
+                [here.coupling.T, np.diag(here.workers_curvature[:, 0, 0])],
             ]
         )
         for place in range(n + k):
             step = h * (np.arange(n + k) == place)
             up, down = at(z + step), at(z - step)
-            assert gradient(here)[place] == pytest.approx((up["value"] - down["value"]) / (2 * h), abs=1e-6)
+            assert gradient(here)[place] == pytest.approx((up.value - down.value) / (2 * h), abs=1e-6)
             np.testing.assert_allclose(whole[place], (gradient(down) - gradient(up)) / (2 * h), atol=1e-6)
 
     def test_large_matrices_are_the_same(self, lists, monkeypatch):
@@ -70,13 +71,13 @@ class TestLuceSums:
         from crowdrank.solve import matrices
 
         (shard,) = shards(lists)
-        params = {"scores": np.linspace(-1, 1, len(lists.nodes)), "order": 2}
-        dense = ListSums().statistics(shard, params, None)[0].shared["items"]
+        at = At(np.linspace(-1, 1, len(lists.nodes)), NO_WORKERS)
+        dense = ListSums().curvature(shard, at).items
         monkeypatch.setattr(matrices, "DENSE_CELLS", 4)
-        squares = ListSums().statistics(shard, params, None)[0].shared["items"]
+        squares = ListSums().curvature(shard, at).items
         np.testing.assert_allclose(squares.toarray(), dense, atol=1e-12)
         monkeypatch.setattr(list_sums, "DENSE_CELLS", -(1 << 40))
-        entries = ListSums().statistics(shard, params, None)[0].shared["items"]
+        entries = ListSums().curvature(shard, at).items
         np.testing.assert_allclose(entries.toarray(), dense, atol=1e-12)
 
 

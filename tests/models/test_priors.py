@@ -6,6 +6,7 @@ from scipy.special import psi
 
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.priors import BetaPrior, Normal, VirtualNode, _beta_matching
+from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 
 
 @pytest.mark.parametrize("strength", [0.2, 1.0, 5.0])
@@ -18,13 +19,13 @@ def test_the_virtual_node_is_the_prior_of_a_logit_of_a_beta_variable(strength):
 def test_the_strength_of_the_scores_that_were_drawn_from_it():
     p = np.random.default_rng(0).beta(2.0, 2.0, 20_000)
     scores = np.log(p) - np.log1p(-p)
-    found = VirtualNode(LOGISTIC, 0.5).updated(scores, np.zeros_like(scores))
+    found = VirtualNode(LOGISTIC, 0.5).estimate(scores, np.zeros_like(scores))
     assert found.strength == pytest.approx(2.0, rel=0.03)
 
 
 def test_uncertain_scores_are_wider_than_they_look():
     scores = np.random.default_rng(0).normal(0, 1, 500)
-    sure, unsure = (VirtualNode(LOGISTIC, 0.5).updated(scores, np.full(500, v)).strength for v in (0.0, 1.0))
+    sure, unsure = (VirtualNode(LOGISTIC, 0.5).estimate(scores, np.full(500, v)).strength for v in (0.0, 1.0))
     assert unsure < 0.7 * sure
 
 
@@ -36,22 +37,30 @@ def test_the_width_of_a_normal_column_is_a_fixed_point_of_em():
     for _ in range(200):
         share = prior.sd**2 / (prior.sd**2 + 0.5)
         w, variance = share * seen, np.full(len(seen), share * 0.5)
-        prior = prior.updated(w, variance)
+        prior = prior.estimate(w, variance)
     assert prior.sd == pytest.approx(0.8, rel=0.02)
     assert prior.sd**2 == pytest.approx(np.mean(w**2 + variance), rel=1e-4)
 
 
 def test_a_slope_is_measured_in_units_of_the_mean_slope():
-    prior = Normal(1.0, 0.5, estimated=True, by_convention=True)
+    prior = Normal(1.0, 0.5, estimated=True, slope=SLOPE)
     w = np.random.default_rng(2).normal(1.0, 0.3, 5000)
-    one, twice = (prior.updated(scale * w, np.zeros(5000)).sd for scale in (1.0, 2.0))
+    one, twice = (prior.estimate(scale * w, np.zeros(5000)).sd for scale in (1.0, 2.0))
     assert one == pytest.approx(0.3, rel=0.05)
     assert twice == pytest.approx(one, rel=1e-3)
 
 
+def test_the_logarithm_of_a_slope_has_no_unit():
+    prior = Normal(0.0, 0.5, estimated=True, slope=LOG_SLOPE)
+    w = np.random.default_rng(2).normal(0.0, 0.3, 5000)
+    one, shifted = (prior.estimate(w + shift, np.zeros(5000)).sd for shift in (0.0, 1.5))
+    assert one == pytest.approx(0.3, rel=0.05)
+    assert shifted == pytest.approx(one, rel=1e-9)
+
+
 def test_a_beta_prior_of_the_qualities_that_were_drawn_from_it():
     eta = np.random.default_rng(3).beta(6.0, 2.0, 20_000)
-    found = BetaPrior(4.0, 1.5, estimated=True).updated(eta, np.zeros_like(eta))
+    found = BetaPrior(4.0, 1.5, estimated=True).estimate(eta, np.zeros_like(eta))
     assert (found.a, found.b) == pytest.approx((6.0, 2.0), rel=0.05)
 
 

@@ -15,7 +15,7 @@ from crowdrank.engine import LocalEngine
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
-from crowdrank.models.thurstonian.grid import Climb, Setting
+from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.panels import panels
 from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
@@ -86,7 +86,9 @@ def test_the_number_of_domains_is_told(fitted):
 def test_the_fewest_domains_are_taken_that_explain_the_votes():
     """One domain in truth; another number has a little more by chance."""
     votes = Votes(cr.read(few(5, queries=16, domains=1).judgments))
-    climb = Climb(panels(votes), Run(Anchors(), LocalEngine(1), 0, None), Setting(np.arange(8), 8, True, None))
+    climb = GridClimb(
+        panels(votes), Run(Anchors(), LocalEngine(1), 0, None), TPPSetting(np.arange(8), 8, True, None)
+    )
     number, told = climb.number()
     assert max(told, key=told.get) > 1
     assert number == 1

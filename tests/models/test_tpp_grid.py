@@ -23,8 +23,9 @@ from crowd_by_hand import (
     weights_of,
 )
 from crowdrank.models.thurstonian import rounds
+from crowdrank.models.thurstonian.grid_sums import AloneRound, Chosen, DomainRound, GridSums, Placement
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.rounds import GridSums, Local, likelihood, slopes, terms
+from crowdrank.models.thurstonian.rounds import Local, likelihood, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, mirrored
 
 
@@ -82,8 +83,8 @@ def test_together_is_a_sum_over_domains_and_tau(told_of):
     like, rng = told(PANEL, PLAIN), np.random.default_rng(3)
     prior, theta = np.log(weights_of(PANEL, 2)), np.array([0.3, 0.7])
     known = rng.normal(-3, 1, (len(CELLS), 2, len(GRID)))
-    params = {"theta": theta} | ({} if told_of is None else {"known": np.array(told_of)})
-    found = rounds.together(PANEL, like, prior, known, LOCAL, params)
+    given = None if told_of is None else np.array(told_of)
+    found = rounds.together(PANEL, like, prior, known, LOCAL, theta, given)
 
     predicted, own = np.zeros((len(CELLS), 2)), np.zeros((len(CELLS), 2, len(GRID)))
     for cell, (query, _) in enumerate(CELLS):
@@ -160,7 +161,7 @@ def test_a_climb_ends_at_the_maximum():
     local = replace(PLAIN, score=np.zeros(len(QUERY)))
     for _ in range(60):
         slope = slopes(PANEL, terms(PANEL, local), weight)
-        local = rounds.climbed(PANEL, local, slope, precision)
+        local = rounds.climb_scores(PANEL, local, slope, precision)
 
     def loss(score):
         return precision * score @ score / 2 - total(PANEL, replace(PLAIN, score=score), weight)
@@ -183,7 +184,7 @@ def test_a_climb_moves_by_its_reach_at_most():
     weight = weights_of(PANEL)
     slope = slopes(PANEL, terms(PANEL, PLAIN), weight)
     far = rounds.Slopes(1e6 * slope.gradient, slope.curvature, slope.share)
-    moved = rounds.climbed(PANEL, PLAIN, far, 4.0).score - PLAIN.score
+    moved = rounds.climb_scores(PANEL, PLAIN, far, 4.0).score - PLAIN.score
     assert np.abs(moved).max() == pytest.approx(rounds.REACH / 2)
 
 
@@ -193,7 +194,7 @@ def test_harder_ends_where_its_equation_holds():
     ratio = 2 * first / (1 - 2 * first)
     found, share = LOCAL, first
     for _ in range(40):
-        found = rounds.harder(PANEL, found, share, precision)
+        found = rounds.adjust_difficulty(PANEL, found, share, precision)
         up = ratio * np.exp(found.hard - LOCAL.hard)
         share = up / (2 * (1 + up))
     items = np.bincount(QUERY, minlength=5)
@@ -207,7 +208,7 @@ def test_harder_ends_where_its_equation_holds():
 def test_a_difficulty_moves_by_its_reach_at_most():
     """However many items want it higher."""
     wide = replace(LOCAL, spread=np.full(5, 1e-3), hard=np.full(5, -9.0))
-    grown = rounds.harder(PANEL, wide, np.full(5, 0.4), 1.0).hard - wide.hard
+    grown = rounds.adjust_difficulty(PANEL, wide, np.full(5, 0.4), 1.0).hard - wide.hard
     np.testing.assert_allclose(grown, rounds.PART * rounds.REACH)
 
 
@@ -221,7 +222,7 @@ def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
     some = [0, 3, 4]
     first = np.searchsorted(PANEL.couples.query, some)
     np.testing.assert_allclose(slope.share[some], before.share[first, one])
-    after = rounds.harder(PANEL, PLAIN, slope.share, 1.0)
+    after = rounds.adjust_difficulty(PANEL, PLAIN, slope.share, 1.0)
     assert np.abs(after.hard - PLAIN.hard)[some].max() > 0.1
     np.testing.assert_allclose(terms(PANEL, after).x[:, one], before.x[:, one])
 
@@ -252,54 +253,75 @@ def test_a_shard_may_have_no_vote():
         0, 0, 2, np.array([0, 1]), *[nothing.astype(int)] * 2, nothing.astype(np.int32), nothing, nothing
     )
     steps = GridSums(3, by_query=True)
-    params = {
-        "mode": "alone",
-        "prior": Types.start().prior(3, False),
-        "precision": 1.0,
-        "turn": True,
-        "learned": 3,
-    }
-    stats, after = steps.statistics(empty, params, steps.start(empty, 0))
+    prior = Types.start().prior(3, False)
+    sums, after = steps.alone(empty, AloneRound(prior, 1.0, True, 3), steps.start(empty, 0))
     assert not after.score.any()
-    assert not stats.shared["types"].any()
-    assert stats.local["told"].tolist() == [0.0, 0.0]
-    domains = params | {"mode": "domains", "like": np.zeros((2, 3, len(GRID))), "theta": np.array([0.4, 0.6])}
-    stats, after = steps.statistics(empty, domains, replace(after, domain=np.full((2, 2), 0.5)))
+    assert not sums.types.any()
+    assert sums.information.tolist() == [0.0, 0.0]
+    at = DomainRound(prior, 1.0, True, np.zeros((2, 3, len(GRID))), np.array([0.4, 0.6]))
+    found, after = steps.domains(empty, at, replace(after, domain=np.full((2, 2), 0.5)))
     np.testing.assert_allclose(after.domain, [[0.4, 0.6]] * 2)
-    assert not stats.shared["domains"].any()
+    assert not found.domains.any()
 
 
-@pytest.mark.parametrize("mode", ["alone", "domains"])
-def test_a_round_turns_a_query_that_stands_upside_down(mode):
+ROUNDS = {
+    "alone": AloneRound(Types.start().prior(3, False), 1.0, True, 3),
+    "domains": DomainRound(Types.start().prior(3, False), 1.0, True, np.zeros((1, 3, len(GRID))), np.ones(1)),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_a_round_turns_a_query_that_stands_upside_down(name):
     """Three honest workers agree on a > b; the scores say b > a."""
     panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
-    steps = GridSums(3, by_query=False)
-    params = {"mode": mode, "prior": Types.start().prior(3, False), "precision": 1.0, "turn": True, "learned": 3}
-    params |= {"like": np.zeros((1, 3, len(GRID))), "theta": np.ones(1)}
+    step, at = getattr(GridSums(3, by_query=False), name), ROUNDS[name]
     upside = Local.at(panel, np.array([-2.0, 2.0]), np.zeros(1), np.zeros((1, 1)))
-    _, after = steps.statistics(panel, params, upside)
-    _, stays = steps.statistics(panel, params | {"turn": False}, upside)
+    _, after = step(panel, at, upside)
+    _, stays = step(panel, replace(at, turn=False), upside)
     assert after.score[0] > 0 > after.score[1]
     assert stays.score[0] < 0 < stays.score[1]
+
+
+def test_domains_are_flipped_before_a_round():
+    at = replace(ROUNDS["domains"], turn=False)
+    panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
+    sums, upright = (
+        GridSums(3, by_query=False),
+        Local.at(panel, np.array([2.0, -2.0]), np.zeros(1), np.ones((1, 1))),
+    )
+    upside = rounds.turn_queries(panel, np.array([True]), upright)
+    _, want = sums.domains(panel, at, upright)
+    _, found = sums.domains(panel, replace(at, flip=np.array([True])), upside)
+    np.testing.assert_array_equal(found.score, want.score)
+
+
+def test_profiles_are_the_likelihoods_of_the_chosen_queries():
+    chosen = np.array([False, True, False, True, False])
+    found = GridSums(3, by_query=True).profiles(PANEL, Chosen(chosen), LOCAL).profile
+    want = np.zeros((2, 3, len(GRID)))
+    for cell, (query, worker) in enumerate(CELLS):
+        if chosen[query]:
+            want[[1, 3].index(query), worker] = LOCAL.like[cell]
+    np.testing.assert_array_equal(found, want)
 
 
 def test_what_was_decided_for_all_queries_is_placed():
     """A shard that begins with query 2: new domains and directions, and the sums of the domains at them."""
     later, steps = replace(PANEL, first_query=2), GridSums(3, by_query=True)
     domain, sign = np.eye(3)[[0, 0, 1, 0, 2, 1, 2]], np.array([1, 1, -1, 1, 1, -1, 1])
-    stats, found = steps.statistics(later, {"mode": "placed", "domain": domain, "sign": sign}, LOCAL)
+    sums, found = steps.place(later, Placement(domain, sign), LOCAL)
     np.testing.assert_array_equal(found.domain, domain[2:])
     np.testing.assert_array_equal(found.score, LOCAL.score * sign[2:][QUERY])
     want = np.zeros((3, 3, len(GRID)))
     for cell, (query, worker) in enumerate(CELLS):
         like = LOCAL.like[cell][:: sign[2:][query]]
         want[:, worker] += found.domain[query][:, None] * like
-    np.testing.assert_allclose(stats.shared["like"], want)
+    np.testing.assert_allclose(sums.like, want)
 
 
 def test_queries_are_turned_with_what_their_votes_say():
     turn = np.array([True, False, False, True, False])
-    found = rounds.turned(PANEL, turn, LOCAL)
+    found = rounds.turn_queries(PANEL, turn, LOCAL)
     np.testing.assert_array_equal(found.score, LOCAL.score * np.where(turn, -1, 1)[QUERY])
     for cell, (query, _) in enumerate(CELLS):
         np.testing.assert_array_equal(found.like[cell], LOCAL.like[cell][:: -1 if turn[query] else 1])

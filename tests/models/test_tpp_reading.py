@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, panel_of, told
-from crowdrank.models.thurstonian.reading import Reading, agreement, quantiles
+from crowdrank.models.thurstonian.reading import Reading, TypesAt, agreement, quantiles
 from crowdrank.models.thurstonian.rounds import Local, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, SIZES
 
@@ -21,15 +21,10 @@ def test_the_covariance_is_that_of_simulated_votes():
     panel, precision = panel_of(rows, np.zeros(items, int)), 0.3
     types = np.zeros((1, 1, len(GRID)))
     types[..., tau == GRID] = 1.0
-    params = {
-        "score": score,
-        "hard": np.array([2 * math.log(delta)]),
-        "domain": np.ones((1, 1)),
-        "types": types,
-        "precision": precision,
-    }
-    (covariance,) = Reading(np.zeros(1, int)).collect(panel, params, None)["covariance"]
-    local = Local.at(panel, score, params["hard"], np.ones((1, 1)))
+    hard = np.array([2 * math.log(delta)])
+    at = TypesAt(score, hard, np.ones((1, 1)), types, precision)
+    (covariance,) = Reading(np.zeros(1, int)).read(panel, at)["covariance"]
+    local = Local.at(panel, score, hard, np.ones((1, 1)))
     curvature = slopes(panel, terms(panel, local), types[0]).curvature
     bread = dense(panel, curvature) + precision * np.eye(items)
     found = bread @ covariance @ bread - precision * np.eye(items)
@@ -52,8 +47,8 @@ def test_the_covariance_is_that_of_simulated_votes():
 def test_the_covariances_of_several_queries_and_workers_by_loops():
     rng, precision, size = np.random.default_rng(11), 0.4, len(QUERY)
     types = rng.dirichlet(np.full(len(GRID), 0.1), (2, 3))
-    params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
-    found = Reading(np.arange(3)).collect(PANEL, params | {"precision": precision}, None)["covariance"]
+    at = TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, precision)
+    found = Reading(np.arange(3)).read(PANEL, at)["covariance"]
 
     noise, bread = precision * np.eye(size), precision * np.eye(size)
     for cell, (query, worker) in enumerate(CELLS):
@@ -82,17 +77,14 @@ def test_sums_at_an_answer():
     """L_{m,k}, how often each tau agrees, and votes, by loops."""
     rng = np.random.default_rng(9)
     types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
-    params = {"score": PLAIN.score, "hard": PLAIN.hard, "domain": PLAIN.domain, "types": types}
-    params |= {"precision": 0.5}
-    reading = Reading(np.arange(3))
-    stats, _ = reading.statistics(PANEL, params, None)
+    reading, at = Reading(np.arange(3)), TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, 0.5)
     like = told(PANEL, PLAIN)
     want = np.zeros((2, 3, len(GRID)))
     for cell, (query, worker) in enumerate(CELLS):
         want[:, worker] += PLAIN.domain[query][:, None] * like[cell]
-    np.testing.assert_allclose(stats.shared["like"], want)
+    np.testing.assert_allclose(reading.likes(PANEL, at).like, want)
 
-    found = reading.collect(PANEL, params, None)
+    found = reading.read(PANEL, at)
     agreed, votes, judged = np.zeros((2, len(SIZES))), np.zeros(2), np.zeros((2, 3))
     for worker, i, j, wins, losses in ROWS:
         query = QUERY[i]

@@ -17,7 +17,7 @@ from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.classes import _odds, classes
 from crowdrank.models.thurstonian.panels import Panel, panels
-from crowdrank.models.thurstonian.sampler import HELD, Rounds, sampled
+from crowdrank.models.thurstonian.sampler import HELD, KeptRound, SamplerRounds, draw_answer
 from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
 from crowdrank.models.votes import Votes
@@ -234,7 +234,7 @@ def run_of(seed=0, threads=1):
 
 
 def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficulty=False, **more):
-    return sampled(
+    return draw_answer(
         shards,
         run or run_of(),
         workers=workers,
@@ -248,21 +248,21 @@ def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficul
 def test_shards_and_threads_change_nothing():
     *_, votes = crowd(0, queries=12)
     answers = [
-        fitted(panels(votes, rows), run=run_of(threads=threads), rounds=HELD + 3)
+        fitted(panels(votes, rows), run=run_of(threads=threads), count=HELD + 3)
         for rows, threads in [(1, 1), (1, 2), (200, 1), (10**6, 1)]
     ]
     for other in answers[1:]:
         for name in ("score", "difficulty", "domain", "tau", "theta"):
             np.testing.assert_allclose(getattr(other, name), getattr(answers[0], name), rtol=1e-12, atol=1e-12)
     assert answers[0].score.tobytes() == answers[1].score.tobytes()
-    again = fitted(panels(votes, 200), run=run_of(seed=1), rounds=HELD + 3)
+    again = fitted(panels(votes, 200), run=run_of(seed=1), count=HELD + 3)
     assert not np.array_equal(again.score, answers[2].score)
 
 
 def test_finds_scores_domains_and_malicious_workers():
     """Figure 3: two domains by chance at first, found in about ten rounds."""
     score, domain, tau, votes = crowd(3)
-    answer = fitted(panels(votes), rounds=24)
+    answer = fitted(panels(votes), count=24)
     assert answer.rounds == len(answer.trace) == 24
     right = [np.mean(part["domain"] == domain) for part in answer.trace]
     right = [max(share, 1 - share) for share in right]
@@ -279,7 +279,7 @@ def test_finds_scores_domains_and_malicious_workers():
 
 def test_conditions_of_identification():
     score, *_, votes = crowd(2, queries=20)
-    answer = fitted(panels(votes), rounds=9)
+    answer = fitted(panels(votes), count=9)
     assert answer.difficulty.mean() == pytest.approx(1.0)
     assert (answer.score.reshape(score.shape).min(axis=1) == 0).all()
     np.testing.assert_allclose(answer.domain.sum(axis=1), 1.0)
@@ -287,15 +287,19 @@ def test_conditions_of_identification():
 
 
 def rounds_of(panel, expertise=False):
-    return Rounds([panel], run_of(), 2, expertise, False, 0)
+    return SamplerRounds([panel], run_of(), 2, expertise, False, 0)
 
 
 def test_a_domain_of_negative_tau_is_turned():
     steps = rounds_of(copies(2))
-    found = {"score": np.array([0.0, 1.0, 3.0, 0.0, 1.0, 3.0]), "difficulty": np.ones(2), "theta": THETA}
-    steps.kept = [
-        found | {"domain": np.array([[0.9, 0.1], [0.2, 0.8]]), "tau": np.array([[-2.0, 1.0], [1.0, 0.5]])}
-    ]
+    kept = KeptRound(
+        score=np.array([0.0, 1.0, 3.0, 0.0, 1.0, 3.0]),
+        difficulty=np.ones(2),
+        domain=np.array([[0.9, 0.1], [0.2, 0.8]]),
+        tau=np.array([[-2.0, 1.0], [1.0, 0.5]]),
+        theta=THETA,
+    )
+    steps.kept = [kept]
     steps.trace = [{"log_likelihood": -1.0}]
     answer = (
         steps.answer()
@@ -319,9 +323,9 @@ def test_the_step_of_tau_by_hand(shared):
 
 def test_variants():
     *_, votes = crowd(3, queries=20)
-    one = fitted(panels(votes), expertise=True, rounds=6)
+    one = fitted(panels(votes), expertise=True, count=6)
     assert (one.tau == one.tau[0]).all()
-    even = fitted(panels(votes), difficulty=True, domains=1, rounds=6)
+    even = fitted(panels(votes), difficulty=True, domains=1, count=6)
     assert (even.difficulty == 1).all()
     assert (even.domain == 1).all()
     assert len(set(even.tau[:, 0])) == 10
@@ -331,7 +335,7 @@ def test_variants():
 def test_one_sided_votes_stay_finite(weight):
     """One worker, two items, and one of them always wins."""
     frame = pl.DataFrame({"worker": ["w"], "winner": ["a"], "loser": ["b"], "weight": [weight]})
-    answer = fitted(panels(Votes(cr.read(frame))), workers=1, rounds=30)
+    answer = fitted(panels(Votes(cr.read(frame))), workers=1, count=30)
     for value in (answer.score, answer.difficulty, answer.tau, answer.theta, answer.domain):
         assert np.isfinite(value).all()
     assert answer.score[0] > answer.score[1] == 0
@@ -340,7 +344,7 @@ def test_one_sided_votes_stay_finite(weight):
 
 def test_ties_alone_say_nothing():
     frame = pl.DataFrame({"worker": ["v", "w"], "left": ["a", "b"], "right": ["b", "c"], "winner": ["tie", "tie"]})
-    answer = fitted(panels(Votes(cr.read(frame))), workers=2, rounds=30)
+    answer = fitted(panels(Votes(cr.read(frame))), workers=2, count=30)
     assert np.isfinite(answer.score).all()
     assert np.abs(answer.tau).max() < 1.0
     assert answer.trace[-1]["log_likelihood"] <= 2 * math.log(0.5)  # a tie is worth a fair coin at best

@@ -21,6 +21,7 @@ NORMAL = {
     "variance-bt": (random_votes(queries=2), {}),
     "judge-bt": (random_votes(), {}),
     "mpm": (random_votes(), {}),
+    "mpm of many workers": (random_votes(workers=20), {}),
     "em-elo": (random_votes(queries=2), {}),
     "elo": (random_votes(), {}),
     "trueskill": (random_votes(), {}),

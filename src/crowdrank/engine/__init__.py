@@ -3,11 +3,11 @@
 from crowdrank.engine.base import (
     Engine,
     Session,
-    Stateless,
+    StateSession,
     Stats,
-    Sums,
-    add_in_order,
+    local_part,
     running,
+    sum_in_order,
 )
 from crowdrank.engine.local import LocalEngine
 from crowdrank.engine.threads import all_blas_threads, available_threads, one_blas_thread, thread_pool
@@ -16,13 +16,13 @@ __all__ = [
     "Engine",
     "LocalEngine",
     "Session",
-    "Stateless",
+    "StateSession",
     "Stats",
-    "Sums",
-    "add_in_order",
     "all_blas_threads",
     "available_threads",
+    "local_part",
     "one_blas_thread",
     "running",
+    "sum_in_order",
     "thread_pool",
 ]

@@ -1,35 +1,52 @@
-"""The contract between a model and an engine: Sums on the model's side, Session on the engine's."""
+"""The contract between a model and an engine: what is summed is the model's, the session is the engine's.
+
+    session = engine.open(shards)
+    found = session.evaluate(sums.curvature, At(scores, workers))      # found.value, found.scores, ...
+
+A model has a class of sums, whose methods are pure functions of a shard and parameters and return a Stats.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, Generic, Protocol, Self, TypeVar, overload
 
 from crowdrank.errors import UsageError
 
-Params = Mapping[str, Any]
-State = Any
+P = TypeVar("P")
+S = TypeVar("S", bound="Stats")
+R = TypeVar("R")
+State = TypeVar("State")
+
+_LOCAL = "local"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stats:
-    """What a shard contributes: ``shared`` parts add up, ``local`` parts (one a query) concatenate."""
+    """What a shard contributes to a sum: a frozen dataclass derives from it, whose fields add up over the shards.
 
-    shared: dict[str, Any] = field(default_factory=dict)
-    local: dict[str, Any] = field(default_factory=dict)
+    A field that is marked ``local_part()`` belongs to the queries of a shard, and is concatenated.
+    """
 
-    def joined(self, other: Stats) -> Stats:
+    def join(self, other: Self) -> Self:
         """This shard's statistics and the next one's."""
         import numpy as np
 
-        shared = {name: value + other.shared[name] for name, value in self.shared.items()}
-        local = {name: np.concatenate([value, other.local[name]]) for name, value in self.local.items()}
-        return Stats(shared, local)
+        values = {}
+        for part in fields(self):
+            one, next_ = getattr(self, part.name), getattr(other, part.name)
+            values[part.name] = np.concatenate([one, next_]) if _LOCAL in part.metadata else one + next_
+        return type(self)(**values)
 
 
-class Pieces:
+def local_part() -> Any:
+    """Marks a field of Stats as concatenated over the shards."""
+    return field(metadata={_LOCAL: True})
+
+
+class Branches(Generic[S]):
     """A binary tree of sums over the order of the shards, from the shard ``start`` on.
 
     The tree depends on the places of the shards alone, so the sum is the same to the bit whoever
@@ -38,91 +55,72 @@ class Pieces:
 
     def __init__(self, start: int = 0) -> None:
         self._end = start
-        self._done: list[tuple[int, Stats]] = []  # (height, sum of 2^height shards), in order
+        self._done: list[tuple[int, S]] = []  # (height, sum of 2^height shards), in order
 
-    def added(self, parts: Iterable[Stats]) -> list[tuple[int, Stats]]:
-        """The sums of the shards that follow, as the tree's largest whole branches."""
+    def extend(self, parts: Iterable[S]) -> list[tuple[int, S]]:
+        """Add the shards that follow; returns the tree's largest whole branches."""
         for part in parts:
             self.add(0, part)
         return self._done
 
-    def add(self, height: int, total: Stats) -> None:
+    def add(self, height: int, total: S) -> None:
         """A branch of 2^height shards that comes next; two that make up a larger one are joined."""
         self._end += 1 << height
         while self._done and self._done[-1][0] == height and self._end % (2 << height) == 0:
-            total = self._done.pop()[1].joined(total)
+            total = self._done.pop()[1].join(total)
             height += 1
         self._done.append((height, total))
 
-    def total(self) -> Stats:
+    def total(self) -> S:
         """The sum of all."""
         _, total = self._done[-1]
         for _, before in reversed(self._done[:-1]):
-            total = before.joined(total)
+            total = before.join(total)
         return total
 
 
-def total_of(branches: Iterable[tuple[int, Stats]]) -> Stats:
+def sum_branches(branches: Iterable[tuple[int, S]]) -> S:
     """The sum over all shards of branches that follow each other from the first shard on."""
-    pieces = Pieces()
+    tree: Branches[S] = Branches()
     for height, total in branches:
-        pieces.add(height, total)
-    return pieces.total()
+        tree.add(height, total)
+    return tree.total()
 
 
-def add_in_order(parts: Iterable[Stats]) -> Stats:
+def sum_in_order(parts: Iterable[S]) -> S:
     """The sum of the shards' statistics."""
-    return total_of((0, part) for part in parts)
-
-
-class Sums(Protocol):
-    """What a model sums over the judgments: pure functions of a shard, parameters and a state.
-
-    Where ``stateful`` is False the state is None throughout, and no shard is loaded to ask for it.
-    """
-
-    stateful: bool
-
-    def start(self, shard: Any, seed: int) -> State | None:
-        """The state that a shard begins with (a sampler's chains); None where there is none."""
-        ...
-
-    def statistics(self, shard: Any, params: Params, state: State | None) -> tuple[Stats, State | None]:
-        """The sums over one shard, and its next state."""
-        ...
-
-    def collect(self, shard: Any, params: Params, state: State | None) -> Mapping[str, Any]:
-        """Results that belong to the shard itself, such as one row a query."""
-        ...
-
-
-class Stateless:
-    """Sums without a state, and without results that belong to a shard."""
-
-    stateful = False
-
-    def start(self, shard: Any, seed: int) -> None:
-        """No state."""
-        return None
-
-    def collect(self, shard: Any, params: Params, state: None) -> Mapping[str, Any]:
-        """Nothing that belongs to a shard."""
-        return {}
+    return sum_branches((0, part) for part in parts)
 
 
 class Session(Protocol):
-    """Sums opened over shards. Sums are taken in the order of the shards, whoever computed them."""
+    """Sums over shards. They are taken in the order of the shards, whoever computed them.
 
-    def evaluate(self, params: Params) -> Stats:
-        """The sums at these parameters; states stay as they are."""
+    What is summed is a pure function of a shard and parameters, most often a method of a model's sums. It and the
+    parameters (a frozen dataclass, or None) can be pickled.
+    """
+
+    def evaluate(self, function: Callable[[Any, P], S], params: P) -> S:
+        """The sum of the function over the shards at these parameters."""
         ...
 
-    def advance(self, params: Params) -> Stats:
-        """The sums at these parameters; each shard's state is replaced by its next one."""
+    def collect(self, function: Callable[[Any, P], R], params: P) -> list[R]:
+        """The function of each shard, in order."""
         ...
 
-    def collect(self, params: Params) -> list[Mapping[str, Any]]:
-        """Each shard's own results, in order."""
+
+class StateSession(Protocol[State]):
+    """Sums over shards that have a state each, such as a sampler's chains: functions take it too."""
+
+    def evaluate(self, function: Callable[[Any, P, State], S], params: P) -> S:
+        """The sum at these parameters; states stay as they are."""
+        ...
+
+    def advance(self, function: Callable[[Any, P, State], tuple[S, State]], params: P) -> S:
+        """The sum at these parameters; each shard's state is replaced by its next one."""
+        ...
+
+    def collect(self, function: Callable[[Any, P, State], R], params: P) -> list[R]:
+        """The function of each shard and its state, in order."""
         ...
 
 
@@ -131,8 +129,21 @@ class Engine(Protocol):
 
     name: str
 
-    def open(self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10) -> Session:
-        """A session of these sums over these shards."""
+    @overload
+    def open(self, shards: Sequence[Any]) -> Session: ...
+
+    @overload
+    def open(
+        self,
+        shards: Sequence[Any],
+        *,
+        start: Callable[[Any, int], State],
+        seed: int = 0,
+        checkpoint_every: int = 10,
+    ) -> StateSession[State]: ...
+
+    def open(self, shards: Sequence[Any], **given: Any) -> Any:
+        """A session over these shards; with ``start(shard, seed)`` each of them has a state."""
         ...
 
     def close(self) -> None:
@@ -148,14 +159,14 @@ def running(engine: Engine | str | None) -> Iterator[Engine]:
     if engine is not None and not isinstance(engine, str):
         yield engine
         return
-    started = _started(engine or "local")
+    started = _start_engine(engine or "local")
     try:
         yield started
     finally:
         started.close()
 
 
-def _started(name: str) -> Engine:
+def _start_engine(name: str) -> Engine:
     from crowdrank.engine.local import LocalEngine
 
     if name == "local":

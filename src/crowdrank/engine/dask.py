@@ -14,17 +14,17 @@ import socket
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from operator import itemgetter
-from typing import Any
+from typing import Any, overload
 from urllib.parse import urlsplit
 
-from crowdrank.engine.base import Params, Pieces, State, Stats, Sums, total_of
-from crowdrank.engine.local import mapped
+from crowdrank.engine.base import Branches, R, S, Session, State, StateSession, Stats, sum_branches
+from crowdrank.engine.local import map_shards
 from crowdrank.engine.threads import available_threads, one_blas_thread
 from crowdrank.errors import CrowdrankError, UsageError
 
@@ -102,10 +102,30 @@ class DaskEngine:
                         hint="Install the same versions on all machines of the cluster.",
                     )
 
-    def open(self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10) -> DaskSession:
-        """A session of these sums over these shards; what was sent for the last sessions is not sent again."""
+    @overload
+    def open(self, shards: Sequence[Any]) -> Session: ...
+
+    @overload
+    def open(
+        self,
+        shards: Sequence[Any],
+        *,
+        start: Callable[[Any, int], State],
+        seed: int = 0,
+        checkpoint_every: int = 10,
+    ) -> StateSession[State]: ...
+
+    def open(
+        self,
+        shards: Sequence[Any],
+        *,
+        start: Callable[[Any, int], Any] | None = None,
+        seed: int = 0,
+        checkpoint_every: int = 10,
+    ) -> DaskSession:
+        """A session over these shards; what was sent for the last sessions is not sent again."""
         held = next((blocks for own, blocks in self._held if own is shards), None)
-        session = DaskSession(self.client, sums, shards, held, seed, checkpoint_every)
+        session = DaskSession(self.client, shards, held, start, seed, checkpoint_every)
         if held is None:
             self._held.append((shards, session.blocks))
         return session
@@ -132,55 +152,55 @@ class DaskSession:
     def __init__(
         self,
         client: Any,
-        sums: Sums,
         shards: Sequence[Any],
         held: list[_Block] | None,
+        start: Callable[[Any, int], Any] | None,
         seed: int,
         checkpoint_every: int,
     ) -> None:
-        self._client, self._sums, self._every = client, sums, checkpoint_every
+        self._client, self._every = client, checkpoint_every
         self._steps = 0
         self.blocks = held or [
-            _Block(start, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[start:end])])
-            for start, end, worker in _blocks(len(shards), sorted(client.nthreads()))
+            _Block(first, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[first:end])])
+            for first, end, worker in _blocks(len(shards), sorted(client.nthreads()))
         ]
         self._states: list[Any] = [None] * len(self.blocks)  # futures of each block's states
-        if sums.stateful:
-            self._states = self._submit(_start, sums, seed)
+        if start is not None:
+            self._states = [
+                self._task(block.worker, _start_states, start, seed, *block.chunks) for block in self.blocks
+            ]
 
-    def evaluate(self, params: Params) -> Stats:
-        """The sums; states stay."""
-        return self._total(self._submit(_pieces, self._sums, self._sent(params), states=True))
+    def evaluate(self, function: Callable[..., S], params: Any) -> S:
+        """The sum; states stay."""
+        return self._total(self._submit(_evaluate, function, params))
 
-    def advance(self, params: Params) -> Stats:
-        """The sums; states move on."""
-        if not self._sums.stateful:
-            return self.evaluate(params)
-        steps = self._submit(_advance, self._sums, self._sent(params), states=True)
+    def advance(self, function: Callable[..., tuple[S, Any]], params: Any) -> S:
+        """The sum; states move on."""
+        steps = self._submit(_advance, function, params)
         self._states = self._each(itemgetter(1), steps)
-        total = self._total(self._each(itemgetter(0), steps))
+        total: S = self._total(self._each(itemgetter(0), steps))
         self._steps += 1
         if self._steps % self._every == 0:
-            self._states = self._each(_hold, self._gathered(self._states))  # without the tasks that made them
+            self._states = self._each(_hold, self._gather(self._states))  # without the tasks that made them
         return total
 
-    def collect(self, params: Params) -> list[Mapping[str, Any]]:
-        """Each shard's own results."""
-        results = self._gathered(self._submit(_collect, self._sums, self._sent(params), states=True))
+    def collect(self, function: Callable[..., R], params: Any) -> list[R]:
+        """The function of each shard."""
+        results = self._gather(self._submit(_collect, function, params))
         return [result for own in results for result in own]
 
-    def _total(self, futures: list[Any]) -> Stats:
-        return total_of(piece for pieces in self._gathered(futures) for piece in pieces)
+    def _total(self, futures: list[Any]) -> Any:
+        return sum_branches(branch for branches in self._gather(futures) for branch in branches)
 
-    def _sent(self, params: Params) -> Any:
+    def _send(self, params: Any) -> Any:
         """Parameters go with each task; large ones are sent once, and the workers pass them on."""
-        size = sum(getattr(value, "nbytes", 0) for value in params.values())
-        return self._client.submit(_hold, params, pure=False) if size > CHUNK_BYTES // 8 else params
+        return self._client.submit(_hold, params, pure=False) if _size(params) > CHUNK_BYTES // 8 else params
 
-    def _submit(self, function: Callable[..., Any], *given: Any, states: bool = False) -> list[Any]:
-        """One task for each block: of where it starts, what is given, its states and its shards."""
+    def _submit(self, task: Callable[..., Any], function: Callable[..., Any], params: Any) -> list[Any]:
+        """One task for each block: of where it starts, the function, its parameters, the states and the shards."""
+        given = self._send(params)
         return [
-            self._task(block.worker, function, block.start, *given, *([own] if states else []), *block.chunks)
+            self._task(block.worker, task, block.start, function, given, own, *block.chunks)
             for block, own in zip(self.blocks, self._states, strict=True)
         ]
 
@@ -191,7 +211,7 @@ class DaskSession:
     def _task(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
         return self._client.submit(function, *given, workers=[worker], allow_other_workers=True, pure=False)
 
-    def _gathered(self, futures: list[Any]) -> list[Any]:
+    def _gather(self, futures: list[Any]) -> list[Any]:
         """The results; an error where the cluster has stayed away for longer than PATIENCE seconds."""
         distributed: Any = import_module("distributed")
         alone = 0.0
@@ -219,41 +239,48 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _start(start: int, sums: Sums, seed: int, *chunks: list[Any]) -> list[State | None]:
-    return [sums.start(shard.load(), seed) for chunk in chunks for shard in chunk]
+def _start_states(start: Callable[[Any, int], State], seed: int, *chunks: list[Any]) -> list[State]:
+    return [start(shard.load(), seed) for chunk in chunks for shard in chunk]
 
 
-def _mapped(
-    function: Callable[..., Any], params: Params, states: list[State | None] | None, chunks: tuple[list[Any], ...]
-) -> Iterator[Any]:
+def _map(
+    function: Callable[..., R], params: Any, states: list[Any] | None, chunks: tuple[list[Any], ...]
+) -> Iterator[R]:
     """The function of each shard, on all threads of the worker."""
     from distributed import get_worker
 
     shards = [shard for chunk in chunks for shard in chunk]
     with one_blas_thread():
-        yield from mapped(function, shards, params, states or [None] * len(shards), get_worker().state.nthreads)
+        yield from map_shards(function, shards, params, states, get_worker().state.nthreads)
 
 
-def _pieces(
-    start: int, sums: Sums, params: Params, states: list[State | None] | None, *chunks: list[Any]
-) -> list[tuple[int, Stats]]:
-    return Pieces(start).added(stats for stats, _ in _mapped(sums.statistics, params, states, chunks))
+def _evaluate(
+    start: int, function: Callable[..., S], params: Any, states: list[Any] | None, *chunks: list[Any]
+) -> list[tuple[int, S]]:
+    return Branches[S](start).extend(_map(function, params, states, chunks))
 
 
 def _advance(
-    start: int, sums: Sums, params: Params, states: list[State | None], *chunks: list[Any]
-) -> tuple[list[tuple[int, Stats]], list[State | None]]:
-    results = list(_mapped(sums.statistics, params, states, chunks))
-    return Pieces(start).added(stats for stats, _ in results), [state for _, state in results]
+    start: int, function: Callable[..., tuple[Stats, Any]], params: Any, states: list[Any], *chunks: list[Any]
+) -> tuple[list[tuple[int, Stats]], list[Any]]:
+    results = list(_map(function, params, states, chunks))
+    return Branches[Stats](start).extend(stats for stats, _ in results), [state for _, state in results]
 
 
 def _collect(
-    start: int, sums: Sums, params: Params, states: list[State | None] | None, *chunks: list[Any]
-) -> list[Mapping[str, Any]]:
-    return list(_mapped(sums.collect, params, states, chunks))
+    start: int, function: Callable[..., R], params: Any, states: list[Any] | None, *chunks: list[Any]
+) -> list[R]:
+    return list(_map(function, params, states, chunks))
 
 
 # ------------------------------------------------------------------------------------------- helpers
+
+
+def _size(params: Any) -> int:
+    """The bytes of the arrays among the parameters."""
+    if params is None:
+        return 0
+    return sum(getattr(getattr(params, part.name), "nbytes", 0) for part in fields(params))
 
 
 def _knock(address: str) -> None:

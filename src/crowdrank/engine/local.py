@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, overload
 
-from crowdrank.engine.base import Params, State, Stats, Sums, add_in_order
+from crowdrank.engine.base import R, S, Session, State, StateSession, sum_in_order
 from crowdrank.engine.threads import engine_threads, thread_pool
 
 
@@ -17,11 +17,29 @@ class LocalEngine:
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or engine_threads()
 
+    @overload
+    def open(self, shards: Sequence[Any]) -> Session: ...
+
+    @overload
     def open(
-        self, sums: Sums, shards: Sequence[Any], *, seed: int = 0, checkpoint_every: int = 10
+        self,
+        shards: Sequence[Any],
+        *,
+        start: Callable[[Any, int], State],
+        seed: int = 0,
+        checkpoint_every: int = 10,
+    ) -> StateSession[State]: ...
+
+    def open(
+        self,
+        shards: Sequence[Any],
+        *,
+        start: Callable[[Any, int], Any] | None = None,
+        seed: int = 0,
+        checkpoint_every: int = 10,
     ) -> LocalSession:
         """A session; there is nothing to checkpoint within one process."""
-        return LocalSession(sums, shards, seed, self.threads)
+        return LocalSession(shards, start, seed, self.threads)
 
     def close(self) -> None:
         """Nothing is held between sessions."""
@@ -30,44 +48,41 @@ class LocalEngine:
 class LocalSession:
     """Sums over shards in this process, added in the order of the shards."""
 
-    def __init__(self, sums: Sums, shards: Sequence[Any], seed: int, threads: int) -> None:
-        self._sums, self._shards, self._threads = sums, shards, threads
-        self._states: list[State | None] = [None] * len(shards)
-        if sums.stateful:
-            self._states = [sums.start(shard.load(), seed) for shard in shards]
+    def __init__(
+        self, shards: Sequence[Any], start: Callable[[Any, int], Any] | None, seed: int, threads: int
+    ) -> None:
+        self._shards, self._threads = shards, threads
+        self._states = None if start is None else [start(shard.load(), seed) for shard in shards]
 
-    def evaluate(self, params: Params) -> Stats:
-        """The sums; states stay."""
-        return add_in_order(stats for stats, _ in self._map(self._sums.statistics, params))
+    def evaluate(self, function: Callable[..., S], params: Any) -> S:
+        """The sum; states stay."""
+        return sum_in_order(self._map(function, params))
 
-    def advance(self, params: Params) -> Stats:
-        """The sums; states move on."""
-        results = list(self._map(self._sums.statistics, params))
+    def advance(self, function: Callable[..., tuple[S, Any]], params: Any) -> S:
+        """The sum; states move on."""
+        results = list(self._map(function, params))
         self._states = [state for _, state in results]
-        return add_in_order(stats for stats, _ in results)
+        return sum_in_order(stats for stats, _ in results)
 
-    def collect(self, params: Params) -> list[Mapping[str, Any]]:
-        """Each shard's own results."""
-        return list(self._map(self._sums.collect, params))
+    def collect(self, function: Callable[..., R], params: Any) -> list[R]:
+        """The function of each shard."""
+        return list(self._map(function, params))
 
-    def _map(self, function: Callable[..., Any], params: Params) -> Iterator[Any]:
-        return mapped(function, self._shards, params, self._states, self._threads)
+    def _map(self, function: Callable[..., R], params: Any) -> Iterator[R]:
+        return map_shards(function, self._shards, params, self._states, self._threads)
 
 
-def mapped(
-    function: Callable[..., Any],
-    shards: Sequence[Any],
-    params: Params,
-    states: Sequence[State | None],
-    threads: int,
-) -> Iterator[Any]:
-    """The function of each shard, the parameters and the shard's state, in the order of the shards."""
+def map_shards(
+    function: Callable[..., R], shards: Sequence[Any], params: Any, states: Sequence[Any] | None, threads: int
+) -> Iterator[R]:
+    """The function of each shard, the parameters and the shard's state if there are states, in order."""
 
-    def run(shard: Any, state: State | None) -> Any:
-        return function(shard.load(), params, state)
+    def run(shard: Any, *state: Any) -> R:
+        return function(shard.load(), params, *state)
 
+    given = (shards,) if states is None else (shards, states)
     if threads == 1 or len(shards) == 1:
-        yield from map(run, shards, states)
+        yield from map(run, *given)
         return
     with thread_pool(threads) as pool:
-        yield from pool.map(run, shards, states)
+        yield from pool.map(run, *given)

@@ -8,6 +8,7 @@ from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.kernels import Link
 from crowdrank.models.subjects import Subjects
+from crowdrank.models.worker_parameters import WorkerParameter, drive
 
 CURVE = 65
 TELLABLE = 0.6
@@ -24,12 +25,11 @@ class Agreement:
         self.share = np.array([float(weight @ link.values(a * d).win) / total for a in self.slopes])
         self.perfect = float(np.interp(1.0, self.slopes, self.share))
 
-    def quality(self, columns: tuple[str, ...], values: Floats) -> Floats:
+    def quality(self, columns: tuple[WorkerParameter, ...], values: Floats) -> Floats:
         """1/2 + (2 eta - 1) (mean F(a |d|) - 1/2) for values (..., columns)."""
-        own = {name: values[..., place] for place, name in enumerate(columns)}
         with np.errstate(over="ignore"):
-            slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", np.ones(1))
-            eta = 1.0 - 0.5 / (1.0 + np.exp(-own["lapse"])) if "lapse" in own else 1.0
+            own = drive(columns, values)
+        slope, eta = own.get("slope", np.ones(1)), own.get("eta", np.ones(1))
         above = np.interp(np.abs(slope), self.slopes, self.share) - 0.5
         return np.asarray(0.5 + (2.0 * eta - 1.0) * np.sign(slope) * above)
 

@@ -10,23 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.engine import Session, Stats
-from crowdrank.engine.base import Params
+from crowdrank.engine import Session
 from crowdrank.errors import FitError, Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.results import NormalPosterior
 from crowdrank.solve import (
+    ArrowProblem,
+    At,
     Bounds,
     Covariance,
+    Curvature,
+    Draw,
+    LikelihoodSums,
     Maximum,
     NotPositiveError,
     Point,
     Rescaled,
-    extrapolated,
-    frozen_workers,
+    extrapolate,
+    freeze_workers,
     information,
-    maximise,
+    maximize,
 )
 from crowdrank.solve.draws import draw
 
@@ -37,54 +42,45 @@ STEPS = 2
 """Newton steps between two looks at the priors."""
 FAR = 20.0
 """Without regularisation, a score this far from the middle is on its way to infinity."""
-LEAST_SLOPE = 0.1
-"""A mean slope below this is no unit to measure by."""
 MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
 
 
-class Recalled:
-    """A session that remembers its last sums: a climb begins where the last one ended."""
+class Recall:
+    """The sums of the curvature, with the last ones remembered: a climb begins where the last one ended."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.last: tuple[Params, Stats] | None = None
+    def __init__(self, session: Session, sums: LikelihoodSums) -> None:
+        self.session, self.sums = session, sums
+        self.last: tuple[At, Curvature] | None = None
 
-    def evaluate(self, params: Params) -> Stats:
+    def __call__(self, at: At) -> Curvature:
         """The sums at these parameters."""
-        if self.last is None or not _same(self.last[0], params):
-            self.last = params, self.session.evaluate(params)
+        if self.last is None or not _same(self.last[0], at):
+            self.last = at, self.session.evaluate(self.sums.curvature, at)
         return self.last[1]
 
-    def advance(self, params: Params) -> Stats:
-        """The sums of the session's next state."""
-        return self.session.advance(params)
 
-    def collect(self, params: Params) -> list[Params]:
-        """Each shard's own results."""
-        return self.session.collect(params)
-
-
-def _same(one: Params, other: Params) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+def _same(one: At, other: At) -> bool:
+    return np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
 
 
 class Ascent:
     """Scores, worker parameters and priors of one model on one set of judgments.
 
-    ``session``: its sums (see ``solve.maximise``); ``columns``: the names of the worker parameters, within
-    ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``: the scores that
-    judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters differ from
-    worker to worker, so that scores are found first.
+    ``session`` and ``sums``: the judgments, and what is summed over them; ``columns``: the worker
+    parameters, within ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``:
+    the scores that judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters
+    differ from worker to worker, so that scores are found first.
     """
 
     def __init__(
         self,
         session: Session,
+        sums: LikelihoodSums,
         run: Run,
         priors: Priors,
         *,
-        columns: tuple[str, ...],
+        columns: tuple[WorkerParameter, ...],
         bounds: Bounds,
         start: Floats,
         part: NDArray[np.int32],
@@ -93,7 +89,8 @@ class Ascent:
         gauge: bool,
         varied: bool,
     ) -> None:
-        self.session, self.run, self.priors = Recalled(session), run, priors
+        self.session, self.sums, self.run, self.priors = session, sums, run, priors
+        self.look_at = Recall(session, sums)
         self.columns, self.bounds, self.start = columns, bounds, start
         self.part, self.judged, self.total = part, judged, total
         self.gauge, self.varied = gauge, varied
@@ -107,36 +104,27 @@ class Ascent:
 
     def fit(self, start: Point | None = None) -> Maximum:
         """The maximum, with the priors as strong as the data says where that is not given."""
-        return self.settled(start or self.first())
+        return self.fit_priors(start or self.first())
 
     def first(self) -> Point:
         """Scores with every worker parameter at its start."""
         point = Point(np.zeros(len(self.part)), self.start, self._common())
         if not self.varied:
             return point
-        top = self.maximise(point, frozen_workers(self.bounds), steps=8)
+        top = self.maximize(point, freeze_workers(self.bounds), steps=8)
         return top.point
 
     def _common(self) -> Floats:
         return np.array([prior.mean for prior in self.priors.common])
 
-    def maximise(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
+    def maximize(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
         """Climb from a point under the priors as they are."""
-        top = maximise(
-            self.session,
-            start,
-            self.priors,
-            self.barred(bounds),
-            part=self.part,
-            total_weight=self.total,
-            gauge=self.gauge,
-            steps=steps,
-            progress=self.run.progress,
-        )
+        problem = ArrowProblem(self.look_at, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge)
+        top = maximize(problem, start, total_weight=self.total, steps=steps, progress=self.run.progress)
         self.iterations += top.iterations
         return top
 
-    def barred(self, bounds: Bounds | None = None) -> Bounds:
+    def bounds_with_barriers(self, bounds: Bounds | None = None) -> Bounds:
         """A quality's bounds are out of reach where its prior vanishes there."""
         bounds = bounds or self.bounds
         for prior in self.priors.columns:
@@ -147,18 +135,18 @@ class Ascent:
 
     # ------------------------------------------------------------------------------------ priors
 
-    def settled(self, point: Point) -> Maximum:
+    def fit_priors(self, point: Point) -> Maximum:
         """Climb and estimate the priors in turn until these are settled, then climb to the top.
 
         After every other round the strengths are extrapolated along their last two changes r and r + v, by
         the length |r| / |v| (SQUAREM, Varadhan and Roland 2008): EM alone creeps.
         """
         if not self.priors.estimates:
-            return self.maximise(point)
+            return self.maximize(point)
         path, self.unsettled = [self.priors.strengths()], True
         for _ in range(ROUNDS):
-            top = self.maximise(point, steps=STEPS)
-            priors, point = self.updated(top), self._inside(top.point)
+            top = self.maximize(point, steps=STEPS)
+            priors, point = self.estimate_priors(top), self._inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
@@ -168,9 +156,9 @@ class Ascent:
                 break
             if len(path) == 3:
                 first, second, third = path
-                path = [extrapolated(first, second, third, reach=2.0)]
+                path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
-        return self.maximise(point)
+        return self.maximize(point)
 
     def _inside(self, point: Point) -> Point:
         """Off the bounds that a new prior has put out of reach."""
@@ -181,7 +169,7 @@ class Ascent:
                 workers[:, place] = np.where(self.bounds.fixed[:, place], workers[:, place], inside)
         return replace(point, workers=workers)
 
-    def updated(self, top: Maximum) -> Priors | None:
+    def estimate_priors(self, top: Maximum) -> Priors | None:
         """The M step; None where the curvature is not that of a maximum."""
         try:
             scores, deviations = self._variances(top)
@@ -189,18 +177,18 @@ class Ascent:
             return None
         node = self.priors.node
         if self.priors.estimates_strength:
-            node = node.updated(top.point.scores[self.judged], scores[self.judged])
+            node = node.estimate(top.point.scores[self.judged], scores[self.judged])
         columns: list[ColumnPrior] = []
         for place, prior in enumerate(self.priors.columns):
             free = np.flatnonzero(~self.bounds.fixed[: self.members, place])
             if prior.estimated and len(free):
-                prior = prior.updated(top.point.workers[free, place], deviations[free, place])
+                prior = prior.estimate(top.point.workers[free, place], deviations[free, place])
             columns.append(prior)
         return replace(self.priors, node=node, columns=tuple(columns))
 
     def _variances(self, top: Maximum) -> tuple[Floats, Floats]:
         """Variances of scores and of worker deviations, all else being uncertain too where that is affordable."""
-        held = unmoved(top)
+        held = fixed_parameters(top)
         arrow = top.curvature.fixed(held)
         largest = int(np.bincount(arrow.part).max(initial=0))
         if arrow.method != "iterative" and largest <= MOST_SCORES:
@@ -219,23 +207,19 @@ class Ascent:
         The slopes' prior has a mean of 1, but holds the mean of these judges' slopes only loosely, and the votes
         say nothing of it: only the products of slopes and scores are theirs to tell. Returns the scale too.
         """
-        names = [name for name in ("slope", "log-slope") if name in self.columns]
-        if not names:
+        place = next((place for place, column in enumerate(self.columns) if column.is_slope), None)
+        if place is None:
             return top, covariance, 1.0
-        place, point = self.columns.index(names[0]), top.point
-        mean = float(point.workers[: self.members, place].mean())
-        scale = float(np.exp(mean)) if names[0] == "log-slope" else max(mean, LEAST_SLOPE)
+        slope, point, people = self.columns[place], top.point, slice(0, self.members)
+        scale, rate = slope.unit(float(point.workers[people, place].mean()))
+        assert slope.divide is not None
         workers = point.workers.copy()
-        workers[: self.members, place] = (
-            workers[: self.members, place] - mean
-            if names[0] == "log-slope"
-            else (workers[: self.members, place] / scale)
-        )
+        workers[people, place] = slope.divide(workers[people, place], scale)
         moved = replace(top, point=replace(point, scores=scale * point.scores, workers=workers))
         if covariance is None:
             return moved, None, scale
         weights = np.zeros_like(workers)
-        weights[: self.members, place] = (scale if names[0] == "log-slope" else 1.0) / self.members
+        weights[people, place] = rate / self.members
         return moved, Rescaled(covariance, point.scores, scale, weights), scale
 
     def uncertainty(
@@ -247,36 +231,36 @@ class Ascent:
         its posterior variance stands in for the curvature that it does not have there.
         """
         if top.curvature.method == "iterative":
-            return self._drawn(top, worker_variance)
+            return self._draw(top, worker_variance)
         exact = {"intervals": "exact information"}
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
             with suppress(NotPositiveError):
-                softened = top.curvature.fixed(unmoved(top) & ~soft).with_variance(soft, worker_variance)
+                softened = top.curvature.fixed(fixed_parameters(top) & ~soft).with_variance(soft, worker_variance)
                 return softened.covariance(), [], exact
         try:
-            return top.curvature.fixed(unmoved(top)).covariance(), [], exact
+            return top.curvature.fixed(fixed_parameters(top)).covariance(), [], exact
         except NotPositiveError:
             return _NO_MAXIMUM
 
-    def _drawn(
+    def _draw(
         self, top: Maximum, worker_variance: Floats | None
     ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
         """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
         point, terms, seed = top.point, self.priors(top.point), self.run.seed
-        params = {"scores": point.scores, "workers": self.bounds.values(point), "order": "expected", "seed": seed}
-        shared = self.session.evaluate(params).shared
-        held = unmoved(top)
+        at = Draw(point.scores, self.bounds.values(point), seed)
+        sums = self.session.evaluate(self.sums.information, at)
+        held = fixed_parameters(top)
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
-            own = np.einsum("kbb->kb", shared["workers_curvature"])
+            own = np.einsum("kbb->kb", sums.workers_curvature)
             lacking = np.maximum(1.0 / np.where(soft, worker_variance, 1.0) - own, 0.0)
             terms = replace(terms, workers_curvature=np.where(soft, lacking, terms.workers_curvature))
             held = held & ~soft
-        matrix = information(shared, terms, self.bounds, top.curvature.part, top.curvature.gauge)
+        matrix = information(sums, terms, self.bounds, top.curvature.part, top.curvature.gauge)
         prior = np.concatenate([terms.scores_curvature, terms.workers_curvature.ravel()])
         try:
-            draws = draw(matrix, shared["noise"], prior, seed, held)
+            draws = draw(matrix, sums.noise, prior, seed, held)
         except NotPositiveError:
             return _NO_MAXIMUM
         details = {"intervals": "posterior draws by conjugate gradients"}
@@ -289,10 +273,10 @@ class Ascent:
         if covariance is None:
             return None
         kind = "normal, posterior draws" if top.curvature.method == "iterative" else "normal, exact information"
-        columns = self.columns if names is None else names
+        columns = tuple(column.name for column in self.columns) if names is None else names
         shape, own = (self.members, len(columns)), slice(0, self.members)
         values = self.bounds.values(top.point)[own].reshape(shape)
-        return NormalPosterior(covariance, kind, columns, values, unmoved(top)[own].reshape(shape))
+        return NormalPosterior(covariance, kind, columns, values, fixed_parameters(top)[own].reshape(shape))
 
 
 _ROUGH = Note("rough-intervals", "The posterior draws were cut short; intervals may be too narrow.")
@@ -303,7 +287,7 @@ _NO_MAXIMUM = (
 )
 
 
-def unmoved(top: Maximum) -> NDArray[np.bool_]:
+def fixed_parameters(top: Maximum) -> NDArray[np.bool_]:
     """Worker parameters that carry no information: at a bound, or with no curvature at all."""
     return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
 

@@ -80,7 +80,7 @@ def shards(lists: Lists, rows: int = SHARD_ROWS) -> list[ListShard]:
     ]
 
 
-def turned(lists: Lists) -> tuple[Lists, Integers]:
+def turn_lists(lists: Lists) -> tuple[Lists, Integers]:
     """The same lists with the last level first, and the row that each of their rows was."""
     rows = (lists.start[:-1] + lists.start[1:] - 1)[lists.list] - np.arange(len(lists.list))
     last = lists.level[lists.start[1:] - 1]

@@ -8,54 +8,73 @@ workers have none). With g = dL/dx and H = -d2L/dx2 of the kernel, both times th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from crowdrank.data import Floats, summed
-from crowdrank.engine import Stateless, Stats
 from crowdrank.kernels import ordered_normals, plackett_luce
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.models.list_shards import ListShard
-from crowdrank.solve import accumulate
+from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
 from crowdrank.solve.draws import DRAWS, signs
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
 Derivatives = plackett_luce.Derivatives | ordered_normals.Derivatives
 
 
+@dataclass(frozen=True, eq=False)
+class _ListTerms:
+    """A shard at given parameters, one entry a row: slope a, x, weight, and weight times dL/dx."""
+
+    found: Derivatives
+    slope: Floats
+    x: Floats
+    weight: Floats
+    gradient: Floats
+
+
 @dataclass(frozen=True)
-class ListSums(Stateless):
-    """``params``: ``scores``, ``workers`` (K, 1) with alpha, and ``order``: 1 for value and gradient, 2
-    for the curvature too, "expected" for signed ``noise`` of that covariance besides, for posterior draws.
-    ``derivatives``: those of the lists by x, the kernel of the model."""
+class ListSums:
+    """The sums of lists; ``by_worker``: whether workers have a precision, alpha (K, 1).
+
+    ``derivatives``: those of the lists by x, the kernel of the model.
+    """
 
     by_worker: bool = False
     derivatives: Callable[[Floats, Orders], Derivatives] = plackett_luce.derivatives
 
-    def statistics(self, shard: ListShard, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        scores, count = params["scores"], len(shard.part)
+    def gradient(self, shard: ListShard, at: At) -> Gradient:
+        """Value and gradient."""
+        return Gradient(*self._gradient(shard, self._terms(shard, at)))
+
+    def curvature(self, shard: ListShard, at: At) -> Curvature:
+        """Value, gradient and observed curvature."""
+        terms = self._terms(shard, at)
+        return Curvature(*self._gradient(shard, terms), *self._curvature(shard, terms))
+
+    def information(self, shard: ListShard, draw: Draw) -> Information:
+        """With signed noise whose covariance is that of the gradients; the curvature is the observed one."""
+        terms = self._terms(shard, draw)
+        sums = (*self._gradient(shard, terms), *self._curvature(shard, terms))
+        return Information(*sums, self._noise(shard, terms, draw.seed))
+
+    def _terms(self, shard: ListShard, at: At) -> _ListTerms:
         slope = np.ones(len(shard.weight))
         if self.by_worker:
-            slope = np.exp(params["workers"][shard.worker, 0])
+            slope = np.exp(at.workers[shard.worker, 0])
         slope, weight = slope[shard.list], shard.weight[shard.list]
-        x = slope * scores[shard.node]
+        x = slope * at.scores[shard.node]
         found = self.derivatives(x, shard.orders)
-        gradient = weight * found.gradient
-        shared: dict[str, Any] = {
-            "value": float(shard.weight @ found.value),
-            "scores": summed(shard.node, slope * gradient, count),
-            "workers": self._by_worker(shard, x * gradient),
-        }
-        if params["order"] == 1:
-            return Stats(shared), None
-        shared |= self._curvature(shard, found, x, slope, weight, gradient)
-        if params["order"] == "expected":
-            shared["noise"] = self._noise(shard, x, slope, gradient, params["seed"])
-        return Stats(shared), None
+        return _ListTerms(found, slope, x, weight, weight * found.gradient)
+
+    def _gradient(self, shard: ListShard, terms: _ListTerms) -> tuple[float, Floats, Floats]:
+        """Value, and gradient by scores and workers."""
+        value = float(shard.weight @ terms.found.value)
+        scores = summed(shard.node, terms.slope * terms.gradient, len(shard.part))
+        return value, scores, self._by_worker(shard, terms.x * terms.gradient)
 
     def _by_worker(self, shard: ListShard, values: Floats) -> Floats:
         if not self.by_worker:
@@ -63,43 +82,39 @@ class ListSums(Stateless):
         assert shard.worker is not None
         return summed(shard.worker[shard.list], values, shard.workers)[:, None]
 
-    def _curvature(
-        self, shard: ListShard, found: Derivatives, x: Floats, slope: Floats, weight: Floats, gradient: Floats
-    ) -> dict[str, Any]:
-        own = weight * slope**2 * found.curvature
+    def _curvature(self, shard: ListShard, terms: _ListTerms) -> tuple[Matrix, Matrix, Floats]:
+        """Minus the second derivatives: by scores, by scores and workers, by workers."""
+        slope, x = terms.slope, terms.x
+        own = terms.weight * slope**2 * terms.found.curvature
         score = x / slope
-        cells, times_s = _Cells(shard), own * score
-        for one, other, value in found.cross(slope, weight):
+        cells, times_s = _NodePairs(shard), own * score
+        for one, other, value in terms.found.cross(slope, terms.weight):
             cells.add(one, other, value)
             if self.by_worker:
                 times_s += summed(one, value * score[other], len(x)) + summed(other, value * score[one], len(x))
         items = cells.matrix(own)
         if not self.by_worker:
-            none = {"coupling": np.zeros((len(shard.part), 0)), "workers_curvature": np.zeros((0, 1, 1))}
-            return {"items": items, **none}
+            return items, np.zeros((len(shard.part), 0)), np.zeros((0, 1, 1))
         assert shard.worker is not None
         worker = shard.worker[shard.list].astype(np.int64)
-        bend = times_s - slope * gradient
-        return {
-            "items": items,
-            "coupling": accumulate(worker, shard.node, bend, (shard.workers, len(shard.part))).T,
-            "workers_curvature": self._by_worker(shard, score * bend)[:, :, None],
-        }
+        bend = times_s - slope * terms.gradient
+        coupling = accumulate(worker, shard.node, bend, (shard.workers, len(shard.part))).T
+        return items, coupling, self._by_worker(shard, score * bend)[:, :, None]
 
-    def _noise(self, shard: ListShard, x: Floats, slope: Floats, gradient: Floats, seed: int) -> Floats:
+    def _noise(self, shard: ListShard, terms: _ListTerms, seed: int) -> Floats:
         """A sign for each list and draw times its gradient, whose covariance is that of the gradients."""
         root = np.sqrt(shard.weight)[shard.list]
         drawn = signs((shard.first + np.arange(len(shard.weight)),), DRAWS, seed)[shard.list]
         width = shard.workers if self.by_worker else 0
         noise = np.zeros((len(shard.part) + width, DRAWS))
         for draw in range(DRAWS):
-            own = drawn[:, draw] * gradient / root
-            noise[: len(shard.part), draw] = summed(shard.node, slope * own, len(shard.part))
-            noise[len(shard.part) :, draw] = self._by_worker(shard, x * own)[:, 0] if self.by_worker else 0.0
+            own = drawn[:, draw] * terms.gradient / root
+            noise[: len(shard.part), draw] = summed(shard.node, terms.slope * own, len(shard.part))
+            noise[len(shard.part) :, draw] = self._by_worker(shard, terms.x * own)[:, 0] if self.by_worker else 0.0
         return noise
 
 
-class _Cells:
+class _NodePairs:
     """The matrix of pairs of nodes that a shard fills: counted into the squares of its parts where these are
     well filled, else collected entry by entry."""
 

@@ -21,14 +21,15 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.base import number
-from crowdrank.solve import Point, Terms
+from crowdrank.models.worker_parameters import WorkerParameter
+from crowdrank.solve import PenaltyTerms, Point
 
 STRENGTH = 0.5
 """Where the estimation of lambda starts, and what its two pseudo-items say."""
 LEAST, MOST = 1e-3, 1e4
 
 
-def _expected(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
+def _expectation(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
     """E of a function of each normal variable, by Gauss-Hermite quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     values = [function(mean + node * deviation) for node in nodes]
@@ -56,12 +57,12 @@ class VirtualNode:
         """The virtual wins and losses of each item."""
         return np.full_like(scores, self.strength), np.full_like(scores, self.strength)
 
-    def updated(self, scores: Floats, variance: Floats) -> VirtualNode:
+    def estimate(self, scores: Floats, variance: Floats) -> VirtualNode:
         """The strength under which E ln F(s) F(-s) is what the posterior says it is.
 
         The prior's density is proportional to (F(s) F(-s))^lambda.
         """
-        expected = _expected(self._logs, scores, np.sqrt(np.maximum(variance, 0.0)))
+        expected = _expectation(self._logs, scores, np.sqrt(np.maximum(variance, 0.0)))
         pseudo = 2.0
         target = (expected.sum() + pseudo * self._prior_mean(STRENGTH)) / (len(scores) + pseudo)
         low, high = np.log(LEAST), np.log(MOST)
@@ -108,16 +109,16 @@ class DrawnNode(VirtualNode):
 class Normal:
     """A normal prior on a column. ``sd`` infinite: none. ``estimated``: its width is the data's to say.
 
-    ``expected``: the width that a pseudo-worker reports. ``by_convention``: the column is a slope whose mean
-    is 1 (or that of its logarithm 0) by convention, for only the products of slopes and scores are in the
-    data; so the width is measured about the workers' own mean and, of a slope, in units of it.
+    ``expected``: the width that a pseudo-worker reports. ``slope``: the column is this slope, whose mean is that
+    of a slope of 1 by convention, for only the products of slopes and scores are in the data; so the width is
+    measured about the workers' own mean, relative to the slope there.
     """
 
     mean: float
     sd: float
     estimated: bool = False
     expected: float = 0.5
-    by_convention: bool = False
+    slope: WorkerParameter | None = None
 
     def terms(self, w: Floats) -> tuple[float, Floats, Floats]:
         """Value, gradient, and minus the second derivatives."""
@@ -125,16 +126,17 @@ class Normal:
         away = w - self.mean
         return -0.5 * precision * float((away**2).sum()), -precision * away, np.full_like(w, precision)
 
-    def updated(self, w: Floats, variance: Floats) -> Normal:
+    def estimate(self, w: Floats, variance: Floats) -> Normal:
         """sd^2 = sum (w - mean)^2 / sum gamma, gamma = 1 - variance / sd^2: how far each w is the data's own.
 
         It has the fixed point of EM, sd^2 = the mean of (w - mean)^2 + variance, and comes there sooner
         (MacKay 1992).
         """
         mean, unit = self.mean, 1.0
-        if self.by_convention:
+        if self.slope is not None:
             mean = float(w.mean())
-            unit = max(mean, 0.1) if self.mean else 1.0
+            scale, rate = self.slope.unit(mean)
+            unit = scale / rate
         own = np.clip(1.0 - variance / (self.sd * unit) ** 2, 0.0, 1.0).sum()
         total = float(((w - mean) ** 2).sum()) / unit**2
         sd = float(np.sqrt((total + self.expected**2) / (own + 1.0)))
@@ -155,7 +157,7 @@ class BetaPrior:
     estimated: bool = False
 
     @classmethod
-    def parsed(cls, given: Any, *, estimable: bool = False) -> BetaPrior:
+    def parse(cls, given: Any, *, estimable: bool = False) -> BetaPrior:
         """From the parameter ``prior``: two numbers of at least 1; None leaves it to the data."""
         if given is None and estimable:
             return cls(*_PSEUDO, estimated=True)
@@ -186,13 +188,13 @@ class BetaPrior:
         gradient = (a / eta if a else 0 * eta) - (b / rest if b else 0 * eta)
         return value, gradient, (a / eta**2 if a else 0 * eta) + (b / rest**2 if b else 0 * eta)
 
-    def updated(self, eta: Floats, variance: Floats) -> BetaPrior:
+    def estimate(self, eta: Floats, variance: Floats) -> BetaPrior:
         """The prior whose E ln eta and E ln (1 - eta) are the posteriors', logit eta being taken as normal."""
         from scipy.special import log_expit, logit
 
         eta = np.clip(eta, 1e-6, 1.0 - 1e-6)
         deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
-        up, down = (_expected(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
+        up, down = (_expectation(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
         pseudo, count = _expectations(*_PSEUDO), len(eta) + 1
         a, b = _beta_matching((up + pseudo[0]) / count, (down + pseudo[1]) / count)
         return replace(self, a=a, b=b)
@@ -243,7 +245,7 @@ class Priors:
     common: tuple[Normal, ...] = ()
     estimates_strength: bool = False
 
-    def __call__(self, point: Point) -> Terms:
+    def __call__(self, point: Point) -> PenaltyTerms:
         """The penalty at a point."""
         value, scores, scores_curvature = self.node.terms(point.scores)
         workers, workers_curvature = np.zeros((2, *point.workers.shape))
@@ -254,7 +256,7 @@ class Priors:
         for place, normal in enumerate(self.common):
             own, gradient, curvature = normal.terms(point.common[place : place + 1])
             value, common[place], common_curvature[place] = value + own, gradient[0], curvature[0]
-        return Terms(value, scores, scores_curvature, workers, workers_curvature, common, common_curvature)
+        return PenaltyTerms(value, scores, scores_curvature, workers, workers_curvature, common, common_curvature)
 
     @property
     def estimates(self) -> bool:
@@ -282,9 +284,9 @@ class Priors:
             columns.append(prior)
         return replace(self, node=node, columns=tuple(columns))
 
-    def details(self, names: tuple[str, ...]) -> dict[str, Any]:
-        """What fit.json says of the priors."""
+    def details(self, columns: tuple[WorkerParameter | str, ...]) -> dict[str, Any]:
+        """What fit.json says of the priors, by the names of the columns."""
         found: dict[str, Any] = {"regularization": self.node.strength}
-        for name, prior in zip(names, self.columns, strict=True):
-            found[name] = [prior.a, prior.b] if isinstance(prior, BetaPrior) else prior.sd
+        for column, prior in zip(columns, self.columns, strict=True):
+            found[str(column)] = [prior.a, prior.b] if isinstance(prior, BetaPrior) else prior.sd
         return found

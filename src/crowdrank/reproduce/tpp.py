@@ -19,7 +19,7 @@ from crowdrank.measures import roc_auc
 from crowdrank.models.base import Model, Run
 from crowdrank.models.registry import make
 from crowdrank.models.thurstonian.panels import panels
-from crowdrank.models.thurstonian.sampler import sampled
+from crowdrank.models.thurstonian.sampler import draw_answer
 from crowdrank.models.votes import Votes
 from crowdrank.reproduce.result import Result
 from crowdrank.results import Queries, Ranking, Skills
@@ -208,7 +208,7 @@ def rounds(crowd: Crowd, domains: int, seed: int) -> list[float]:
     assert votes.index.queries is not None
     true = true_domains(votes.index.queries, crowd)
     with running(None) as engine, one_blas_thread():
-        answer = sampled(
+        answer = draw_answer(
             panels(Votes(votes)),
             Run(Anchors(), engine, seed, None),
             workers=len(votes.index.workers),

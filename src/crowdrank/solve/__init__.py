@@ -1,47 +1,68 @@
-"""Each loop written once: iterate (EM), maximise (Newton), and the information with what follows from it."""
+"""Each loop written once: newton, em (until, rounds, accelerate), lbfgs; and the information with what follows."""
 
 from crowdrank.results import Covariance
 from crowdrank.solve.arrow import Arrow, Independent, Inverse, Rescaled, Scaled
-from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
-from crowdrank.solve.iterate import accelerate, extrapolated, iterate
-from crowdrank.solve.matrices import NotPositiveError, accumulate
-from crowdrank.solve.maximise import (
+from crowdrank.solve.arrow_problem import (
     NO_WORKERS,
+    ArrowProblem,
     Bounds,
     Maximum,
     Penalty,
+    PenaltyTerms,
     Point,
-    Terms,
-    frozen_workers,
+    freeze_workers,
     information,
-    maximise,
+    maximize,
 )
+from crowdrank.solve.em import accelerate, extrapolate, rounds, until
+from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
+from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
+from crowdrank.solve.matrices import NotPositiveError, accumulate
+from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, slope_goal
+from crowdrank.solve.sums import At, Curvature, Draw, Gradient, Information, LikelihoodSums
 
 __all__ = [
     "NO_WORKERS",
     "Arrow",
+    "ArrowProblem",
+    "At",
     "Bounds",
     "Covariance",
+    "Curvature",
     "Density",
+    "Draw",
+    "Gradient",
     "Independent",
+    "Information",
     "Inverse",
+    "LikelihoodSums",
+    "Look",
     "Maximum",
     "NotPositiveError",
     "Penalty",
+    "PenaltyTerms",
     "Point",
+    "Problem",
     "Rescaled",
     "Scaled",
     "Spread",
-    "Terms",
+    "Step",
+    "Top",
+    "WeightsMaximum",
     "accelerate",
     "accumulate",
     "by_probability",
-    "extrapolated",
-    "frozen_workers",
+    "extrapolate",
+    "freeze_workers",
     "highest_density",
     "information",
-    "iterate",
-    "maximise",
+    "lbfgs",
+    "maximize",
+    "newton",
+    "newton_batch",
     "resampled",
+    "rounds",
+    "slope_goal",
     "spread",
+    "until",
 ]

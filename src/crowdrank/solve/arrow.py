@@ -135,7 +135,7 @@ class Arrow:
 
 
 @dataclass(frozen=True, eq=False)
-class Information:
+class SavedArrow:
     """An information matrix as it is saved; the factor is computed again."""
 
     arrow: Arrow

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
-from crowdrank.solve.arrow import Arrow, Border, Information, Inverse
+from crowdrank.solve.arrow import Arrow, Border, Inverse, SavedArrow
 from crowdrank.solve.matrices import (
     Matrix,
     NotPositiveError,
@@ -48,9 +48,9 @@ class Factor(Inverse):
         scores, workers = self.solve(np.zeros(self.count), weights)
         return scores, float((weights * workers).sum())
 
-    def storable(self) -> Information:
+    def storable(self) -> SavedArrow:
         """The matrix itself, which is factored again when it is read."""
-        return Information(self.arrow)
+        return SavedArrow(self.arrow)
 
 
 class WorkersEliminated(Factor):
@@ -97,7 +97,7 @@ class WorkersEliminated(Factor):
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
         """Scores by the Cholesky factor, then worker parameters given the scores."""
-        scores = _draws(self.cholesky, count, generator)
+        scores = draw_inverse(self.cholesky, count, generator)
         noise = generator.standard_normal((count, *self.inverse.shape[:2]))
         mean = (self.coupling.T @ scores).T.reshape(noise.shape)
         own = np.einsum("kbc,mkc->mkb", np.linalg.cholesky(self.inverse), noise)
@@ -164,7 +164,7 @@ class PartsEliminated(Factor):
         scores = self.blocks.sample(count, generator)
         if self.cholesky is None:
             return scores.T, np.zeros((count, *self.shape))
-        workers = _draws(self.cholesky, count, generator)
+        workers = draw_inverse(self.cholesky, count, generator)
         return (scores - self.weighted @ workers).T, workers.T.reshape(count, *self.shape)
 
     def release(self) -> None:
@@ -236,7 +236,7 @@ class _PartBlocks:
         drawn = np.empty((len(self.part), count))
         for size, members in self.members.items():
             if size in self._cholesky:
-                drawn[members[0]] = _draws(self._cholesky[size], count, generator)
+                drawn[members[0]] = draw_inverse(self._cholesky[size], count, generator)
             else:
                 noise = generator.standard_normal((len(members), size, count))
                 drawn[members] = np.linalg.cholesky(self._inverse[size]) @ noise
@@ -360,9 +360,9 @@ class Bordered(Inverse):
         last = self.inverse @ rest
         return first - self.scores @ last, own - self.workers @ last, last
 
-    def storable(self) -> Information:
+    def storable(self) -> SavedArrow:
         """The matrix itself, with its border."""
-        return Information(self.factor.arrow)
+        return SavedArrow(self.factor.arrow)
 
     def release(self) -> None:
         """Forget what the factor inside has expanded."""
@@ -407,7 +407,7 @@ class Bordered(Inverse):
         return self.inverse
 
 
-def _draws(cholesky: tuple[Floats, bool], count: int, generator: np.random.Generator) -> Floats:
+def draw_inverse(cholesky: tuple[Floats, bool], count: int, generator: np.random.Generator) -> Floats:
     """Draws (n, count) whose covariance is the inverse of the matrix that was factored: L'^-1 z."""
     from scipy.linalg import solve_triangular
 

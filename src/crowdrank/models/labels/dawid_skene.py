@@ -23,7 +23,6 @@ labels shall be right.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
@@ -74,7 +73,7 @@ class DawidSkene(LabelsModel):
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         require_classes(self.name, labels)
         known, unused = known_labels(labels, run.anchors)
-        em = _EM(labels, known, number("smoothing", self.smoothing, low=0), run)
+        em = _ConfusionEM(labels, known, number("smoothing", self.smoothing, low=0), run)
         found, mirror, notes = em.run()
         score, variance = moments(found.posterior, labels.values)
         converged, more = settled(found.slope, em.total, em.rounds)
@@ -101,27 +100,42 @@ def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ConfusionSums(Stateless):
-    """At ``confusion`` (W, true, said) and ``shares``: the log likelihood and what (M) counts."""
+class ConfusionAt:
+    """Where EM stands: ``confusion`` (W, true, said), and the ``shares`` of the true labels."""
 
-    def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        posterior, value = self._posterior(shard, params)
-        counts = said_by_class(shard, posterior)
-        return Stats({"value": value.sum(), "counts": counts, "shares": posterior.sum(axis=0)}), None
-
-    def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
-        """The posterior of each node."""
-        return {"posterior": self._posterior(shard, params)[0]}
-
-    def _posterior(self, shard: LabelRows, params: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(E), and the log likelihood of each node's labels."""
-        table = np.log(np.maximum(params["confusion"], LOST)).transpose(0, 2, 1).reshape(-1, shard.classes)
-        return shard.posterior(shard.matrix @ table + np.log(np.maximum(params["shares"], LOST)))
+    confusion: Floats
+    shares: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class ConfusionCounts(Stats):
+    """The log likelihood, and what (M) counts."""
+
+    value: float
+    counts: Floats
+    shares: Floats
+
+
+class ConfusionSums:
+    """The sums of EM over labels."""
+
+    def counts(self, shard: LabelRows, at: ConfusionAt) -> ConfusionCounts:
+        """What (M) counts in one shard."""
+        posterior, value = self._posterior(shard, at)
+        return ConfusionCounts(float(value.sum()), said_by_class(shard, posterior), posterior.sum(axis=0))
+
+    def posterior(self, shard: LabelRows, at: ConfusionAt) -> Floats:
+        """The posterior of each node."""
+        return self._posterior(shard, at)[0]
+
+    def _posterior(self, shard: LabelRows, at: ConfusionAt) -> tuple[Floats, Floats]:
+        """(E), and the log likelihood of each node's labels."""
+        table = np.log(np.maximum(at.confusion, LOST)).transpose(0, 2, 1).reshape(-1, shard.classes)
+        return shard.posterior(shard.matrix @ table + np.log(np.maximum(at.shares, LOST)))
+
+
+@dataclass(frozen=True, eq=False)
+class _ConfusionFit:
     confusion: Floats
     shares: Floats
     counts: Floats
@@ -131,14 +145,14 @@ class _Found:
     slope: float
 
 
-class _EM:
+class _ConfusionEM:
     """The loop of EM, and the mirror."""
 
     def __init__(self, labels: Labels, known: NDArray[np.int64], smoothing: float, run: Run) -> None:
         self.smoothing, self.progress = smoothing, run.progress
         self.size, self.people = len(labels.values), labels.people
         shards = plan_labels(labels, known)
-        self.session = run.engine.open(ConfusionSums(), shards)
+        self.session, self.sums = run.engine.open(shards), ConfusionSums()
         self.total = float(labels.weight.sum())
         self.rounds = 0
         votes = normalised(labels.counts)
@@ -150,20 +164,20 @@ class _EM:
         self.centre = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
         self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
 
-    def run(self) -> tuple[_Found, dict[str, Any], list[Note]]:
+    def run(self) -> tuple[_ConfusionFit, dict[str, Any], list[Note]]:
         """From the votes to the end; then from the classes in other places, where that is better."""
         point, value, slope = self._climb(self._point(self.counts, self.votes.sum(axis=0)))
         best, turned = self._most_right(point), False
         same = np.arange(self.size)
         if self.symmetric:  # any places have the same objective
             turned = bool((best != same).any())
-            point = self._permuted(point, best)
+            point = self._permute(point, best)
         else:
             for order in [order for order in np.unique([same[::-1], best], axis=0) if (order != same).any()]:
-                other, there, _ = self._climb(self._permuted(point, order), TRIAL)
+                other, there, _ = self._climb(self._permute(point, order), TRIAL)
                 if there > value + BETTER * abs(value):
                     (point, value, slope), turned = self._climb(other), True
-        found = self._found(point, value, slope)
+        found = self._fit_at(point, value, slope)
         by = "labels that are right" if self.symmetric else "objective"
         return found, {"by": by, "turned": turned}, self._notes(found, turned)
 
@@ -176,12 +190,12 @@ class _EM:
     def _step(self, point: Floats) -> tuple[Floats, float, float]:
         """One round of (E) and (M), with the objective and its slope."""
         confusion, shares = self._parts(point)
-        sums = self.session.evaluate({"confusion": confusion, "shares": shares}).shared
-        value = float(sums["value"]) + self._penalty(confusion, shares)
-        items = sums["shares"] + self.smoothing * self.typical
-        following = self._point(sums["counts"], sums["shares"])
+        sums = self.session.evaluate(self.sums.counts, ConfusionAt(confusion, shares))
+        value = sums.value + self._penalty(confusion, shares)
+        items = sums.shares + self.smoothing * self.typical
+        following = self._point(sums.counts, sums.shares)
         new, _ = self._parts(following)
-        rows = sums["counts"].sum(axis=2, keepdims=True) + self.smoothing
+        rows = sums.counts.sum(axis=2, keepdims=True) + self.smoothing
         steep = np.abs(rows * (new - confusion)).max(initial=0.0)
         slope = max(float(steep), float(np.abs(items - items.sum() * shares).max()))
         if self.progress is not None:
@@ -206,7 +220,7 @@ class _EM:
         confusion, shares = self._parts(np.maximum(point, EDGE))
         return np.concatenate([normalised(confusion).ravel(), normalised(shares)])
 
-    def _permuted(self, point: Floats, order: NDArray[np.int64]) -> Floats:
+    def _permute(self, point: Floats, order: NDArray[np.int64]) -> Floats:
         confusion, shares = self._parts(point)
         return np.concatenate([confusion[:, order].ravel(), shares[order]])
 
@@ -215,19 +229,21 @@ class _EM:
         from scipy.optimize import linear_sum_assignment
 
         confusion, shares = self._parts(point)
-        counts = self.session.evaluate({"confusion": confusion, "shares": shares}).shared["counts"].sum(axis=0)
+        counts = self.session.evaluate(self.sums.counts, ConfusionAt(confusion, shares)).counts.sum(axis=0)
         same, order = np.arange(self.size), linear_sum_assignment(counts.T, maximize=True)[1]
         gain = counts[order, same].sum() - np.trace(counts)
         return np.asarray(order if gain > BETTER * self.total else same)
 
-    def _found(self, point: Floats, value: float, slope: float) -> _Found:
+    def _fit_at(self, point: Floats, value: float, slope: float) -> _ConfusionFit:
         confusion, shares = self._parts(point)
-        params = {"confusion": confusion, "shares": shares}
-        counts = self.session.evaluate(params).shared["counts"]
-        posterior = np.concatenate([own["posterior"] for own in self.session.collect(params)])
-        return _Found(confusion, shares, counts, posterior, value, value - self._penalty(confusion, shares), slope)
+        at = ConfusionAt(confusion, shares)
+        counts = self.session.evaluate(self.sums.counts, at).counts
+        posterior = np.concatenate(self.session.collect(self.sums.posterior, at))
+        return _ConfusionFit(
+            confusion, shares, counts, posterior, value, value - self._penalty(confusion, shares), slope
+        )
 
-    def _notes(self, found: _Found, turned: bool) -> list[Note]:
+    def _notes(self, found: _ConfusionFit, turned: bool) -> list[Note]:
         if turned:
             message = "EM from the votes had settled at a mirror image, in which labels had changed places; "
             return [Note("mirror", f"{message}it was turned round.")]

@@ -18,15 +18,14 @@ beta are rescaled against each other, which only the prior sees. EM is accelerat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labelled import Labels
@@ -78,7 +77,7 @@ class GLAD(LabelsModel):
         if self.shares not in ("uniform", "fitted"):
             raise UsageError(f"The parameter 'shares' must be 'uniform' or 'fitted'. Got {self.shares!r}.")
         known, unused = known_labels(labels, run.anchors)
-        em = _EM(labels, known, self.shares == "fitted", run)
+        em = _AbilityEM(labels, known, self.shares == "fitted", run)
         found, turned = em.run()
         posterior = found.posterior
         score, variance = moments(posterior, labels.values)
@@ -104,17 +103,44 @@ class GLAD(LabelsModel):
 
 
 @dataclass(frozen=True, eq=False)
-class AbilitySums(Stateless):
-    """At ``alpha`` (W,), ``easiness`` (b, one a node) and ``shares``: the log likelihood, its slopes and bounds of
-    its curvature."""
+class AbilityAt:
+    """Where EM stands: ``alpha`` (W,), ``easiness`` (b, one a node) and ``shares``."""
 
-    def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+    alpha: Floats
+    easiness: Floats
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class AbilitySlopes(Stats):
+    """The log likelihood, its slope by alpha at the next b, a bound of the curvature there, the shares of the true
+    labels; the next b of each node, and the slope by b."""
+
+    value: float
+    alpha: Floats
+    alpha_curvature: Floats
+    shares: Floats
+    easiness: Floats = local_part()
+    slope: Floats = local_part()
+
+
+class NodePosteriors(NamedTuple):
+    """The posterior of each node of a shard, and the information of each worker's ability."""
+
+    posterior: Floats
+    information: Floats
+
+
+class AbilitySums:
+    """The sums of EM over labels."""
+
+    def slopes(self, shard: LabelRows, at: AbilityAt) -> AbilitySlopes:
         """The sums over one shard: b goes first, then alpha sees it."""
-        b = params["easiness"][shard.nodes]
-        ability, beta = params["alpha"][shard.worker], np.exp(b)
+        b = at.easiness[shard.nodes]
+        ability, beta = at.alpha[shard.worker], np.exp(b)
         x = ability * beta[shard.node]
         chance, curved, larger = _logistic(x)
-        posterior, value = self._posterior(shard, params, x, larger)
+        posterior, value = self._posterior(shard, at, x, larger)
         right = posterior[shard.node, shard.label]
         count, weight = len(b), shard.weight
         lack = weight * (chance - right) * x
@@ -125,35 +151,30 @@ class AbilitySums(Stateless):
         b = b + np.clip(slope / np.maximum(own, 0.5 * most), -FARTHEST, FARTHEST)
         beta = np.exp(b)[shard.node]
         chance, curved, _ = _logistic(ability * beta)
-        return Stats(
-            shared={
-                "value": value.sum(),
-                "alpha": summed(shard.worker, weight * (right - chance) * beta, shard.workers),
-                "alpha_curvature": summed(shard.worker, weight * curved * beta * beta, shard.workers),
-                "shares": posterior.sum(axis=0),
-            },
-            local={"easiness": b, "slope": slope},
-        ), None
+        return AbilitySlopes(
+            value=float(value.sum()),
+            alpha=summed(shard.worker, weight * (right - chance) * beta, shard.workers),
+            alpha_curvature=summed(shard.worker, weight * curved * beta * beta, shard.workers),
+            shares=posterior.sum(axis=0),
+            easiness=b,
+            slope=slope,
+        )
 
-    def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
-        """The posterior of each node, and the information of each worker's ability."""
-        beta = np.exp(params["easiness"][shard.nodes])[shard.node]
-        x = params["alpha"][shard.worker] * beta
+    def posteriors(self, shard: LabelRows, at: AbilityAt) -> NodePosteriors:
+        """What is known of the nodes and workers of one shard."""
+        beta = np.exp(at.easiness[shard.nodes])[shard.node]
+        x = at.alpha[shard.worker] * beta
         _, curved, larger = _logistic(x)
-        return {
-            "posterior": self._posterior(shard, params, x, larger)[0],
-            "information": summed(shard.worker, shard.weight * curved * beta * beta, shard.workers),
-        }
+        information = summed(shard.worker, shard.weight * curved * beta * beta, shard.workers)
+        return NodePosteriors(self._posterior(shard, at, x, larger)[0], information)
 
-    def _posterior(
-        self, shard: LabelRows, params: Mapping[str, Any], x: Floats, larger: Floats
-    ) -> tuple[Floats, Floats]:
+    def _posterior(self, shard: LabelRows, at: AbilityAt, x: Floats, larger: Floats) -> tuple[Floats, Floats]:
         """(E): a right label counts ln sigma(x), a wrong one ln sigma(-x) - ln(K - 1): x + ln(K - 1) less."""
         count, others = len(shard.known), np.log(max(shard.classes - 1, 1))
         right = summed(shard.cells, shard.weight * (x + others), count * shard.classes).reshape(count, -1)
         logs = np.log(larger) - np.maximum(x, 0.0) - others  # of sigma(-x) / (K - 1)
         wrong = summed(shard.node, shard.weight * logs, count)
-        return shard.posterior(right + wrong[:, None] + np.log(np.maximum(params["shares"], LOST)))
+        return shard.posterior(right + wrong[:, None] + np.log(np.maximum(at.shares, LOST)))
 
 
 def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
@@ -165,7 +186,7 @@ def _logistic(x: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _AbilityFit:
     alpha: Floats
     easiness: Floats
     shares: Floats
@@ -176,17 +197,17 @@ class _Found:
     slope: float
 
 
-class _EM:
+class _AbilityEM:
     """The loop of EM, and the mirror of two classes: alpha and its negative."""
 
     def __init__(self, labels: Labels, known: NDArray[np.int64], fitted: bool, run: Run) -> None:
         self.people, self.count, self.size = labels.people, len(labels.nodes), len(labels.values)
         self.fitted, self.progress = fitted, run.progress
-        self.session = run.engine.open(AbilitySums(), plan_labels(labels, known))
+        self.session, self.sums = run.engine.open(plan_labels(labels, known)), AbilitySums()
         self.total = float(labels.weight.sum())
         self.rounds = 0
 
-    def run(self) -> tuple[_Found, bool]:
+    def run(self) -> tuple[_AbilityFit, bool]:
         """From equal abilities to the end; of two classes, from the mirror image too."""
         start = np.concatenate([np.ones(self.people + self.count), np.full(self.size, 1.0 / self.size)])
         point, value, slope = self._climb(start)
@@ -197,12 +218,14 @@ class _EM:
             turned = there > value + BETTER * abs(value)
             if turned:
                 point, value, slope = self._climb(other)
-        params = self._params(point)
-        parts = self.session.collect(params)
-        found = _Found(
-            **params,
-            posterior=np.concatenate([part["posterior"] for part in parts]),
-            information=np.sum([part["information"] for part in parts], axis=0),
+        at = self._at(point)
+        parts = self.session.collect(self.sums.posteriors, at)
+        found = _AbilityFit(
+            alpha=at.alpha,
+            easiness=at.easiness,
+            shares=at.shares,
+            posterior=np.concatenate([part.posterior for part in parts]),
+            information=np.sum([part.information for part in parts], axis=0),
             log_likelihood=value - self._penalty(point),
             objective=value,
             slope=slope,
@@ -215,26 +238,25 @@ class _EM:
         self.rounds += rounds
         return point, value, slope
 
-    def _params(self, point: Floats) -> dict[str, Floats]:
+    def _at(self, point: Floats) -> AbilityAt:
         alpha, easiness, shares = np.split(point, [self.people, self.people + self.count])
-        return {"alpha": alpha, "easiness": easiness, "shares": shares}
+        return AbilityAt(alpha, easiness, shares)
 
     def _step(self, point: Floats) -> tuple[Floats, float, float]:
         """One round, with the objective and its slope."""
-        params = self._params(point)
-        alpha, _, shares = params.values()
-        sums = self.session.evaluate(params)
-        shared, local = sums.shared, sums.local
-        value = float(shared["value"]) + self._penalty(point)
-        up = shared["alpha"] + MEAN - alpha
-        slope = max(float(np.abs(up).max()), float(np.abs(local["slope"]).max()))
-        alpha = alpha + np.clip(up / (shared["alpha_curvature"] + 1.0), -FARTHEST, FARTHEST)
+        at = self._at(point)
+        alpha, shares = at.alpha, at.shares
+        sums = self.session.evaluate(self.sums.slopes, at)
+        value = sums.value + self._penalty(point)
+        up = sums.alpha + MEAN - alpha
+        slope = max(float(np.abs(up).max()), float(np.abs(sums.slope).max()))
+        alpha = alpha + np.clip(up / (sums.alpha_curvature + 1.0), -FARTHEST, FARTHEST)
         if self.fitted:
-            slope = max(slope, float(np.abs(shared["shares"] - self.count * shares).max()))
-            shares = shared["shares"] / self.count
+            slope = max(slope, float(np.abs(sums.shares - self.count * shares).max()))
+            shares = sums.shares / self.count
         if self.progress is not None:
             self.progress(self.rounds, value, slope / max(self.total, 1.0))
-        return np.concatenate([*_rescaled(alpha, local["easiness"]), shares]), value, slope
+        return np.concatenate([*_rescale(alpha, sums.easiness), shares]), value, slope
 
     def _penalty(self, point: Floats) -> float:
         """The log prior of alpha and b, but for a constant."""
@@ -246,7 +268,7 @@ class _EM:
         return point
 
 
-def _rescaled(alpha: Floats, easiness: Floats) -> tuple[Floats, Floats]:
+def _rescale(alpha: Floats, easiness: Floats) -> tuple[Floats, Floats]:
     """e^t alpha and b - t, t being where the prior is largest: x does not change. One Newton step from t = 0,
     with a bound of the curvature, is enough."""
     slope = float((easiness - MEAN).sum() - ((alpha - MEAN) * alpha).sum())
@@ -269,7 +291,7 @@ def _confusion(right: Floats, size: int) -> Floats:
     return np.asarray(right[:, None, None] * same + wrong[:, None, None] * (1.0 - same))
 
 
-def _workers(labels: Labels, found: _Found, heard: Floats) -> Any:
+def _workers(labels: Labels, found: _AbilityFit, heard: Floats) -> Any:
     """Qualities by the ability on average items; the interval is that of the ability, by its information."""
     half = Z / np.sqrt(heard * found.information + 1.0)
     bounds = [_right(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]

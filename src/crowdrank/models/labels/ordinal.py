@@ -28,15 +28,14 @@ which the labels have the shares that they have in the mean vote.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labelled import Labels
@@ -63,7 +62,7 @@ class OrdinalLabels(LabelsModel):
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
-        em = _EM(labels, number("shrinkage", self.shrinkage, low=1), run)
+        em = _FactorEM(labels, number("shrinkage", self.shrinkage, low=1), run)
         found = em.run()
         weights = labels.given / labels.given.sum()
         slope, bias = float(weights @ found.slope), float(weights @ found.bias)
@@ -85,30 +84,53 @@ class OrdinalLabels(LabelsModel):
 
 
 @dataclass(frozen=True, eq=False)
-class FactorSums(Stateless):
-    """At ``slope``, ``bias`` and ``precision`` (W,): the log likelihood and what (M) sums; ``values`` are the
-    standardised labels."""
+class FactorAt:
+    """Where EM stands: ``slope``, ``bias`` and ``precision`` (W,)."""
+
+    slope: Floats
+    bias: Floats
+    precision: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FactorMoments(Stats):
+    """The log likelihood, and what (M) sums: N, S1, S2, Y1, YS, Y2 of each worker (6, W)."""
+
+    value: float
+    moments: Floats
+
+
+class NodeScores(NamedTuple):
+    """Mean and variance of the score of each node of a shard."""
+
+    mean: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSums:
+    """The sums of EM over labels; ``values`` are the standardised labels."""
 
     values: Floats
 
-    def statistics(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        mean, variance, value = self._scores(shard, params)
+    def moments(self, shard: LabelRows, at: FactorAt) -> FactorMoments:
+        """What (M) sums over one shard."""
+        mean, variance, value = self._scores(shard, at)
         powers = np.stack([np.ones_like(mean), mean, mean**2 + variance], axis=1)
         sums = (shard.transposed @ powers).reshape(shard.workers, shard.classes, 3)
         n, s1, s2 = sums.sum(axis=1).T
         y1, ys = (sums[:, :, place] @ self.values for place in (0, 1))
         y2 = sums[:, :, 0] @ self.values**2
-        return Stats({"value": value.sum(), "sums": np.stack([n, s1, s2, y1, ys, y2])}), None
+        return FactorMoments(float(value.sum()), np.stack([n, s1, s2, y1, ys, y2]))
 
-    def collect(self, shard: LabelRows, params: Mapping[str, Any], state: None) -> Mapping[str, Any]:
-        """Mean and variance of each node's score."""
-        mean, variance, _ = self._scores(shard, params)
-        return {"mean": mean, "variance": variance}
+    def scores(self, shard: LabelRows, at: FactorAt) -> NodeScores:
+        """The posterior of each node's score."""
+        mean, variance, _ = self._scores(shard, at)
+        return NodeScores(mean, variance)
 
-    def _scores(self, shard: LabelRows, params: Mapping[str, Any]) -> tuple[Floats, Floats, Floats]:
+    def _scores(self, shard: LabelRows, at: FactorAt) -> tuple[Floats, Floats, Floats]:
         """(E), and the log likelihood of each node's labels."""
-        slope, bias, precision = (params[name][:, None] for name in ("slope", "bias", "precision"))
+        slope, bias, precision = (own[:, None] for own in (at.slope, at.bias, at.precision))
         rest = self.values - bias
         table = np.stack(
             [
@@ -125,7 +147,7 @@ class FactorSums(Stateless):
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _FactorFit:
     slope: Floats
     bias: Floats
     precision: Floats
@@ -135,7 +157,7 @@ class _Found:
     steepness: float
 
 
-class _EM:
+class _FactorEM:
     """The loop of EM."""
 
     def __init__(self, labels: Labels, shrinkage: float, run: Run) -> None:
@@ -149,37 +171,38 @@ class _EM:
         rho = self.reliability
         self.virtual = shrinkage * np.array([1.0, 0.0, 1.0, 0.0, rho, 1.0])[:, None]
         self.shrinkage = shrinkage
-        self.session = run.engine.open(FactorSums(self.values), plan_labels(labels))
+        self.session, self.sums = run.engine.open(plan_labels(labels)), FactorSums(self.values)
         self.rounds = 0
 
-    def run(self) -> _Found:
+    def run(self) -> _FactorFit:
         """From average workers to the end."""
         ones = np.ones(self.people)
         start = np.concatenate([self.reliability * ones, 0.0 * ones, -np.log(1.0 - self.reliability**2) * ones])
         ends = ending(self.total)
         point, value, steepness, self.rounds = accelerate(self._step, start, inside=_near, **ends)
-        params = self._params(point)
-        parts = self.session.collect(params)
-        mean, variance = (np.concatenate([part[name] for part in parts]) for name in ("mean", "variance"))
-        return _Found(
-            **params,
-            mean=mean,
-            variance=variance,
-            log_likelihood=value - self._penalty(params),
+        at = self._at(point)
+        parts = self.session.collect(self.sums.scores, at)
+        return _FactorFit(
+            slope=at.slope,
+            bias=at.bias,
+            precision=at.precision,
+            mean=np.concatenate([part.mean for part in parts]),
+            variance=np.concatenate([part.variance for part in parts]),
+            log_likelihood=value - self._penalty(at),
             steepness=steepness,
         )
 
-    def _params(self, point: Floats) -> dict[str, Floats]:
+    def _at(self, point: Floats) -> FactorAt:
         slope, bias, logs = np.split(point, 3)
-        return {"slope": slope, "bias": bias, "precision": np.exp(logs)}
+        return FactorAt(slope, bias, np.exp(logs))
 
     def _step(self, point: Floats) -> tuple[Floats, float, float]:
         """One round of (E) and (M), with the objective and its slope."""
-        params = self._params(point)
-        shared = self.session.evaluate(params).shared
-        value = float(shared["value"]) + self._penalty(params)
-        n, s1, s2, y1, ys, y2 = shared["sums"] + self.virtual
-        a, b, tau = params.values()
+        at = self._at(point)
+        sums = self.session.evaluate(self.sums.moments, at)
+        value = sums.value + self._penalty(at)
+        n, s1, s2, y1, ys, y2 = sums.moments + self.virtual
+        a, b, tau = at.slope, at.bias, at.precision
         steep = (
             tau * (ys - a * s2 - b * s1),
             tau * (y1 - a * s1 - b * n),
@@ -193,8 +216,8 @@ class _EM:
             self.progress(self.rounds, value, slope / max(self.total, 1.0))
         return np.concatenate([a, b, -np.log(spread)]), value, slope
 
-    def _penalty(self, params: Mapping[str, Floats]) -> float:
-        a, b, tau = (params[name] for name in ("slope", "bias", "precision"))
+    def _penalty(self, at: FactorAt) -> float:
+        a, b, tau = at.slope, at.bias, at.precision
         lack = 1.0 - 2.0 * a * self.reliability + a**2 + b**2
         return 0.5 * self.shrinkage * float((np.log(tau) - tau * lack).sum())
 
@@ -215,7 +238,7 @@ def _reliability(labels: Labels, values: Floats) -> float:
     return float(np.clip(1.0 - within / free, 0.05, 0.95))
 
 
-def _label_posterior(found: _Found, shares: Floats) -> Floats:
+def _label_posterior(found: _FactorFit, shares: Floats) -> Floats:
     """The chance that each score lies between the cut-points of each label."""
     from scipy.special import ndtr
 
@@ -224,7 +247,7 @@ def _label_posterior(found: _Found, shares: Floats) -> Floats:
     return np.diff(below, axis=1, prepend=0.0, append=1.0)
 
 
-def _cuts(found: _Found, shares: Floats) -> Floats:
+def _cuts(found: _FactorFit, shares: Floats) -> Floats:
     """Quantiles of the scores, as they were drawn from their posteriors: normal, with both variances."""
     from scipy.special import ndtri
 
@@ -233,7 +256,7 @@ def _cuts(found: _Found, shares: Floats) -> Floats:
     return np.asarray(mean + deviation * ndtri(np.clip(shares, LEAST, 1.0 - LEAST)))
 
 
-def _workers(labels: Labels, em: _EM, found: _Found, slope: float) -> Any:
+def _workers(labels: Labels, em: _FactorEM, found: _FactorFit, slope: float) -> Any:
     """Qualities by the correlation a / sqrt(a^2 + 1 / tau) of a worker's labels with the scores."""
     signal = found.slope * np.sqrt(found.precision)
     further = {
@@ -265,7 +288,7 @@ class Said:
     borders: Floats
 
     @classmethod
-    def of(cls, found: _Found, values: Floats, weights: Floats) -> Said:
+    def of(cls, found: _FactorFit, values: Floats, weights: Floats) -> Said:
         """From a fit; the average worker by the weights."""
         people = np.stack([found.slope, found.bias, found.precision], axis=1)
         typical = np.array([*(weights @ people[:, :2]), 1.0 / float(weights @ (1.0 / found.precision))])

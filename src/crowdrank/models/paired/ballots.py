@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, joined, summed
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
+from crowdrank.models.worker_parameters import POSITION
 
 FEWEST = 1e-6
 """Virtual wins are no fewer than this: with a weak prior the score of a winless item knows no bottom."""
@@ -56,11 +57,11 @@ class Ballots:
     by_worker: bool
 
     @classmethod
-    def of(cls, climb: Climb, by_worker: bool) -> Ballots:
+    def of(cls, climb: PairedClimb, by_worker: bool) -> Ballots:
         """The votes of a fit; drawn by worker, or each for itself."""
         votes, design = climb.votes, climb.design
         everyone = "worker" if by_worker or design.by == "worker" else "crowd"
-        tally = votes.counted(everyone, sided="position" in design.columns, ties=True)
+        tally = votes.counted(everyone, sided=POSITION in design.columns, ties=True)
         rows = joined(list(tally))
         assert rows.worker is not None
         assert rows.ties is not None
@@ -68,7 +69,7 @@ class Ballots:
         worker = np.where(rows.worker < people, rows.worker, -1).astype(np.int64)
         counts, target = np.stack([rows.wins, rows.losses, rows.ties]), np.arange(len(rows))
         if design.by != "worker":
-            rows, target = _pooled(rows, worker < 0)
+            rows, target = _pool_rows(rows, worker < 0)
         if design.by == "pair":
             rows = replace(rows, worker=None, workers=0)
         return cls(rows, counts, target, worker, climb.priors.node.strength, climb.run.seed, by_worker)
@@ -85,7 +86,7 @@ class Ballots:
             total = float(weight.sum())
             whole = max(round(total), 1)
             found[people] = rng.multinomial(whole, weight / total) * (total / whole)
-        sums = found if len(self.rows) == len(self.target) else self._summed(found)
+        sums = found if len(self.rows) == len(self.target) else self._sum_rows(found)
         return Drawn(sums, np.maximum(rng.standard_gamma(self.strength, (2, self.rows.nodes)), FEWEST))
 
     def _times(self, rng: np.random.Generator) -> Floats:
@@ -94,10 +95,10 @@ class Ballots:
         times = rng.multinomial(len(people), np.full(len(people), 1.0 / len(people)))
         return np.where(self.worker < 0, 1.0, times[np.searchsorted(people, self.worker)])
 
-    def _summed(self, counts: Floats) -> Floats:
+    def _sum_rows(self, counts: Floats) -> Floats:
         return np.stack([summed(self.target, own, len(self.rows)) for own in counts])
 
-    def voted(self, drawn: Drawn, ties: str) -> Comparisons:
+    def rows_with_votes(self, drawn: Drawn, ties: str) -> Comparisons:
         """The rows that have votes in a resample, with these."""
         wins, losses, tied = drawn.counts
         if ties == "half":
@@ -107,7 +108,7 @@ class Ballots:
         return rows.take(rows.weight > 0)
 
 
-def _pooled(rows: Comparisons, gold: NDArray[np.bool_]) -> tuple[Comparisons, NDArray[np.int64]]:
+def _pool_rows(rows: Comparisons, gold: NDArray[np.bool_]) -> tuple[Comparisons, NDArray[np.int64]]:
     """Rows of one worker for all and one for gold pairs, yet without votes; and to which each row goes."""
     pairs = np.int64(rows.nodes) ** 2
     keys, target = np.unique(gold * pairs + rows.pair, return_inverse=True)

@@ -31,14 +31,13 @@ from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.ascent import FAR
 from crowdrank.models.base import whole
 from crowdrank.models.paired.ballots import Ballots, Drawn
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.design import Design
-from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.together import MOST, Together
 from crowdrank.models.priors import DrawnNode
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL
-from crowdrank.solve import Maximum, Spread, maximise, resampled
+from crowdrank.solve import ArrowProblem, Maximum, Spread, maximize, resampled
 
 INTERVALS = ("information", "bootstrap", "bootstrap-workers")
 LEAST = 20
@@ -67,11 +66,10 @@ def check_intervals(intervals: Any, resamples: Any, votes: Votes, design: Design
 class Bootstrap:
     """The resamples of one fit."""
 
-    def __init__(self, climb: Climb, top: Maximum, *, by_worker: bool = False) -> None:
+    def __init__(self, climb: PairedClimb, top: Maximum, *, by_worker: bool = False) -> None:
         self.none = np.zeros((0, len(top.point.scores)))
         self.climb, self.top = climb, top
         self.ballots = Ballots.of(climb, by_worker)
-        self.sums = PairedSums(climb.link, climb.design.ties, climb.design.columns)
 
     def scores(self, resamples: int) -> Floats:
         """The scores (resamples, nodes) of those that have a maximum, in order."""
@@ -79,20 +77,20 @@ class Bootstrap:
         refit: Callable[[range], Floats] = self._one_by_one
         if self.climb.design.by != "worker" and len(self.top.point.scores) <= MOST:
             together = Together.of(self.climb, self.top, self.ballots)
-            batch, refit = together.batch, self._batched(together)
+            batch, refit = together.batch, self._refit_batches(together)
         cuts = [range(start, min(start + batch, resamples)) for start in range(0, resamples, batch)]
         engine = self.climb.run.engine
         threads = engine.threads if isinstance(engine, LocalEngine) else LocalEngine().threads
         with thread_pool(threads) as pool:
-            return np.concatenate(list(self._told(pool.map(refit, cuts), cuts)))
+            return np.concatenate(list(self._report(pool.map(refit, cuts), cuts)))
 
-    def _told(self, parts: Iterator[Floats], cuts: list[range]) -> Iterator[Floats]:
+    def _report(self, parts: Iterator[Floats], cuts: list[range]) -> Iterator[Floats]:
         for cut, part in zip(cuts, parts, strict=True):
             if self.climb.run.progress:
                 self.climb.run.progress(cut.stop, self.top.value, 0.0)
             yield part
 
-    def _batched(self, together: Together) -> Callable[[range], Floats]:
+    def _refit_batches(self, together: Together) -> Callable[[range], Floats]:
         """Many at once; those that did not end so, one by one."""
 
         def refit(numbers: range) -> Floats:
@@ -118,33 +116,34 @@ class Bootstrap:
         """Whether the scores have a finite maximum (Ford 1957), which the votes of liars do not tell."""
         if not self.climb.gauge or self.climb.design.by == "worker":
             return True
-        part, strong = self.climb.votes.graph.part, graph(self.ballots.voted(drawn, "half")).strong
+        part, strong = self.climb.votes.graph.part, graph(self.ballots.rows_with_votes(drawn, "half")).strong
         return bool((np.bincount(strong)[strong] == np.bincount(part)[part]).all())
 
     def _plain(self, drawn: Drawn) -> Floats:
         """A climb from the fitted point: the scores as one row, or none."""
         climb = self.climb
-        rows = self.ballots.voted(drawn, climb.design.ties)
+        rows = self.ballots.rows_with_votes(drawn, climb.design.ties)
         priors = climb.priors
         if not climb.gauge:
             node = DrawnNode(priors.node.link, priors.node.strength, (drawn.virtual[0], drawn.virtual[1]))
             priors = replace(priors, node=node)
-        top = maximise(
-            LocalEngine(1).open(self.sums, plan(rows)),
-            self.top.point,
+        session = LocalEngine(1).open(plan(rows))
+        problem = ArrowProblem(
+            lambda at: session.evaluate(climb.sums.curvature, at),
             priors,
-            climb.barred(),
-            part=climb.votes.graph.part,
-            total_weight=climb.total,
-            gauge=climb.gauge,
-            limit=100,
+            climb.bounds_with_barriers(),
+            climb.votes.graph.part,
+            climb.gauge,
         )
+        top = maximize(problem, self.top.point, total_weight=climb.total, limit=100)
         far = np.abs(top.point.scores - self.top.point.scores).max(initial=0.0) > FAR
         ended = top.converged and not (climb.gauge and far)
         return top.point.scores[None] if ended else self.none
 
 
-def bootstrapped(climb: Climb, top: Maximum, intervals: str, resamples: int) -> tuple[Spread, list[Note], str]:
+def bootstrap_scores(
+    climb: PairedClimb, top: Maximum, intervals: str, resamples: int
+) -> tuple[Spread, list[Note], str]:
     """Scores and places with what the resamples say of them; notes; and what was done, in words."""
     by_worker = intervals == "bootstrap-workers"
     votes = climb.votes

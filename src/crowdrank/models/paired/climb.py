@@ -12,10 +12,11 @@ from crowdrank.models.paired.design import Design
 from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Priors, VirtualNode
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import POSITION, WorkerParameter
 from crowdrank.solve import NO_WORKERS, Bounds
 
 
-class Climb(Ascent):
+class PairedClimb(Ascent):
     """The climb of a pairwise model on one set of votes.
 
     ``strength``: lambda, estimated where it is None. ``games``: counts of pairs that stand for the votes
@@ -31,21 +32,22 @@ class Climb(Ascent):
         *,
         strength: float | None,
         games: Comparisons | None = None,
-        columns: Mapping[str, ColumnPrior] | None = None,
+        columns: Mapping[WorkerParameter, ColumnPrior] | None = None,
     ) -> None:
         self.link, self.design, self.votes = link, design, votes
         if games is None:
-            self.rows = votes.counted(design.by, sided="position" in design.columns, ties=design.ties != "half")
+            self.rows = votes.counted(design.by, sided=POSITION in design.columns, ties=design.ties != "half")
         else:
             self.rows = Tally(plan(games), games.nodes, 0)
         bounds, start = self._bounds()
         super().__init__(
-            run.engine.open(PairedSums(link, design.ties, design.columns), self.rows.shards),
+            run.engine.open(self.rows.shards),
+            PairedSums(link, design.ties, design.columns),
             run,
             Priors(
                 VirtualNode(link, STRENGTH if strength is None else strength),
-                tuple((columns or {}).get(name) or design.prior(name, votes) for name in design.columns),
-                tuple(design.common_prior(name, votes) for name in design.common),
+                tuple((columns or {}).get(column) or design.prior(column, votes) for column in design.columns),
+                tuple(design.common_prior(column, votes) for column in design.common),
                 estimates_strength=strength is None,
             ),
             columns=design.columns,

@@ -24,17 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, Tally, agreed_pairs, graph, plan, summed
-from crowdrank.engine import Stats
 from crowdrank.errors import Note, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.estimator import PairedModel, require_finite
-from crowdrank.models.paired.likelihood import PairedSums, QualitySums
+from crowdrank.models.paired.likelihood import PairedSums
 from crowdrank.models.paired.quality import People
 from crowdrank.models.priors import BetaPrior, Priors
 from crowdrank.models.votes import Votes
-from crowdrank.solve import NO_WORKERS, Bounds, Maximum, Point, frozen_workers, iterate, maximise
+from crowdrank.models.worker_parameters import ETA, WorkerParameter
+from crowdrank.solve import NO_WORKERS, ArrowProblem, At, Bounds, Maximum, Point, freeze_workers, maximize, until
 
 STARTS = ("one", "agreed")
 EM_ROUNDS = 6
@@ -81,16 +81,16 @@ class CrowdBT(PairedModel):
         self.seed = seed
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[WorkerParameter, ...]:
         """The quality."""
-        return ("eta",)
+        return (ETA,)
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         climb = _Qualities(self, votes, run)
-        top, mirror, notes = climb.mirrored(climb.fit())
+        top, mirror, notes = climb.choose_direction(climb.fit())
         if climb.gauge:
             climb.require_finite(top)
-        people = People(climb, top, climb.grid, climb.prior.log_density)
+        people = People(climb, top, climb.prior.log_density)
         covariance, more, details = climb.uncertainty(top, people.variance())
         scores, said, details = self._placed(climb, top, covariance, details)
         details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
@@ -98,19 +98,16 @@ class CrowdBT(PairedModel):
         return self._outcome(climb, top, scores, people.workers(covariance), covariance, notes, details)
 
 
-class _Qualities(Climb):
+class _Qualities(PairedClimb):
     """One fit of Crowd-BT: the start, the prior on qualities, the mirror."""
 
     def __init__(self, model: CrowdBT, votes: Votes, run: Run) -> None:
         if model.start not in STARTS:
             raise UsageError(f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}.")
         self.known = run.anchors.known(votes.pairs.index)
-        eta = BetaPrior.parsed(model.prior, estimable=True)
+        eta = BetaPrior.parse(model.prior, estimable=True)
         super().__init__(
-            model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={"eta": eta}
-        )
-        self.grid = run.engine.open(
-            QualitySums(self.link, self.design.ties, self.design.columns), self.rows.shards
+            model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={ETA: eta}
         )
         self.gold = votes.gold
         by_agreement = model.start == "agreed" and not len(self.gold)
@@ -147,54 +144,48 @@ class _Qualities(Climb):
         workers = self.start.copy()
         workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
         shift = self.bounds.carried @ common if self.bounds.common else 0.0
-        params, rounds, _ = iterate(
-            self.session,
-            {"scores": scores, "workers": workers + shift, "order": 1},
-            self._em,
-            tol=0.01,
-            limit=EM_ROUNDS,
-        )
+        start_at = At(scores, workers + shift)
+        at, rounds, _ = until(self._step, start_at, tol=0.01, limit=EM_ROUNDS)
         self.iterations += rounds
-        return self.settled(Point(params["scores"], params["workers"] - shift, common))
+        return self.fit_priors(Point(at.scores, at.workers - shift, common))
 
     def _first_scores(self) -> Floats:
         """Scores with the qualities at their start; where all start at 1, that is Bradley-Terry."""
         zeros = np.zeros(self.rows.nodes)
         if (self.start[:, 0] == 1.0).all():
-            session = self.run.engine.open(PairedSums(self.link), plan(self.votes.comparisons))
-            top = maximise(
-                session,
-                Point(zeros, NO_WORKERS),
+            session, sums = self.run.engine.open(plan(self.votes.comparisons)), PairedSums(self.link)
+            problem = ArrowProblem(
+                lambda at: session.evaluate(sums.curvature, at),
                 Priors(self.priors.node),
                 Bounds.none(),
-                part=self.votes.graph.part,
-                total_weight=self.total,
-                gauge=self.gauge,
-                progress=self.run.progress,
+                self.votes.graph.part,
+                self.gauge,
             )
+            start = Point(zeros, NO_WORKERS)
+            top = maximize(problem, start, total_weight=self.total, progress=self.run.progress)
             self.iterations += top.iterations
             return top.point.scores
-        start = self.start.copy()
-        if any(self.barred().barriers):
-            start[:, 0] = np.where(self.bounds.fixed[:, 0], start[:, 0], np.clip(start[:, 0], 0.05, 0.95))
-        return self.maximise(Point(zeros, start, self._common()), frozen_workers(self.bounds)).point.scores
+        workers = self.start.copy()
+        if any(self.bounds_with_barriers().barriers):
+            workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
+        return self.maximize(Point(zeros, workers, self._common()), freeze_workers(self.bounds)).point.scores
 
-    def _em(self, params: dict[str, Any], stats: Stats) -> tuple[dict[str, Any], float]:
+    def _step(self, at: At) -> tuple[At, float]:
         """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores held.
 
         The expected number of faithful votes is n eta + eta (1 - eta) dL/d eta, so the gradient is enough.
         """
-        eta, gradient = params["workers"][:, 0], stats.shared["workers"][:, 0]
+        eta, gradient = at.workers[:, 0], self.session.evaluate(self.sums.gradient, at).workers[:, 0]
         votes = self.rows.weights
         faithful = votes * eta + eta * (1.0 - eta) * gradient
         a, b = self.prior.exponents
         new = (faithful + a) / np.maximum(votes + a + b, 1e-300)
         new = np.where(self.bounds.fixed[:, 0], eta, np.clip(new, 1e-3, 1 - 1e-3))
-        workers = params["workers"].copy()
+        workers = at.workers.copy()
         workers[:, 0] = new
-        return {**params, "workers": workers}, float(np.abs(new - eta).max(initial=0.0))
+        return replace(at, workers=workers), float(np.abs(new - eta).max(initial=0.0))
 
-    def mirrored(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
+    def choose_direction(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
         """Turn round every group of votes whose scores stand on their head, and climb again from there.
 
         A group is what shares workers: between groups nothing relates the signs.
@@ -207,7 +198,7 @@ class _Qualities(Climb):
             turn = flips[worker_group] & ~self.bounds.fixed[:, 0]
             workers = top.point.workers.copy()
             workers[:, 0] = np.where(turn, 1.0 - workers[:, 0], workers[:, 0])
-            top = self.settled(replace(top.point, scores=sign * top.point.scores, workers=workers))
+            top = self.fit_priors(replace(top.point, scores=sign * top.point.scores, workers=workers))
             subject = (
                 "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
             )

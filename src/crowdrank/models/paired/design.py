@@ -12,26 +12,12 @@ from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.kernels import LOGISTIC, PROBIT, TIES, Link
 from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import POSITION, THRESHOLD, WorkerParameter
 from crowdrank.solve import Bounds
 
 BY_WORKER = "-by-worker"
 TIE_CHOICES = (*TIES, *(name + BY_WORKER for name in TIES if name != "half"))
 POSITIONS = ("none", "shared", "by-worker")
-
-PERFECT = {"slope": 1.0, "log-slope": 0.0, "position": 0.0, "threshold": -20.0, "eta": 1.0, "lapse": -40.0}
-"""The parameters of the perfect worker who casts the votes of gold pairs."""
-_REACH = {
-    "slope": (-50.0, 50.0),
-    "log-slope": (-6.0, 4.0),
-    "position": (-20.0, 20.0),
-    "threshold": (-20.0, 6.0),
-    "eta": (0.0, 1.0),
-    "lapse": (-40.0, 10.0),
-}
-SPREADS = {"slope": 0.5, "log-slope": 0.5, "position": 0.3, "threshold": 0.5, "lapse": 1.0}
-"""Where the estimation of each column's prior width starts."""
-DEVIATING = ("position", "threshold", "lapse")
-"""Columns that are a deviation from a common mean; the others have a mean by convention."""
 
 
 @dataclass(frozen=True)
@@ -42,68 +28,71 @@ class Design:
     """
 
     ties: str
-    columns: tuple[str, ...]
-    varying: frozenset[str]
+    columns: tuple[WorkerParameter, ...]
+    varying: frozenset[WorkerParameter]
     by: str
     link: Link = LOGISTIC
 
     @classmethod
-    def of(cls, own: tuple[str, ...], ties: Any, position: Any, votes: Votes, link: Link) -> Design:
+    def of(cls, own: tuple[WorkerParameter, ...], ties: Any, position: Any, votes: Votes, link: Link) -> Design:
         """For a model whose workers have ``own`` columns, by its parameters ``ties`` and ``position``."""
         kind, ties_vary = _ties(ties, votes, link, worker_aware=bool(own))
         sides, sides_vary = _position(position, votes)
-        columns = (*own, *(["position"] if sides else []), *(["threshold"] if kind != "half" else []))
-        varying = {*own, *(["position"] if sides_vary else []), *(["threshold"] if ties_vary else [])}
+        columns = (*own, *([POSITION] if sides else []), *([THRESHOLD] if kind != "half" else []))
+        varying = {*own, *([POSITION] if sides_vary else []), *([THRESHOLD] if ties_vary else [])}
         by = "worker" if varying else "crowd" if columns else "pair"
         return cls(kind, columns, frozenset(varying), by, link)
 
     @property
-    def common(self) -> tuple[str, ...]:
+    def common(self) -> tuple[WorkerParameter, ...]:
         """The columns with a common mean. One worker for all needs none: his value is the mean."""
         if self.by != "worker":
             return ()
-        return tuple(name for name in self.columns if name in DEVIATING)
+        return tuple(column for column in self.columns if column.deviates)
 
     def bounds(self, votes: Votes, workers: int) -> tuple[Bounds, Floats]:
         """Where the columns may go, and where they start."""
         width, members = len(self.columns), 1 if self.by == "crowd" else votes.n_workers
-        start = np.tile([self.mean(name, votes) for name in self.columns], (workers, 1)).reshape(workers, width)
-        low, high = (np.tile([_REACH[name][end] for name in self.columns], (workers, 1)) for end in (0, 1))
+        means = [self.mean(column, votes) for column in self.columns]
+        start = np.tile(means, (workers, 1)).reshape(workers, width)
+        low = np.tile([column.low for column in self.columns], (workers, 1)).reshape(workers, width)
+        high = np.tile([column.high for column in self.columns], (workers, 1)).reshape(workers, width)
         fixed = np.zeros((workers, width), bool)
-        start[members:] = [PERFECT[name] for name in self.columns]
+        start[members:] = [column.perfect for column in self.columns]
         fixed[members:] = True
         if self.by == "worker":
-            for place, name in enumerate(self.columns):
-                fixed[:, place] |= name not in self.varying
-        places = tuple(self.columns.index(name) for name in self.common)
-        bounds = Bounds(low.reshape(start.shape), high.reshape(start.shape), fixed, common=places, members=members)
+            for place, column in enumerate(self.columns):
+                fixed[:, place] |= column not in self.varying
+        places = tuple(self.columns.index(column) for column in self.common)
+        bounds = Bounds(low, high, fixed, common=places, members=members)
         return bounds, start
 
-    def mean(self, name: str, votes: Votes) -> float:
+    def mean(self, column: WorkerParameter, votes: Votes) -> float:
         """Where a column starts; a deviation starts at 0."""
-        return 0.0 if name in self.common else self.typical(name, votes)
+        return 0.0 if column in self.common else self.typical(column, votes)
 
-    def typical(self, name: str, votes: Votes) -> float:
+    def typical(self, column: WorkerParameter, votes: Votes) -> float:
         """A middling value of a column before the fit."""
-        if name != "threshold":
-            return {**PERFECT, "lapse": -4.0}[name]
+        if column.typical is not None:
+            return column.typical
         share = min(votes.tie_share, 0.95)  # the threshold that brings this share between equal items
         if self.ties == "davidson":
             return float(np.log(2 * share / (1 - share)))
         return float(np.log(self.link.quantile((1 + share) / 2)))
 
-    def prior(self, name: str, votes: Votes) -> Normal:
+    def prior(self, column: WorkerParameter, votes: Votes) -> Normal:
         """The prior of a column, its width to be estimated; none on what one worker for all has."""
-        if self.by == "crowd" or name not in self.varying:
-            return Normal(self.mean(name, votes), 5.0)
-        mean = self.mean(name, votes)
-        if name == "lapse":  # how far lapses differ is hardly ever in the data
-            return Normal(mean, SPREADS[name])
-        return Normal(mean, SPREADS[name], estimated=True, expected=SPREADS[name], by_convention="slope" in name)
+        mean = self.mean(column, votes)
+        if self.by == "crowd" or column not in self.varying:
+            return Normal(mean, 5.0)
+        width = column.width
+        assert width is not None, f"a model whose workers have {column} gives its prior"
+        slope = column if column.is_slope else None
+        return Normal(mean, width, column.estimates_width, expected=width, slope=slope)
 
-    def common_prior(self, name: str, votes: Votes) -> Normal:
+    def common_prior(self, column: WorkerParameter, votes: Votes) -> Normal:
         """The weak prior of a common mean."""
-        return Normal(self.typical(name, votes), {"lapse": 1.5}.get(name, 3.0))
+        return Normal(self.typical(column, votes), column.common_width)
 
 
 PLAIN = Design("half", (), frozenset(), "pair")

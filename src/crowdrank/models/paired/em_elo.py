@@ -35,7 +35,6 @@ these games, so the ratings are unique, and no order enters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -44,21 +43,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, graph, summed
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.ascent import convergence
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.elo import elo_unit
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.design import PLAIN
 from crowdrank.models.paired.estimator import require_finite
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.priors import BetaPrior
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, Covariance, NormalPosterior, Workers, verdicts
-from crowdrank.solve import Maximum, Scaled, Spread, iterate
+from crowdrank.solve import Maximum, Scaled, Spread, until
 
 TOLERANCE = 1e-11
 ROUNDS = 2000
@@ -96,7 +95,7 @@ class EMElo(VotesModel):
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         unit = elo_unit(self.scale, self.base)
         strength = number("regularization", self.regularization, low=0)
-        found = _EM(BetaPrior.parsed(self.prior), votes, run).run()
+        found = _DirectionEM(BetaPrior.parse(self.prior), votes, run).run()
         top, result, covariance, more, details = _ratings(votes, found.direction, strength, run)
         perfect = _agreement(votes, found.direction, result.score)
         return Outcome(
@@ -123,41 +122,60 @@ class EMElo(VotesModel):
 
 
 @dataclass(frozen=True, eq=False)
-class LogOdds(Stateless):
-    """For each pair the log odds L of its direction, at ``params["quality"]`` (E)."""
+class Accuracies:
+    """The ``quality`` of each worker, q."""
+
+    quality: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """The ``direction`` of each pair, t."""
+
+    direction: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class LogOdds(Stats):
+    """For each pair the log odds L of its direction."""
+
+    log_odds: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Rightness(Stats):
+    """For each worker the sums of (a - b) t, ``towards``, and of (a - b)^2 (1 - t^2) / 4, ``doubt``."""
+
+    towards: Floats
+    doubt: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionSums:
+    """The sums of both steps; ``pairs``: the keys of all pairs."""
 
     pairs: NDArray[np.int64]
 
-    def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        quality = params["quality"]
-        evidence = np.log(quality) - np.log1p(-quality)
+    def log_odds(self, shard: Comparisons, at: Accuracies) -> LogOdds:
+        """What (E) sums over one shard."""
+        evidence = np.log(at.quality) - np.log1p(-at.quality)
         place = np.searchsorted(self.pairs, shard.pair)
-        said = (shard.wins - shard.losses) * evidence[shard.worker]
-        return Stats({"log_odds": summed(place, said, len(self.pairs))}), None
+        votes = (shard.wins - shard.losses) * evidence[shard.worker]
+        return LogOdds(summed(place, votes, len(self.pairs)))
 
-
-@dataclass(frozen=True, eq=False)
-class Rightness(Stateless):
-    """For each worker the sums of (a - b) t and of (a - b)^2 (1 - t^2) / 4, at ``params["direction"]``, t."""
-
-    pairs: NDArray[np.int64]
-
-    def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
+    def rightness(self, shard: Comparisons, at: Directions) -> Rightness:
+        """What (M) sums over one shard."""
         assert shard.worker is not None
-        direction = params["direction"][np.searchsorted(self.pairs, shard.pair)]
-        said = shard.wins - shard.losses
-        return Stats(
-            {
-                "towards": summed(shard.worker, said * direction, shard.workers),
-                "doubt": summed(shard.worker, said**2 * (1.0 - direction**2) / 4.0, shard.workers),
-            }
-        ), None
+        direction = at.direction[np.searchsorted(self.pairs, shard.pair)]
+        votes = shard.wins - shard.losses
+        return Rightness(
+            towards=summed(shard.worker, votes * direction, shard.workers),
+            doubt=summed(shard.worker, votes**2 * (1.0 - direction**2) / 4.0, shard.workers),
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _DirectionFit:
     """What EM ended with; ``right`` and ``doubt`` are sums by worker, ``direction`` is t of each pair."""
 
     quality: Floats
@@ -172,7 +190,7 @@ class _Found:
     notes: tuple[Note, ...]
 
 
-class _EM:
+class _DirectionEM:
     """The loop of EM, and the mirror."""
 
     def __init__(self, prior: BetaPrior, votes: Votes, run: Run) -> None:
@@ -180,24 +198,23 @@ class _EM:
         self.rows = votes.counted("worker")
         self.count = self.rows.weights
         pairs = votes.comparisons.pair
-        self.odds = run.engine.open(LogOdds(pairs), self.rows.shards)
-        self.rightness = run.engine.open(Rightness(pairs), self.rows.shards)
+        self.session, self.sums = run.engine.open(self.rows.shards), DirectionSums(pairs)
         self.rounds = 0
 
-    def run(self) -> _Found:
+    def run(self) -> _DirectionFit:
         """From equal accuracies to the end; turned round and on to the end where the mirror is better."""
         quality, converged = self._climb(np.full(self.rows.workers, START))
         flips = self._flips(quality)
         if flips.any():
             quality, converged = self._climb(np.where(flips[self.groups], 1.0 - quality, quality))
-        log_odds = self.odds.evaluate({"quality": quality}).shared["log_odds"]
+        log_odds = self._log_odds(quality)
         direction = np.tanh(0.5 * log_odds)
-        sums = self.rightness.evaluate({"direction": direction}).shared
-        return _Found(
+        sums = self.session.evaluate(self.sums.rightness, Directions(direction))
+        return _DirectionFit(
             quality=quality,
             direction=direction,
-            right=0.5 * (self.count + sums["towards"]),
-            doubt=sums["doubt"],
+            right=0.5 * (self.count + sums.towards),
+            doubt=sums.doubt,
             prior=self.prior,
             log_likelihood=self._log_likelihood(quality, log_odds),
             rounds=self.rounds,
@@ -207,23 +224,24 @@ class _EM:
         )
 
     def _climb(self, quality: Floats) -> tuple[Floats, bool]:
-        params, rounds, converged = iterate(
-            self.odds, {"quality": quality}, self._step, tol=TOLERANCE, limit=ROUNDS
-        )
+        quality, rounds, converged = until(self._step, quality, tol=TOLERANCE, limit=ROUNDS)
         self.rounds += rounds
-        return params["quality"], converged
+        return quality, converged
 
-    def _step(self, params: dict[str, Any], stats: Stats) -> tuple[dict[str, Any], float]:
+    def _log_odds(self, quality: Floats) -> Floats:
+        return self.session.evaluate(self.sums.log_odds, Accuracies(quality)).log_odds
+
+    def _step(self, old: Floats) -> tuple[Floats, float]:
         """The directions (E), the sums of the workers, the accuracies (M)."""
-        old, log_odds = params["quality"], stats.shared["log_odds"]
-        sums = self.rightness.evaluate({"direction": np.tanh(0.5 * log_odds)}).shared
-        right = 0.5 * (self.count + sums["towards"])
+        log_odds = self._log_odds(old)
+        sums = self.session.evaluate(self.sums.rightness, Directions(np.tanh(0.5 * log_odds)))
+        right = 0.5 * (self.count + sums.towards)
         a, b = self.prior.a - 1.0, self.prior.b - 1.0
         quality = np.clip((right + a) / (self.count + a + b), EDGE, 1.0 - EDGE)
         change = float(np.abs(quality - old).max(initial=0.0))
         if self.progress is not None:
             self.progress(self.rounds, self._log_likelihood(old, log_odds), change)
-        return {"quality": quality}, change
+        return quality, change
 
     def _log_likelihood(self, quality: Floats, log_odds: Floats) -> float:
         half = 0.5 * np.abs(log_odds)
@@ -277,7 +295,7 @@ def _ratings(
     games = replace(votes.comparisons, wins=0.5 * (1.0 + direction), losses=0.5 * (1.0 - direction))
     if strength == 0:
         require_finite(votes, graph(games))
-    climb = Climb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
+    climb = PairedClimb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
     top = climb.fit()
     covariance, notes, details = climb.uncertainty(top)
     return top, votes.placed(top.point.scores, covariance), covariance, notes, details
@@ -291,7 +309,7 @@ def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:
     return float(count @ agrees / count.sum())
 
 
-def _workers(votes: Votes, found: _Found, perfect: float) -> Workers:
+def _workers(votes: Votes, found: _DirectionFit, perfect: float) -> Workers:
     """Qualities with intervals: those of a Beta posterior of as many votes as their directions are known.
 
     The information of q is n / (q (1 - q)) less what the unknown directions hide, the sum of

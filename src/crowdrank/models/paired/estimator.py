@@ -14,13 +14,14 @@ from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.ascent import convergence, require_near, unsettled
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.paired.bootstrap import bootstrapped, check_intervals
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.bootstrap import bootstrap_scores, check_intervals
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.design import Design, unsided
 from crowdrank.models.paired.predict import Judged
 from crowdrank.models.paired.quality import Judges, position_bias
 from crowdrank.models.priors import ColumnPrior
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.results import Workers
 from crowdrank.solve import Covariance, Maximum, Spread
 
@@ -58,7 +59,7 @@ class PairedModel(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         strength = self._strength(votes)
-        climb = Climb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
+        climb = PairedClimb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         found, notes, details = climb.uncertainty(top)
         fitted, (top, covariance, scale) = top, climb.of_the_average_judge(top, found)
@@ -69,7 +70,7 @@ class PairedModel(VotesModel):
 
     def _placed(
         self,
-        climb: Climb,
+        climb: PairedClimb,
         top: Maximum,
         covariance: Covariance | None,
         details: dict[str, Any],
@@ -78,15 +79,15 @@ class PairedModel(VotesModel):
         """Scores, times ``scale``, with their uncertainty, by the information or by resamples."""
         if self.intervals == "information":
             return climb.votes.placed(scale * top.point.scores, covariance), [], details
-        scores, notes, done = bootstrapped(climb, top, self.intervals, self.resamples)
+        scores, notes, done = bootstrap_scores(climb, top, self.intervals, self.resamples)
         return scores.times(scale), notes, {**details, "intervals": done}
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[WorkerParameter, ...]:
         """The columns of worker parameters that the model itself has."""
         return ()
 
-    def _priors(self) -> dict[str, ColumnPrior]:
+    def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
         """Priors on columns that are given, not estimated."""
         return {}
 
@@ -106,7 +107,7 @@ class PairedModel(VotesModel):
 
     def _outcome(
         self,
-        climb: Climb,
+        climb: PairedClimb,
         top: Maximum,
         scores: Spread,
         workers: Workers | None,
@@ -142,7 +143,7 @@ class PairedModel(VotesModel):
         )
 
 
-def _predictor(climb: Climb, top: Maximum, scores: Floats) -> Judged:
+def _predictor(climb: PairedClimb, top: Maximum, scores: Floats) -> Judged:
     width = len(climb.design.columns)
     values = climb.bounds.values(top.point)[: climb.members].reshape(-1, width) if width else np.zeros((0, 0))
     typical = np.zeros(width)

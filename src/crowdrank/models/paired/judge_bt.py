@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.paired.estimator import PairedModel
+from crowdrank.models.worker_parameters import LAPSE, SLOPE, WorkerParameter
 
 
 class JudgeBT(PairedModel):
@@ -38,6 +39,6 @@ class JudgeBT(PairedModel):
     usual_position = "by-worker"
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[WorkerParameter, ...]:
         """Sharpness and lapses."""
-        return ("slope", "lapse")
+        return (SLOPE, LAPSE)

@@ -16,7 +16,6 @@ for u, v among x, theta and eta, and the chain rule leads on to scores and colum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,26 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats, summed
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats
 from crowdrank.kernels import Chance, Link, chances, flipped
 from crowdrank.kernels.links import TINY
-from crowdrank.solve import accumulate
+from crowdrank.models.worker_parameters import ETA, ColumnTerms, WorkerParameter, drive
+from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
 from crowdrank.solve.draws import DRAWS, signs
+from crowdrank.solve.matrices import Matrix
 
 CHANNELS = ("x", "theta", "eta")
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One worker parameter w in its rows: what it drives, and the derivatives of that.
-
-    ``first`` and ``second`` are those of the channel by w; ``slope`` is d2x / d(s_i - s_j) dw.
-    """
-
-    channel: str
-    first: Floats
-    second: Floats | None = None
-    slope: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +44,10 @@ class Judge:
     eta: Floats | None = None
 
     @classmethod
-    def of(cls, columns: tuple[str, ...], values: Floats) -> Judge:
+    def of(cls, columns: tuple[WorkerParameter, ...], values: Floats) -> Judge:
         """From columns of values (rows, columns)."""
-        own = {name: values[:, place] for place, name in enumerate(columns)}
-        slope = np.exp(own["log-slope"]) if "log-slope" in own else own.get("slope", 1.0)
-        eta = 1.0 - 0.5 * _sigma(own["lapse"]) if "lapse" in own else own.get("eta")
-        return cls(slope, own.get("position", 0.0), own.get("threshold"), eta)
+        own = drive(columns, values)
+        return cls(own.get("slope", 1.0), own.get("position", 0.0), own.get("theta"), own.get("eta"))
 
     def outcomes(self, link: Link, ties: str, d: Floats) -> list[Chance]:
         """Win, loss and tie at a difference d of scores."""
@@ -69,32 +55,12 @@ class Judge:
         return found if self.eta is None else flipped(found, self.eta)
 
 
-def _sigma(w: Floats) -> Floats:
-    from scipy.special import expit
-
-    return np.asarray(expit(w))
-
-
-def _column(name: str, w: Floats, d: Floats, judge: Judge) -> Column:
-    one = np.ones_like(w)
-    if name == "slope":
-        return Column("x", d, slope=one)
-    if name == "log-slope":
-        assert isinstance(judge.slope, np.ndarray)
-        return Column("x", judge.slope * d, judge.slope * d, judge.slope)
-    if name == "lapse":
-        sigma = _sigma(w)
-        first = -0.5 * sigma * (1.0 - sigma)
-        return Column("eta", first, first * (1.0 - 2.0 * sigma))
-    return Column({"position": "x", "threshold": "theta", "eta": "eta"}[name], one)
-
-
 @dataclass(frozen=True, eq=False)
-class _Rows:
+class _RowTerms:
     """A shard at given parameters: who judges, how the outcomes stand, what the columns do."""
 
     judge: Judge
-    columns: list[Column]
+    columns: list[ColumnTerms]
     counts: list[Floats]
     outcomes: list[Chance]
     gradient: dict[str, Floats]
@@ -128,97 +94,100 @@ def curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str
 
 
 @dataclass(frozen=True)
-class PairedSums(Stateless):
+class PairedSums:
     """Value, gradient and curvature of the log likelihood.
 
-    ``columns``: the worker parameters, of ``slope``, ``log-slope``, ``position``, ``threshold`` (theta),
-    ``eta`` and ``lapse`` (eta = 1 - sigma(w) / 2, a guess now and then). ``params["order"]``: 1 for value
-    and gradient, 2 for the observed curvature too, "expected" for the Fisher information in its place,
-    with signed ``noise`` of that covariance for posterior draws.
+    ``columns``: the parameters that workers have; see ``worker_parameters``.
     """
 
     link: Link
     ties: str = "half"
-    columns: tuple[str, ...] = ()
+    columns: tuple[WorkerParameter, ...] = ()
 
-    def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        rows = self._rows(shard, params)
-        value = sum(
-            float(count @ np.log(np.maximum(chance.p, TINY)))
-            for count, chance in zip(rows.counts, rows.outcomes, strict=True)
-        )
-        by_column = [rows.gradient[column.channel] * column.first for column in rows.columns]
-        shared: dict[str, Any] = {
-            "value": value,
-            "scores": _across(shard, rows.gradient["x"] * rows.judge.slope),
-            "workers": _by_worker(shard, by_column),
-        }
-        if params["order"] == 2:
-            shared |= self._observed(shard, rows)
-        elif params["order"] == "expected":
-            shared |= self._expected(shard, rows, params["seed"])
-        return Stats(shared), None
+    def gradient(self, shard: Comparisons, at: At) -> Gradient:
+        """Value and gradient."""
+        return Gradient(*_gradient(shard, self._rows(shard, at)))
 
-    def _rows(self, shard: Comparisons, params: Mapping[str, Any]) -> _Rows:
-        scores = params["scores"]
-        d = scores[shard.i] - scores[shard.j]
+    def curvature(self, shard: Comparisons, at: At) -> Curvature:
+        """Value, gradient and observed curvature."""
+        rows = self._rows(shard, at)
+        return Curvature(*_gradient(shard, rows), *_observed_curvature(shard, rows))
+
+    def information(self, shard: Comparisons, draw: Draw) -> Information:
+        """Value, gradient, Fisher information, and signed noise of that covariance for posterior draws."""
+        rows = self._rows(shard, draw)
+        return Information(*_gradient(shard, rows), *_expected_information(shard, rows, draw.seed))
+
+    def _rows(self, shard: Comparisons, at: At) -> _RowTerms:
+        d = at.scores[shard.i] - at.scores[shard.j]
         judge, columns = Judge(), []
         if shard.worker is not None:
-            own = params["workers"][shard.worker]
+            own = at.workers[shard.worker]
             judge = Judge.of(self.columns, own)
-            columns = [_column(name, own[:, place], d, judge) for place, name in enumerate(self.columns)]
+            columns = [column.terms(own[:, place], d) for place, column in enumerate(self.columns)]
         outcomes = judge.outcomes(self.link, self.ties, d)
         counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
-        return _Rows(judge, columns, counts, outcomes, slopes(counts, outcomes))
+        return _RowTerms(judge, columns, counts, outcomes, slopes(counts, outcomes))
 
-    def _observed(self, shard: Comparisons, rows: _Rows) -> dict[str, Any]:
-        """Minus the second derivatives."""
-        slope, columns = rows.judge.slope, rows.columns
-        known = {("x", "x"): rows.curvature("x", "x")}
 
-        def by(one: str, other: str) -> Floats:
-            if (one, other) not in known:
-                known[one, other] = known[other, one] = rows.curvature(one, other)
-            return known[one, other]
+def _gradient(shard: Comparisons, rows: _RowTerms) -> tuple[float, Floats, Floats]:
+    """Value, and gradient by scores and workers."""
+    value = sum(
+        float(count @ np.log(np.maximum(chance.p, TINY)))
+        for count, chance in zip(rows.counts, rows.outcomes, strict=True)
+    )
+    by_column = [rows.gradient[column.channel] * column.first for column in rows.columns]
+    return value, _across(shard, rows.gradient["x"] * rows.judge.slope), _by_worker(shard, by_column)
 
-        mixed = [slope * by("x", column.channel) * column.first for column in columns]
-        for place, column in enumerate(columns):
-            if column.slope is not None:
-                mixed[place] = mixed[place] - rows.gradient["x"] * column.slope
-        blocks = {}
-        for one, column in enumerate(columns):
+
+def _observed_curvature(shard: Comparisons, rows: _RowTerms) -> tuple[Matrix, Matrix, Floats]:
+    """Minus the second derivatives."""
+    slope, columns = rows.judge.slope, rows.columns
+    known = {("x", "x"): rows.curvature("x", "x")}
+
+    def by(one: str, other: str) -> Floats:
+        if (one, other) not in known:
+            known[one, other] = known[other, one] = rows.curvature(one, other)
+        return known[one, other]
+
+    cross = [slope * by("x", column.channel) * column.first for column in columns]
+    for place, column in enumerate(columns):
+        if column.slope is not None:
+            cross[place] = cross[place] - rows.gradient["x"] * column.slope
+    blocks = {}
+    for one, column in enumerate(columns):
+        for other in range(one, len(columns)):
+            partner = columns[other]
+            block = by(column.channel, partner.channel) * column.first * partner.first
+            if one == other and column.second is not None:
+                block = block - rows.gradient[column.channel] * column.second
+            blocks[one, other] = block
+    return _curvature(shard, slope**2 * known["x", "x"], cross, blocks)
+
+
+def _expected_information(shard: Comparisons, rows: _RowTerms, seed: int) -> tuple[Matrix, Matrix, Floats, Floats]:
+    """The information of each row: its weight times the sum over outcomes of P_o' P_o' / P_o."""
+    slope, columns, weight = rows.judge.slope, rows.columns, shard.weight
+    worker = np.zeros_like(shard.i) if shard.worker is None else shard.worker
+    keys = tuple(key.astype(np.int64) for key in (shard.i, shard.j, worker))
+    by_score: Floats = np.zeros(len(shard))
+    cross = [np.zeros(len(shard)) for _ in columns]
+    blocks = {
+        (one, other): np.zeros(len(shard)) for one in range(len(columns)) for other in range(one, len(columns))
+    }
+    noise: Any = 0.0
+    for number, chance in enumerate(rows.outcomes):
+        root = np.sqrt(weight / np.maximum(chance.p, TINY))
+        score = root * chance.first["x"] * slope
+        own = [root * chance.first.get(column.channel, 0.0) * column.first for column in columns]
+        by_score = by_score + score**2
+        for one, value in enumerate(own):
+            cross[one] = cross[one] + score * value
             for other in range(one, len(columns)):
-                partner = columns[other]
-                block = by(column.channel, partner.channel) * column.first * partner.first
-                if one == other and column.second is not None:
-                    block = block - rows.gradient[column.channel] * column.second
-                blocks[one, other] = block
-        return _curvature(shard, slope**2 * known["x", "x"], mixed, blocks)
-
-    def _expected(self, shard: Comparisons, rows: _Rows, seed: int) -> dict[str, Any]:
-        """The information of each row: its weight times the sum over outcomes of P_o' P_o' / P_o."""
-        slope, columns, weight = rows.judge.slope, rows.columns, shard.weight
-        worker = np.zeros_like(shard.i) if shard.worker is None else shard.worker
-        keys = tuple(key.astype(np.int64) for key in (shard.i, shard.j, worker))
-        by_score: Floats = np.zeros(len(shard))
-        mixed = [np.zeros(len(shard)) for _ in columns]
-        blocks = {
-            (one, other): np.zeros(len(shard)) for one in range(len(columns)) for other in range(one, len(columns))
-        }
-        noise: Any = 0.0
-        for number, chance in enumerate(rows.outcomes):
-            root = np.sqrt(weight / np.maximum(chance.p, TINY))
-            score = root * chance.first["x"] * slope
-            own = [root * chance.first.get(column.channel, 0.0) * column.first for column in columns]
-            by_score = by_score + score**2
-            for one, value in enumerate(own):
-                mixed[one] = mixed[one] + score * value
-                for other in range(one, len(columns)):
-                    blocks[one, other] = blocks[one, other] + value * own[other]
-            drawn = signs((*keys, np.full(len(shard), number)), DRAWS, seed)
-            noise = noise + _incidence(shard, score, own).T @ drawn
-        return {**_curvature(shard, by_score, mixed, blocks), "noise": noise}
+                blocks[one, other] = blocks[one, other] + value * own[other]
+        drawn = signs((*keys, np.full(len(shard), number)), DRAWS, seed)
+        noise = noise + _incidence(shard, score, own).T @ drawn
+    return *_curvature(shard, by_score, cross, blocks), noise
 
 
 def _across(shard: Comparisons, values: Floats) -> Floats:
@@ -234,8 +203,8 @@ def _by_worker(shard: Comparisons, columns: list[Floats]) -> Floats:
 
 
 def _curvature(
-    shard: Comparisons, by_score: Floats, mixed: list[Floats], blocks: dict[tuple[int, int], Floats]
-) -> dict[str, Any]:
+    shard: Comparisons, by_score: Floats, cross: list[Floats], blocks: dict[tuple[int, int], Floats]
+) -> tuple[Matrix, Matrix, Floats]:
     """The arrow matrix of rows whose curvature in d, in (d, columns) and in the columns is given."""
     n, i, j = shard.nodes, shard.i, shard.j
     # Sum over pairs once, then mirror: half the work of four sums.
@@ -249,16 +218,16 @@ def _curvature(
 
         items = (items + diags_array(diagonal)).tocsr()
     if shard.worker is None:
-        return {"items": items, "coupling": np.zeros((n, 0)), "workers_curvature": np.zeros((0, 1, 1))}
-    width, worker = len(mixed), shard.worker.astype(np.int64)
+        return items, np.zeros((n, 0)), np.zeros((0, 1, 1))
+    width, worker = len(cross), shard.worker.astype(np.int64)
     places = np.concatenate([worker * width + column for column in range(width)] * 2)
     ends = np.concatenate([i] * width + [j] * width)
-    both = np.concatenate([*mixed, *(-values for values in mixed)])
+    both = np.concatenate([*cross, *(-values for values in cross)])
     own = np.empty((shard.workers, width, width))
     for (one, other), values in blocks.items():
         own[:, one, other] = own[:, other, one] = summed(worker, values, shard.workers)
     coupling = accumulate(places, ends, both, (shard.workers * width, n)).T
-    return {"items": items, "coupling": coupling, "workers_curvature": own}
+    return items, coupling, own
 
 
 def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
@@ -274,26 +243,42 @@ def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
     return coo_array((values, (rows, places)), shape=(len(shard), size)).tocsr()
 
 
+@dataclass(frozen=True, eq=False)
+class OnGrid(At):
+    """With points of eta for each worker, ``grid`` (workers, points)."""
+
+    grid: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class QualityTable(Stats):
+    """The log likelihood of each worker's votes at the points of the grid, ``table`` (workers, points); and how
+    often a perfect worker would agree with the fitted order, ``agree`` of ``votes``."""
+
+    agree: float
+    votes: float
+    table: Floats
+
+
 @dataclass(frozen=True)
-class QualitySums(Stateless):
-    """For each worker the log likelihood at ``params["grid"]`` (workers, points) of eta, all else given;
-    and how often a perfect worker would agree with the fitted order, over all votes.
+class QualitySums:
+    """The likelihood of each worker's eta, all else given.
 
     Rows of workers beyond the grid (the perfect worker of gold pairs) do not count.
     """
 
     link: Link
     ties: str = "half"
-    columns: tuple[str, ...] = ("eta",)
+    columns: tuple[WorkerParameter, ...] = (ETA,)
 
-    def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+    def table(self, shard: Comparisons, at: OnGrid) -> QualityTable:
         """The sums over one shard."""
-        scores, grid = params["scores"], params["grid"]
+        scores, grid = at.scores, at.grid
         assert shard.worker is not None
         people = shard.take(slice(0, int(np.searchsorted(shard.worker, len(grid)))))  # rows are sorted by worker
         assert people.worker is not None
         d = scores[people.i] - scores[people.j]
-        judge = Judge.of(self.columns, params["workers"][people.worker])
+        judge = Judge.of(self.columns, at.workers[people.worker])
         win, loss = (chance.p for chance in chances(self.link, self.ties, d + judge.position, judge.theta)[:2])
         # One entry for each way that a row was voted: a row is seldom voted both ways.
         up, down = people.wins > 0, people.losses > 0
@@ -308,4 +293,4 @@ class QualitySums(Stateless):
             table[:, place] = summed(worker, value, len(grid))
         ahead = self.link.values(np.abs(d)).win
         agree = float(people.weight @ ahead)
-        return Stats({"agree": agree, "votes": float(people.weight.sum()), "table": table}), None
+        return QualityTable(agree, float(people.weight.sum()), table)

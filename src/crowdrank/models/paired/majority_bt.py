@@ -10,7 +10,7 @@ from crowdrank.data import graph
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.ascent import convergence
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.design import PLAIN
 from crowdrank.models.paired.estimator import require_finite
 from crowdrank.models.paired.predict import Judged
@@ -43,7 +43,7 @@ class MajorityBT(VotesModel):
         strength = self.regularization
         if strength is not None and number("regularization", strength, low=0) == 0:
             require_finite(votes, graph(games))
-        climb = Climb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
+        climb = PairedClimb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
         scores = votes.placed(top.point.scores, covariance)

@@ -31,12 +31,14 @@ from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.paired.multinomial import TOLERANCE, HeldInverse, Here, NetWins, Strengths, ballots, climb
+from crowdrank.models.paired.multinomial import Adherences, NetSums, Strengths, ballots
+from crowdrank.models.paired.multinomial_problem import HeldInverse, MultinomialLook, MultinomialProblem
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.priors import Normal
 from crowdrank.models.votes import Votes
+from crowdrank.models.worker_parameters import SLOPE
 from crowdrank.results import Covariance, NormalPosterior, Workers, Z, verdicts
-from crowdrank.solve import NotPositiveError
+from crowdrank.solve import NotPositiveError, newton, slope_goal
 
 ROUNDS = 60
 SETTLED = 1e-3
@@ -112,10 +114,10 @@ class _Search:
     def __init__(self, votes: Votes, run: Run, scores: Normal, workers: Normal) -> None:
         self.votes, self.run_, self.scores, self.workers = votes, run, scores, workers
         rows, query = votes.counted("worker"), votes.nodes.query
-        session = run.engine.open(NetWins(query, int(query.max()) + 1), rows.shards)
-        sums = session.evaluate({}).shared
+        sums = NetSums(query, int(query.max()) + 1)
+        found = run.engine.open(rows.shards).evaluate(sums.wins, None)
         self.judged = votes.graph.wins + votes.graph.losses > 0
-        self.ballots = ballots(sums["net"], sums["count"], query, self.judged)
+        self.ballots = ballots(found.net, found.count, query, self.judged)
         self.total, self.iterations = float(rows.weights.sum()), 0
 
     @property
@@ -123,27 +125,24 @@ class _Search:
         """The precisions of the priors as they are."""
         return Strengths(self.scores.sd**-2.0, self.workers.sd**-2.0)
 
-    def run(self) -> Here:
+    def run(self) -> MultinomialLook:
         """From equal scores and adherences to the top; the priors follow every step."""
-        start = np.zeros(len(self.votes.nodes)), np.ones(self.votes.n_workers)
-        alike = Strengths(self.strengths.scores, ALIKE)
-        here = self._climbed(Here(self.ballots, *start, alike), steps=6).under(self.strengths)
+        point = Adherences(self.ballots, np.zeros(len(self.votes.nodes)), np.ones(self.votes.n_workers))
+        here = self._climb(point, Strengths(self.strengths.scores, ALIKE), steps=6)
         for _ in range(ROUNDS if self.scores.estimated or self.workers.estimated else 0):
-            here = self._climbed(here, steps=1)
-            change = self._estimate(here)
-            here = here.under(self.strengths)
-            if change < SETTLED:
+            here = self._climb(here.point, self.strengths, steps=1)
+            if self._estimate(here) < SETTLED:
                 break
-        return self._climbed(here)
+        return self._climb(here.point, self.strengths)
 
-    def _climbed(self, here: Here, steps: int | None = None) -> Here:
-        here, done = climb(here, self.total, steps=steps)
-        self.iterations += done
+    def _climb(self, start: Adherences, strengths: Strengths, steps: int | None = None) -> MultinomialLook:
+        top = newton(MultinomialProblem(strengths), start, total_weight=self.total, steps=steps)
+        self.iterations += top.iterations
         if self.run_.progress is not None:
-            self.run_.progress(self.iterations, here.value, here.slope / max(self.total, 1.0))
-        return here
+            self.run_.progress(self.iterations, top.look.value, top.look.slope / max(self.total, 1.0))
+        return top.look
 
-    def _estimate(self, here: Here) -> float:
+    def _estimate(self, here: MultinomialLook) -> float:
         """The widths that these scores and adherences speak for; the largest change of a logarithm."""
         try:
             inverse = HeldInverse.of(here)
@@ -153,12 +152,12 @@ class _Search:
         if self.scores.estimated:
             variance = inverse.score_variance()
             own = variance[self.judged] if len(variance) == len(self.judged) else variance
-            self.scores = self.scores.updated(here.scores[self.judged], own)
+            self.scores = self.scores.estimate(here.scores[self.judged], own)
         if self.workers.estimated:
-            self.workers = self.workers.updated(here.theta, inverse.worker_variance()[:, 0])
+            self.workers = self.workers.estimate(here.theta, inverse.worker_variance()[:, 0])
         return float(np.abs(np.log([self.scores.sd, self.workers.sd]) - before).max())
 
-    def uncertainty(self, here: Here) -> tuple[HeldInverse | None, list[Note]]:
+    def uncertainty(self, here: MultinomialLook) -> tuple[HeldInverse | None, list[Note]]:
         """The inverse information at the maximum; None where there is no maximum."""
         try:
             return HeldInverse.of(here), []
@@ -166,11 +165,11 @@ class _Search:
             message = "The fit did not end at a proper maximum, so there are no intervals."
             return None, [Note("no-intervals", message)]
 
-    def converged(self, here: Here) -> bool:
+    def converged(self, here: MultinomialLook) -> bool:
         """Whether the slope has vanished."""
-        return here.slope <= TOLERANCE * max(self.total, 1.0)
+        return here.slope <= slope_goal(self.total)
 
-    def convergence(self, here: Here) -> list[Note]:
+    def convergence(self, here: MultinomialLook) -> list[Note]:
         """A note where the climb stopped short of a maximum."""
         if self.converged(here):
             return []
@@ -204,7 +203,7 @@ def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve:
     if covariance is not None and len(theta) > 1:
         deviation = np.sqrt(np.maximum(covariance.worker_variance()[:, 0], 0.0))
     half = Z * deviation
-    quality, low, high = (curve.quality(("slope",), end[:, None]) for end in (theta, theta - half, theta + half))
+    quality, low, high = (curve.quality((SLOPE,), end[:, None]) for end in (theta, theta - half, theta + half))
     pairs = votes.pairs
     assert pairs.index.workers is not None
     return Workers(

@@ -1,4 +1,4 @@
-"""The multinomial likelihood of the Multinomial Preference Model, and its maximum under a fixed mean adherence.
+"""The multinomial likelihood of the Multinomial Preference Model.
 
 With u_i = theta_k v_i, A = sum_i e^u_i, B = sum_j e^-u_j over the m items of a query, a_i = e^u_i / A,
 b_i = e^-u_i / B and r = m / (A B) <= 1 / m,
@@ -13,17 +13,12 @@ so a worker with n votes of the query and net wins w (wins less losses of each i
     by v           theta (w - n g)                   by theta       v'(w - n g)
     -d2 by v       n theta^2 H                       -d2 by theta   n v'H v
     -d2 by both    n theta H v - (w - n g)
-
-H is a covariance, so the blocks of the scores and of the adherences are positive definite under any prior; only
-what is left of one when the other is eliminated need not be. (v, theta) and (c v, theta / c) are the same
-votes: the sum of the adherences is held at their number, in every step and in the inverse information.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -31,41 +26,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Comparisons, Floats
-from crowdrank.engine import Stateless, Stats
-from crowdrank.solve import Covariance, NotPositiveError, accumulate
-from crowdrank.solve.matrices import cholesky_of, inverse_from
+from crowdrank.engine import Stats
+from crowdrank.solve import accumulate
+from crowdrank.solve.matrices import Matrix
 
 Nodes = NDArray[np.int64]
-TOLERANCE = 1e-8
-"""Converged: no slope is steeper than this times the total weight of the judgments."""
-LAST_STEP = 1e-7
-MOST_DAMPING = 1e12
-FEW_SCORES = 4000
-"""With more scores than this the scores are eliminated, query by query, and not the workers."""
 
 
 @dataclass(frozen=True, eq=False)
-class NetWins(Stateless):
+class NetWins(Stats):
     """For each worker the wins less the losses of each node, ``net`` (K, N), and the weight of the votes
     of each query, ``count`` (K, Q): all that the likelihood asks of the votes."""
+
+    net: Matrix
+    count: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class NetSums:
+    """The sums of the votes; ``query`` is that of each node."""
 
     query: NDArray[np.int32]
     queries: int
 
-    def statistics(self, shard: Comparisons, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
+    def wins(self, shard: Comparisons, params: None) -> NetWins:
         """The sums over one shard."""
         assert shard.worker is not None
         net = shard.wins - shard.losses
         worker = np.concatenate([shard.worker, shard.worker])
         node, both = np.concatenate([shard.i, shard.j]), np.concatenate([net, -net])
-        return Stats(
-            {
-                "net": accumulate(worker, node, both, (shard.workers, shard.nodes)),
-                "count": accumulate(
-                    shard.worker, self.query[shard.i], shard.weight, (shard.workers, self.queries)
-                ),
-            }
-        ), None
+        return NetWins(
+            accumulate(worker, node, both, (shard.workers, shard.nodes)),
+            accumulate(shard.worker, self.query[shard.i], shard.weight, (shard.workers, self.queries)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +80,7 @@ class Ballot:
         logs = up - down + np.log(total_a) + np.log(total_b) + np.log(rest)
         return logs[:, 0], a / total_a, b / total_b, rest
 
-    def terms(self, scores: Floats, theta: Floats) -> Terms:
+    def terms(self, scores: Floats, theta: Floats) -> QueryTerms:
         """Value, gradient and curvature of the log likelihood of this query."""
         own, v = theta[self.workers], scores[self.nodes]
         logs, a, b, rest = self.log_partition(scores, theta)
@@ -100,7 +93,7 @@ class Ballot:
         both = weighted.T @ b
         items = -(both + both.T) - (pull[:, None] * g).T @ g
         items[np.diag_indices(len(v))] += (pull[:, None] / rest * (a + b)).sum(axis=0)
-        return Terms(
+        return QueryTerms(
             value=float(own @ (self.net @ v) - self.count @ logs),
             scores=own @ left,
             workers=left @ v,
@@ -111,7 +104,7 @@ class Ballot:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class QueryTerms:
     """Value and gradient of one query, and minus the second derivatives: ``items`` (m, m), ``coupling``
     (m, k), ``workers_curvature`` (k,)."""
 
@@ -155,22 +148,15 @@ class Strengths:
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
-    """Everything known at a point: the penalised value, its gradient and curvature."""
+class Adherences:
+    """A point: ``scores`` (N,), and the adherence of each worker, ``theta`` (K,), with the votes at it."""
 
     ballots: Sequence[Ballot]
     scores: Floats
     theta: Floats
-    strengths: Strengths
-
-    def under(self, strengths: Strengths) -> Here:
-        """The same point under other priors; the votes are not looked at again."""
-        moved = replace(self, strengths=strengths)
-        vars(moved)["parts"] = self.parts
-        return moved
 
     @cached_property
-    def parts(self) -> list[Terms]:
+    def parts(self) -> list[QueryTerms]:
         """The terms of each query."""
         return [ballot.terms(self.scores, self.theta) for ballot in self.ballots]
 
@@ -178,205 +164,3 @@ class Here:
     def log_likelihood(self) -> float:
         """The log likelihood of the votes."""
         return float(sum(part.value for part in self.parts))
-
-    @cached_property
-    def value(self) -> float:
-        """With the log priors."""
-        away = self.strengths.workers * ((self.theta - 1.0) ** 2).sum()
-        return float(self.log_likelihood - 0.5 * (away + self.strengths.scores * (self.scores**2).sum()))
-
-    @cached_property
-    def by_score(self) -> Floats:
-        """The gradient by the scores."""
-        total = -self.strengths.scores * self.scores
-        for ballot, part in zip(self.ballots, self.parts, strict=True):
-            total[ballot.nodes] += part.scores
-        return total
-
-    @cached_property
-    def by_worker(self) -> Floats:
-        """The gradient by the adherences."""
-        total = -self.strengths.workers * (self.theta - 1.0)
-        for ballot, part in zip(self.ballots, self.parts, strict=True):
-            total[ballot.workers] += part.workers
-        return total
-
-    @cached_property
-    def own(self) -> Floats:
-        """The curvature of each adherence."""
-        total = np.full(len(self.theta), self.strengths.workers)
-        for ballot, part in zip(self.ballots, self.parts, strict=True):
-            total[ballot.workers] += part.workers_curvature
-        return total
-
-    @property
-    def slope(self) -> float:
-        """The steepest slope along which the sum of the adherences stays."""
-        free = self.by_worker - self.by_worker.mean()
-        return float(max(np.abs(self.by_score).max(), np.abs(free).max()))
-
-
-class HeldInverse(Covariance):
-    """The inverse information, the sum of the adherences being held."""
-
-    @abstractmethod
-    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
-        """The Newton step for this gradient (N,), (K,)."""
-
-    @abstractmethod
-    def score_variance(self) -> Floats:
-        """Variance of each score."""
-
-    @staticmethod
-    def of(here: Here, damping: float = 0.0) -> HeldInverse:
-        """By the smaller of two eliminations; NotPositiveError where this is not near a maximum."""
-        few = len(here.theta) >= len(here.scores) and len(here.scores) <= FEW_SCORES
-        return WorkersOut(here, damping) if few else ScoresOut(here, damping)
-
-
-class WorkersOut(HeldInverse):
-    """S = items - coupling P coupling', P being the inverse of the workers' diagonal with the sum held."""
-
-    def __init__(self, here: Here, damping: float) -> None:
-        count, self.inverse = len(here.scores), 1.0 / (here.own * (1.0 + damping))
-        self.coupling = np.zeros((count, len(here.theta)))
-        items = np.zeros((count, count))
-        items[np.diag_indices(count)] = here.strengths.scores * (1.0 + damping)
-        for ballot, part in zip(here.ballots, here.parts, strict=True):
-            items[np.ix_(ballot.nodes, ballot.nodes)] += part.items + damping * np.diag(part.items.diagonal())
-            self.coupling[np.ix_(ballot.nodes, ballot.workers)] += part.coupling
-        self.weighted = self._held(self.coupling)
-        self.cholesky = cholesky_of(items - self.weighted @ self.coupling.T)
-
-    def _held(self, rows: Floats) -> Floats:
-        """Rows times P = D^-1 - D^-1 e e' D^-1 / e' D^-1 e."""
-        scaled = rows * self.inverse
-        share = self.inverse / self.inverse.sum()
-        return np.asarray(scaled - np.multiply.outer(scaled.sum(axis=-1), share))
-
-    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
-        """The Newton step for this gradient."""
-        from scipy.linalg import cho_solve
-
-        step = cho_solve(self.cholesky, scores - self.weighted @ workers)
-        return step, self._held(workers - step @ self.coupling)
-
-    @cached_property
-    def _scores(self) -> Floats:
-        return inverse_from(self.cholesky)
-
-    def block(self, nodes: Nodes) -> Floats:
-        """Covariance of the scores of these nodes."""
-        return self._scores[np.ix_(nodes, nodes)]
-
-    def score_variance(self) -> Floats:
-        """Variance of each score."""
-        return self._scores.diagonal()
-
-    def worker_variance(self) -> Floats:
-        """Variance of each adherence (K, 1)."""
-        own = self.inverse * (1.0 - self.inverse / self.inverse.sum())
-        return (own + np.einsum("nk,nk->k", self.weighted, self._scores @ self.weighted))[:, None]
-
-
-class ScoresOut(HeldInverse):
-    """T = workers - coupling' items^-1 coupling, query by query; rho e e' is added, which no step sees."""
-
-    def __init__(self, here: Here, damping: float) -> None:
-        from scipy.linalg import cho_solve
-
-        self.ballots, self.prior = here.ballots, here.strengths.scores * (1.0 + damping)
-        own = here.own * (1.0 + damping)
-        schur, taken = np.diag(own), 0.0
-        self.factors, self.weighted = [], []
-        for ballot, part in zip(here.ballots, here.parts, strict=True):
-            items = part.items + np.diag(damping * part.items.diagonal() + self.prior)
-            factor = cholesky_of(items)
-            weighted = cho_solve(factor, part.coupling)
-            away = part.coupling.T @ weighted
-            schur[np.ix_(ballot.workers, ballot.workers)] -= away
-            taken += float(away.trace())
-            self.factors.append(factor)
-            self.weighted.append(weighted)
-        schur += (own.sum() + taken) / len(own)
-        whole = inverse_from(cholesky_of(schur))
-        held = whole.sum(axis=1)
-        self.workers = whole - np.outer(held, held) / held.sum()
-
-    def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
-        """The Newton step for this gradient."""
-        from scipy.linalg import cho_solve
-
-        rest, step = workers.copy(), scores / self.prior
-        for ballot, weighted in zip(self.ballots, self.weighted, strict=True):
-            rest[ballot.workers] -= weighted.T @ scores[ballot.nodes]
-        own = self.workers @ rest
-        for ballot, factor, weighted in zip(self.ballots, self.factors, self.weighted, strict=True):
-            step[ballot.nodes] = cho_solve(factor, scores[ballot.nodes]) - weighted @ own[ballot.workers]
-        return step, own
-
-    @cached_property
-    def _home(self) -> dict[int, tuple[int, int]]:
-        return {
-            int(node): (number, place)
-            for number, ballot in enumerate(self.ballots)
-            for place, node in enumerate(ballot.nodes)
-        }
-
-    def _query(self, number: int) -> Floats:
-        workers = self.ballots[number].workers
-        weighted = self.weighted[number]
-        own = inverse_from(self.factors[number])
-        return own + weighted @ self.workers[np.ix_(workers, workers)] @ weighted.T
-
-    def block(self, nodes: Nodes) -> Floats:
-        """Covariance of the scores of these nodes, which are of one query."""
-        homes = [self._home.get(int(node)) for node in nodes]
-        if homes[0] is None:  # judged by nobody, so alone
-            return np.full((1, 1), 1.0 / self.prior)
-        number, place = homes[0][0], [home[1] for home in homes if home is not None]
-        return self._query(number)[np.ix_(place, place)]
-
-    def score_variance(self) -> Floats:
-        """Variance of each judged score, in the order of the queries."""
-        return np.concatenate([self._query(number).diagonal() for number in range(len(self.ballots))])
-
-    def worker_variance(self) -> Floats:
-        """Variance of each adherence (K, 1)."""
-        return self.workers.diagonal()[:, None]
-
-
-def climb(here: Here, total: float, *, steps: int | None = None, limit: int = 200) -> tuple[Here, int]:
-    """Damped Newton steps to the maximum, or ``steps`` of them; and how many were tried.
-
-    Where the gain of a full step drowns in rounding, the slope must not grow; a last small step ends it.
-    """
-    goal = TOLERANCE * max(total, 1.0)
-    damping, done, climbed, last = 0.0, 0, 0, False
-    while done < limit and climbed != steps and not last and damping <= MOST_DAMPING:
-        try:
-            step = HeldInverse.of(here, damping).solve(here.by_score, here.by_worker)
-        except NotPositiveError:
-            damping = max(4 * damping, 1e-2)
-            continue
-        done += 1
-        there = Here(here.ballots, here.scores + step[0], here.theta + step[1], here.strengths)
-        size = max(np.abs(part).max() for part in step)
-        gain = float(here.by_score @ step[0] + here.by_worker @ step[1])
-        if not _better(here, there, gain):
-            if size <= 1e-13:
-                break
-            damping = max(4 * damping, 1e-2)
-            continue
-        last = damping == 0 and size <= LAST_STEP and here.slope <= goal
-        damping = damping / 4 if damping > 1e-4 else 0.0
-        here, climbed = there, climbed + 1
-    return here, done
-
-
-def _better(here: Here, there: Here, gain: float) -> bool:
-    if not np.isfinite(there.value):
-        return False
-    if gain <= 1e-12 * max(1.0, abs(here.value)):
-        return there.slope <= max(here.slope, 1e-11 * max(1.0, abs(here.value)))
-    return there.value - here.value >= 1e-4 * gain

@@ -13,6 +13,7 @@ from crowdrank.kernels import Link
 from crowdrank.models.paired.design import PLAIN, Design
 from crowdrank.models.paired.likelihood import Judge
 from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.worker_parameters import ETA, POSITION
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Judged:
         """Scores and a link, and the qualities of the workers where there are some."""
         if eta is None:
             return cls(link, PLAIN, scores, np.zeros((0, 0)), np.zeros(0), tie)
-        design = Design("half", ("eta",), frozenset({"eta"}), "worker")
+        design = Design("half", (ETA,), frozenset({ETA}), "worker")
         return cls(link, design, scores, eta[:, None], np.array([eta.mean()]), tie)
 
     def __call__(
@@ -47,8 +48,8 @@ class Judged:
         if worker is None or self.design.by != "worker":
             worker = np.full(len(d), -1)
         values = at(self.values, worker, self.typical).astype(float)
-        if not sided and "position" in columns:
-            values[:, columns.index("position")] = 0.0
+        if not sided and POSITION in columns:
+            values[:, columns.index(POSITION)] = 0.0
         outcomes = Judge.of(columns, values).outcomes(self.link, self.design.ties, d)
         if len(outcomes) == 2:
             return with_ties(outcomes[0].p, self.tie)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data import Floats
-from crowdrank.engine import Session
 from crowdrank.errors import Note
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import unmoved
-from crowdrank.models.paired.climb import Climb
+from crowdrank.models.ascent import fixed_parameters
+from crowdrank.models.paired.climb import PairedClimb
+from crowdrank.models.paired.likelihood import OnGrid, QualitySums
+from crowdrank.models.worker_parameters import POSITION
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Covariance, Maximum, highest_density
 
@@ -23,34 +24,24 @@ DROP = 18.0
 """Where the log density is this far below its top, nothing of the posterior is left."""
 DRAWS = 256
 
-_NATURAL: dict[str, tuple[str, Callable[[Floats], Floats]]] = {
-    "slope": ("slope", lambda w: w),
-    "log-slope": ("slope", np.exp),
-    "position": ("position", lambda w: w),
-    "threshold": ("threshold", np.exp),
-    "lapse": ("lapse", lambda w: 0.5 / (1.0 + np.exp(-w))),
-}
-"""Columns as the table of workers shows them: the name, and the natural value of what was fitted."""
-
 
 class Judges:
     """The workers of a fit by their columns: values, deviations, quality."""
 
-    def __init__(self, climb: Climb, top: Maximum, covariance: Covariance | None, scores: Floats) -> None:
+    def __init__(self, climb: PairedClimb, top: Maximum, covariance: Covariance | None, scores: Floats) -> None:
         self.climb, self.top, self.scores = climb, top, scores
         self.values = climb.bounds.values(top.point)[: climb.members]
         self.deviation = np.full_like(self.values, np.inf)
         if covariance is not None and len(self.values):
             # a parameter that is held has the curvature 1 in its place
-            variance = covariance.worker_variance() - unmoved(top)
+            variance = covariance.worker_variance() - fixed_parameters(top)
             self.deviation = np.sqrt(np.maximum(variance, 0.0))[: climb.members]
 
     @cached_property
     def curve(self) -> Agreement | None:
         """How a worker's slope leads to agreement; None where a model does not tell workers apart."""
-        if self.climb.design.by != "worker" or not {"slope", "log-slope", "lapse"} & set(
-            self.climb.design.columns
-        ):
+        design = self.climb.design
+        if design.by != "worker" or not any(column.tells_quality for column in design.columns):
             return None
         rows = self.climb.votes.without_gold().comparisons  # gold pairs are no judgments
         d = np.abs(self.scores[rows.i] - self.scores[rows.j])
@@ -91,9 +82,9 @@ class Judges:
         if self.climb.design.by != "worker":
             return found
         for place, column in enumerate(self.climb.design.columns):
-            if column not in self.climb.design.varying or column not in _NATURAL:
+            name, natural = column.shown, column.natural
+            if column not in self.climb.design.varying or name is None or natural is None:
                 continue
-            name, natural = _NATURAL[column]
             own, half = self.values[:, place], Z * self.deviation[:, place]
             with np.errstate(over="ignore"):
                 found |= {
@@ -110,7 +101,7 @@ class Judges:
         from scipy.linalg import LinAlgError, cholesky
 
         width = self.values.shape[1]
-        blocks = self.top.curvature.fixed(unmoved(self.top)).workers[: len(self.values)]
+        blocks = self.top.curvature.fixed(fixed_parameters(self.top)).workers[: len(self.values)]
         try:
             inverse = np.linalg.inv(blocks)
             own = np.sqrt(np.einsum("kbb->kb", inverse))
@@ -136,18 +127,20 @@ def _normal_points(count: int, width: int) -> Floats:
     return np.asarray(ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0))
 
 
-def position_bias(climb: Climb, top: Maximum, covariance: Covariance | None) -> tuple[dict[str, Any], list[Note]]:
+def position_bias(
+    climb: PairedClimb, top: Maximum, covariance: Covariance | None
+) -> tuple[dict[str, Any], list[Note]]:
     """The bias towards the left in fit.json, and a note where it is there beyond doubt."""
     design = climb.design
-    if "position" not in design.columns:
+    if POSITION not in design.columns:
         return {}, []
-    if "position" in design.common:
-        place = design.common.index("position")
+    if POSITION in design.common:
+        place = design.common.index(POSITION)
         bias, variance = top.point.common[place], np.inf
         if covariance is not None and len(covariance.common_covariance()):
             variance = covariance.common_covariance()[place, place]
     else:
-        place = design.columns.index("position")
+        place = design.columns.index(POSITION)
         bias = climb.bounds.values(top.point)[0, place]
         variance = np.inf if covariance is None else covariance.worker_variance()[0, place]
     half = Z * np.sqrt(variance)
@@ -177,19 +170,17 @@ def position_bias(climb: Climb, top: Maximum, covariance: Covariance | None) -> 
 class People:
     """The workers of Crowd-BT: each one's own posterior of eta, on a grid, all else at its fitted value."""
 
-    def __init__(
-        self, climb: Climb, top: Maximum, session: Session, log_prior: Callable[[Floats], Floats]
-    ) -> None:
+    def __init__(self, climb: PairedClimb, top: Maximum, log_prior: Callable[[Floats], Floats]) -> None:
         self.climb, self.votes, self.top = climb, climb.votes, top
         self.own = slice(0, climb.votes.n_workers)
         low, high = self._windows()
         grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
-        shared = session.evaluate(
-            {"scores": top.point.scores, "workers": climb.bounds.values(top.point), "grid": grid}
-        ).shared
-        self.perfect = shared["agree"] / shared["votes"]  # how often eta = 1 agrees with the fitted order
+        sums = QualitySums(climb.link, climb.design.ties, climb.design.columns)
+        at = OnGrid(top.point.scores, climb.bounds.values(top.point), grid)
+        found = climb.session.evaluate(sums.table, at)
+        self.perfect = found.agree / found.votes  # how often eta = 1 agrees with the fitted order
         self.known = climb.bounds.fixed[self.own, 0]
-        self.density = highest_density(shared["table"] + log_prior(grid), low, high, LEVEL)
+        self.density = highest_density(found.table + log_prior(grid), low, high, LEVEL)
 
     def _windows(self) -> tuple[Floats, Floats]:
         """Where each eta can be: as far from the estimate as its slope and curvature let the density be seen.
@@ -214,11 +205,11 @@ class People:
 
     def workers(self, covariance: Covariance | None) -> Workers:
         """Qualities and intervals; these are wider where the scores are uncertain too."""
-        told = self.top.curvature.workers[self.own, 0, 0] > 0  # else the votes say nothing of the worker
-        eta = np.where(told | self.known, self.top.point.workers[self.own, 0], self.density.mean)
+        known = self.top.curvature.workers[self.own, 0, 0] > 0  # else the votes say nothing of the worker
+        eta = np.where(known | self.known, self.top.point.workers[self.own, 0], self.density.mean)
         low, high = np.minimum(self.density.low, eta), np.maximum(self.density.high, eta)
         if covariance is not None:
-            low, high = _widened(eta, low, high, _inflation(self.top, covariance, self.density.variance))
+            low, high = _widen(eta, low, high, _inflation(self.top, covariance, self.density.variance))
         low, high = np.where(self.known, eta, low), np.where(self.known, eta, high)
         scale = 2.0 * self.perfect - 1.0
         quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
@@ -249,6 +240,6 @@ def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Fl
     return np.sqrt(np.maximum(total / np.maximum(conditional, 1e-300), 1.0))
 
 
-def _widened(eta: Floats, low: Floats, high: Floats, factor: Floats) -> tuple[Floats, Floats]:
+def _widen(eta: Floats, low: Floats, high: Floats, factor: Floats) -> tuple[Floats, Floats]:
     """Stretch an interval about the estimate, within [0, 1]."""
     return np.clip(eta - factor * (eta - low), 0.0, 1.0), np.clip(eta + factor * (high - eta), 0.0, 1.0)

@@ -23,22 +23,16 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.kernels import chances
 from crowdrank.models.paired.ballots import Ballots, Drawn
-from crowdrank.models.paired.climb import Climb
-from crowdrank.models.paired.design import PERFECT
+from crowdrank.models.paired.climb import PairedClimb
 from crowdrank.models.paired.likelihood import curvature, slopes
 from crowdrank.models.priors import DrawnNode
-from crowdrank.solve import Maximum
+from crowdrank.models.worker_parameters import THRESHOLD
+from crowdrank.solve import Maximum, newton_batch
 
 MOST = 500
 """With more parameters than this, one resample after the other is as fast."""
 CELLS = 1 << 17
 """How many numbers a batch works on: they should stay near the processor."""
-STEPS = 40
-LAST_STEP = 1e-5
-"""A Newton step this small is the last one: its error is of the order of its square."""
-REACH = 3.0
-"""No parameter moves further than this in one step."""
-
 Slot = tuple[NDArray[Any], Floats]
 """A parameter of each row, and by what it is multiplied there."""
 
@@ -47,14 +41,14 @@ Slot = tuple[NDArray[Any], Floats]
 class Together:
     """``start`` (P,): scores, then columns. ``linear``: X and T by channel; ``products``: M by two channels."""
 
-    climb: Climb
+    climb: PairedClimb
     start: Floats
     linear: dict[str, Any]
     products: dict[tuple[str, str], Any]
     offset: Floats
 
     @classmethod
-    def of(cls, climb: Climb, top: Maximum, ballots: Ballots) -> Together:
+    def of(cls, climb: PairedClimb, top: Maximum, ballots: Ballots) -> Together:
         """For a design without workers of their own."""
         rows, columns = ballots.rows, climb.design.columns
         start = np.concatenate([top.point.scores, top.point.workers[:1].ravel()[: len(columns)]])
@@ -62,13 +56,13 @@ class Together:
         slots: dict[str, list[Slot]] = {"x": [(rows.i, np.ones(len(rows))), (rows.j, -np.ones(len(rows)))]}
         for place, column in enumerate(columns):
             own = (np.full(len(rows), rows.nodes + place), people)
-            slots.setdefault({"position": "x", "threshold": "theta"}[column], []).append(own)
+            slots.setdefault(column.channel, []).append(own)
         products = {
             (one, other): _product(slots[one], slots[other], len(start), one == other)
             for one, other in combinations_with_replacement(slots, 2)
         }
         linear = {channel: _matrix(own, len(start)) for channel, own in slots.items()}
-        return cls(climb, start, linear, products, np.where(people, 0.0, PERFECT["threshold"]))
+        return cls(climb, start, linear, products, np.where(people, 0.0, THRESHOLD.perfect))
 
     @property
     def batch(self) -> int:
@@ -82,22 +76,11 @@ class Together:
         if self.climb.design.ties == "half":
             counts = [wins + 0.5 * ties, losses + 0.5 * ties]
         virtual = np.stack([own.virtual for own in drawn], axis=-1)
-        z = np.repeat(self.start[:, None], len(drawn), axis=1)
-        found, active = np.zeros(len(drawn), bool), np.arange(len(drawn))
-        for _ in range(STEPS):
-            some = slice(None) if len(active) == len(drawn) else active
-            gradient, matrix = self._look(z[:, some], [own[:, some] for own in counts], virtual[..., some])
-            try:
-                step = np.linalg.solve(matrix, gradient.T[..., None])[..., 0].T
-            except np.linalg.LinAlgError:
-                break
-            size = np.abs(step).max(axis=0)
-            last = size <= LAST_STEP
-            z[:, some] += step * np.minimum(1.0, REACH / np.maximum(size, REACH))
-            found[active[last]] = True
-            active = active[~last & ((gradient * step).sum(axis=0) > 0)]
-            if not len(active):
-                break
+
+        def look(z: Floats, chosen: Any) -> tuple[Floats, Floats]:
+            return self._look(z, [own[:, chosen] for own in counts], virtual[..., chosen])
+
+        z, found = newton_batch(look, np.repeat(self.start[:, None], len(drawn), axis=1))
         return z.T, found & self._inside(z)
 
     def _inside(self, z: Floats) -> NDArray[np.bool_]:

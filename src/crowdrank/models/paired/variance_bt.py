@@ -14,6 +14,7 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import number
 from crowdrank.models.paired.estimator import PairedModel
 from crowdrank.models.priors import ColumnPrior, Normal
+from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE, WorkerParameter
 
 
 class VarianceBT(PairedModel):
@@ -54,14 +55,15 @@ class VarianceBT(PairedModel):
         self.seed = seed
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[WorkerParameter, ...]:
         """The slope itself, or its logarithm."""
         if not isinstance(self.signed, bool):
             raise UsageError(f"The parameter 'signed' must be true or false. Got {self.signed!r}.")
-        return ("slope",) if self.signed else ("log-slope",)
+        return (SLOPE,) if self.signed else (LOG_SLOPE,)
 
-    def _priors(self) -> dict[str, ColumnPrior]:
+    def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
         if self.slope_sd is None:
             return {}
         sd = number("slope_sd", self.slope_sd, low=1e-6)
-        return {"slope": Normal(1.0, sd)} if self.signed else {"log-slope": Normal(0.0, sd)}
+        (slope,) = self.columns
+        return {slope: Normal(slope.perfect, sd)}

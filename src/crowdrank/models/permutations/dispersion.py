@@ -53,15 +53,15 @@ class Shapes:
 
     def crowd(self, distance: Floats) -> float:
         """The theta of all workers together."""
-        counts, far = self._pooled(distance)
+        counts, far = self._pool(distance)
         return float(_best(counts[None], np.array([far]))[0][0])
 
-    def fitted(self, distance: Floats, shrinkage: float) -> tuple[Floats, Floats]:
+    def fit(self, distance: Floats, shrinkage: float) -> tuple[Floats, Floats]:
         """theta of each worker, and its standard error; ``distance`` (K): the total of the worker's lists."""
-        counts, far = (shrinkage / self.total * part for part in self._pooled(distance))
+        counts, far = (shrinkage / self.total * part for part in self._pool(distance))
         return _best(self.counts + counts, distance + far)
 
-    def _pooled(self, distance: Floats) -> tuple[Floats, float]:
+    def _pool(self, distance: Floats) -> tuple[Floats, float]:
         counts = self.counts.sum(axis=0)
         counts[2] += 1.0
         return counts, float(distance.sum()) + 0.5

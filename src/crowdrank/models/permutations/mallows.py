@@ -11,7 +11,6 @@ a pseudo-likelihood: a part of a Mallows list is not quite Mallows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.engine import Stateless, Stats
+from crowdrank.engine import Stats
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.kernels.kemeny import Consensus, Squares, consensus
 from crowdrank.kernels.kendall import distances
@@ -34,7 +33,7 @@ from crowdrank.models.lists import Lists
 from crowdrank.models.permutations.dispersion import Shapes, agreement
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import by_probability, iterate
+from crowdrank.solve import by_probability, until
 
 DISPERSIONS = ("by-worker", "shared")
 ROUNDS = 100
@@ -44,30 +43,71 @@ EQUAL = 1e-9
 """A smaller drop of the log likelihood, against the margins' size, is rounding."""
 
 
+@dataclass(frozen=True, eq=False)
+class Dispersions:
+    """The ``theta`` of each worker."""
+
+    theta: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusPlaces:
+    """The ``place`` of each node in its part's consensus."""
+
+    place: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences(Stats):
+    """``cells``: how much says i above j."""
+
+    cells: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Distances(Stats):
+    """The total ``distance`` of the lists of each worker from the consensus."""
+
+    distance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps(Stats):
+    """``gaps``: the weight of ordered pairs by how many places apart they are."""
+
+    gaps: Floats
+
+
 @dataclass(frozen=True)
-class MallowsSums(Stateless):
-    """With ``theta`` of the workers in params: ``cells``, how much says i above j. Else with the ``place`` of each
-    node in its part's consensus: ``distance`` of the lists of each worker, and ``gaps``, the weight of ordered
-    pairs by how many places apart they are."""
+class MallowsSums:
+    """The sums of lists; ``shared``: all workers count as one."""
 
     squares: Squares
+    shared: bool
 
-    def statistics(self, shard: ListShard, params: Mapping[str, Any], state: None) -> tuple[Stats, None]:
-        """The sums over one shard."""
-        worker = np.zeros(len(shard.weight), np.int64) if params["shared"] else shard.worker
-        if "theta" in params:
-            return Stats({"cells": self._cells(shard, shard.weight * params["theta"][worker])}), None
-        place = params["place"][shard.node]
-        far = distances(shard.orders.level, place, shard.orders.start, penalty=0.0)
-        workers = 1 if params["shared"] else shard.workers
-        shared = {"distance": summed(np.asarray(worker), shard.weight * far, workers)}
-        if params.get("gaps"):
-            shared["gaps"] = self._gaps(shard, place)
-        return Stats(shared), None
+    def preferences(self, shard: ListShard, at: Dispersions) -> Preferences:
+        """The weight of every ordered pair, theta each."""
+        return Preferences(self._cells(shard, shard.weight * at.theta[self._worker(shard)]))
+
+    def distances(self, shard: ListShard, at: ConsensusPlaces) -> Distances:
+        """How far the lists are from the consensus."""
+        far = distances(shard.orders.level, at.place[shard.node], shard.orders.start, penalty=0.0)
+        workers = 1 if self.shared else shard.workers
+        return Distances(summed(self._worker(shard), shard.weight * far, workers))
+
+    def gaps(self, shard: ListShard, at: ConsensusPlaces) -> Gaps:
+        """How far apart in the consensus the pairs are that the lists order."""
+        return Gaps(self._gaps(shard, at.place[shard.node]))
+
+    def _worker(self, shard: ListShard) -> NDArray[Any]:
+        if self.shared:
+            return np.zeros(len(shard.weight), np.int64)
+        assert shard.worker is not None
+        return shard.worker
 
     def _cells(self, shard: ListShard, weight: Floats) -> Floats:
         cells = np.zeros(self.squares.cells)
-        for one, other in _ordered(shard):
+        for one, other in _ordered_pairs(shard):
             cells += summed(
                 self.squares.cell(shard.node[one], shard.node[other]), weight[shard.list[one]], len(cells)
             )
@@ -75,7 +115,7 @@ class MallowsSums(Stateless):
 
     def _gaps(self, shard: ListShard, place: Integers) -> Floats:
         gaps, held = np.zeros(int(self.squares.size.max())), np.diff(shard.orders.start)
-        for one, other in _ordered(shard):
+        for one, other in _ordered_pairs(shard):
             apart = np.abs(place[one] - place[other])
             share = within(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
             gap = np.maximum(np.rint(apart * share), 1).astype(np.int64)
@@ -88,7 +128,7 @@ def within(held: NDArray[Any], items: NDArray[Any]) -> Floats:
     return np.asarray((held + 1.0) / (items + 1.0))
 
 
-def _ordered(shard: ListShard) -> Any:
+def _ordered_pairs(shard: ListShard) -> Any:
     """Pairs of rows of one list, the first of which stands above the second."""
     for one, other in pairs(shard.orders.start):
         apart = shard.orders.level[one] < shard.orders.level[other]
@@ -185,7 +225,8 @@ class Turns:
         worker = np.zeros(len(lists), np.int64) if self.shared else lists.worker
         assert worker is not None
         self.shapes = Shapes.of(lists, worker.astype(np.int64), 1 if self.shared else lists.n_workers)
-        self.session = run.engine.open(MallowsSums(self.squares), shards(lists))
+        self.session = run.engine.open(shards(lists))
+        self.sums = MallowsSums(self.squares, self.shared)
         self.progress = run.progress
         self.theta = self.stderr = np.ones(len(self.shapes.counts))
         self.crowd, self.log_likelihood, self.rounds = 1.0, -np.inf, 0
@@ -194,27 +235,25 @@ class Turns:
         """The consensus, the number of rounds, and whether it came to rest."""
         self.cells = self._weights(np.ones_like(self.theta))
         self.found = consensus(self.cells, self.squares)
-        params: dict[str, Any] = {"place": self.found.place, "shared": self.shared}
-        params, rounds, converged = iterate(self.session, params, self._turn, tol=1e-9, limit=ROUNDS)
-        return params["place"], rounds, converged
+        return until(self._turn, self.found.place, tol=1e-9, limit=ROUNDS)
 
-    def _turn(self, params: dict[str, Any], stats: Stats) -> tuple[dict[str, Any], float]:
+    def _turn(self, place: Integers) -> tuple[Integers, float]:
         """theta at the consensus, then the consensus at theta."""
-        distance, before = stats.shared["distance"], self.theta
+        distance = self.session.evaluate(self.sums.distances, ConsensusPlaces(place)).distance
+        before = self.theta
         self.crowd = self.shapes.crowd(distance)
-        self.theta, self.stderr = self.shapes.fitted(distance, 0.0 if self.shared else self.shrinkage)
+        self.theta, self.stderr = self.shapes.fit(distance, 0.0 if self.shared else self.shrinkage)
         self.log_likelihood = self.shapes.log_likelihood(self.theta, distance)
         self.cells = self._weights(self.theta)
-        self.found = consensus(self.cells, self.squares, params["place"])
-        change = np.abs(self.theta - before).max() + np.count_nonzero(self.found.place != params["place"])
+        self.found = consensus(self.cells, self.squares, place)
+        change = np.abs(self.theta - before).max() + np.count_nonzero(self.found.place != place)
         self.rounds += 1
         if self.progress:
             self.progress(self.rounds, self.log_likelihood, float(change))
-        return {**params, "place": self.found.place}, float(change)
+        return self.found.place, float(change)
 
     def _weights(self, theta: Floats) -> Floats:
-        cells: Floats = self.session.evaluate({"theta": theta, "shared": self.shared}).shared["cells"]
-        return cells
+        return self.session.evaluate(self.sums.preferences, Dispersions(theta)).cells
 
     def posterior(self, place: Integers) -> tuple[list[Floats], Floats]:
         """For each part P(i above j) of every pair (n, n), and a score for each node.
@@ -249,7 +288,7 @@ class Turns:
         plain = lists.agreement(-place.astype(float))
         if plain is None or self.shared:
             return plain, []
-        gaps = self.session.evaluate({"place": place, "shared": False, "gaps": True}).shared["gaps"]
+        gaps = self.session.evaluate(self.sums.gaps, ConsensusPlaces(place)).gaps
         half = Z * self.stderr
         ends = [self.theta, np.maximum(self.theta - half, 0.0), self.theta + half]
         quality, low, high = (agreement(theta, gaps) for theta in ends)

@@ -20,23 +20,20 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import Ascent, convergence, require_near, unmoved, unsettled
+from crowdrank.models.ascent import Ascent, convergence, fixed_parameters, require_near, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.held_out import HeldOut
-from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share, turned
+from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share, turn_lists
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
 from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
+from crowdrank.models.worker_parameters import LOG_SLOPE
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import NO_WORKERS, Bounds, Covariance, Maximum, Point, spread
+from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
 
 DIRECTIONS = ("top", "bottom", "auto")
 PRECISIONS = ("none", "by-worker")
-REACH = (-6.0, 4.0)
-"""Where the logarithm of a precision may go."""
-SPREAD = 0.5
-"""Where the estimation of the precisions' width starts."""
 STEPS = 15
 """Steps of minorise and maximise before the first of Newton's."""
 BINS = 4000
@@ -73,7 +70,7 @@ class PlackettLuce(ListsModel):
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
-        ascent, top, sign = self._directed(lists, run)
+        ascent, top, sign = self._climb_in_direction(lists, run)
         found, notes, details = ascent.uncertainty(top)
         fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
         require_near(ascent, top)
@@ -106,7 +103,7 @@ class PlackettLuce(ListsModel):
             posterior=ascent.posterior(top, covariance, ("precision",) if len(slopes) else ()),
         )
 
-    def _directed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
+    def _climb_in_direction(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
         """The climb and its top in the direction asked for, or in that of the larger likelihood; where lists are
         filled from the bottom they are turned round, and the sign of the scores with them: -1."""
         if self.direction not in DIRECTIONS:
@@ -114,12 +111,12 @@ class PlackettLuce(ListsModel):
             raise UsageError(f"The parameter 'direction' must be one of {wanted}. Got {self.direction!r}.")
         found = []
         if self.direction != "bottom":
-            found.append((*self._climbed(lists, run), 1.0))
+            found.append((*self._climb(lists, run), 1.0))
         if self.direction != "top":
-            found.append((*self._climbed(turned(lists)[0], run), -1.0))
+            found.append((*self._climb(turn_lists(lists)[0], run), -1.0))
         return max(found, key=lambda climbed: climbed[1].log_likelihood)
 
-    def _climbed(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
+    def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
         """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as found,
         for lambda and the mean precision say the same of the scale of the scores."""
         if self.precision not in PRECISIONS:
@@ -143,15 +140,17 @@ class PlackettLuce(ListsModel):
 
     def _ascent(self, lists: Lists, run: Run, strength: float | None, by_worker: bool) -> LuceAscent:
         start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
-        bounds = Bounds(start + REACH[0], start + REACH[1], np.zeros(start.shape, bool), members=len(start))
+        low, high = start + LOG_SLOPE.low, start + LOG_SLOPE.high
+        bounds = Bounds(low, high, np.zeros(start.shape, bool), members=len(start))
         columns: tuple[ColumnPrior, ...] = (self._prior(),) if by_worker else ()
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
         return LuceAscent(
             lists,
-            run.engine.open(ListSums(by_worker), shards(lists)),
+            run.engine.open(shards(lists)),
+            ListSums(by_worker),
             run,
             Priors(node, columns, estimates_strength=strength is None),
-            columns=("log-slope",) if by_worker else (),
+            columns=(LOG_SLOPE,) if by_worker else (),
             bounds=bounds,
             start=start,
             part=lists.part,
@@ -162,9 +161,11 @@ class PlackettLuce(ListsModel):
         )
 
     def _prior(self) -> Normal:
+        mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
         if self.precision_sd is not None:
-            return Normal(0.0, number("precision_sd", self.precision_sd, low=1e-6))
-        return Normal(0.0, SPREAD, estimated=True, expected=SPREAD, by_convention=True)
+            return Normal(mean, number("precision_sd", self.precision_sd, low=1e-6))
+        assert width is not None
+        return Normal(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +183,7 @@ class LuceLists:
         """ln P of each list."""
         lists, x = given.lists, at(self.scores, given.node, 0.0)
         if self.sign < 0:
-            lists, rows = turned(lists)
+            lists, rows = turn_lists(lists)
             x = x[rows]
         if len(self.slopes) and given.worker is not None:
             x = x * at(self.slopes, given.worker, 1.0)[lists.list]
@@ -203,8 +204,7 @@ class LuceAscent(Ascent):
         """Scores with every worker parameter at its start."""
         scores, workers = np.zeros(len(self.part)), self.start
         for _ in range(STEPS):
-            params = {"scores": scores, "workers": workers, "order": 1}
-            gradient = self.session.evaluate(params).shared["scores"]
+            gradient = self.session.evaluate(self.sums.gradient, At(scores, workers)).scores
             pulled = self.priors(Point(scores, workers)).scores
             won = self.wins + 0.5
             scores = scores + np.log(won / np.maximum(won - gradient - pulled, 0.1 * won))
@@ -222,10 +222,10 @@ def _workers(
     curve = Agreement(LOGISTIC, *_differences(lists, scores))
     half = np.full(len(values), np.inf)
     if covariance is not None:
-        variance = covariance.worker_variance() - unmoved(top)
+        variance = covariance.worker_variance() - fixed_parameters(top)
         half = Z * np.sqrt(np.maximum(variance[:, 0], 0.0))
     ends = values[:, None] + half[:, None] * np.array([0.0, -1.0, 1.0])
-    quality, low, high = curve.quality(("log-slope",), ends[:, :, None]).T
+    quality, low, high = curve.quality((LOG_SLOPE,), ends[:, :, None]).T
     with np.errstate(over="ignore"):
         own, least, most = np.exp(ends).T
     workers = Workers(

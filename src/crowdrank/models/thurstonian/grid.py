@@ -7,15 +7,21 @@ alike are merged into domains (``clusters``), and rounds by domains (``rounds``)
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from crowdrank.data import Floats, Integers
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
+from crowdrank.models.thurstonian.grid_sums import (
+    AloneRound,
+    Chosen,
+    DomainRound,
+    GridSums,
+    Placement,
+    RoundSums,
+)
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.rounds import GridSums
 from crowdrank.models.thurstonian.types import Types, mirrored, turned_round
 
 ALONE = 8
@@ -35,7 +41,7 @@ GATHERED, WORK = 300, 1e8
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class TPPSetting:
     """What is fitted: ``worker`` numbers the expertises of the workers, ``learned`` of them are not known.
 
     ``by_query``: every query has a difficulty of its own. ``domains``: how many, None where the votes decide.
@@ -70,13 +76,14 @@ class Grid:
     held_out: dict[int, float]
 
 
-class Climb:
+class GridClimb:
     """The rounds of one fit."""
 
-    def __init__(self, shards: list[Panel], run: Run, setting: Setting) -> None:
+    def __init__(self, shards: list[Panel], run: Run, setting: TPPSetting) -> None:
         rows = setting.learned + setting.gold
         own = [replace(shard, worker=setting.worker[shard.worker].astype(np.int32)) for shard in shards]
-        self.session = run.engine.open(GridSums(rows, by_query=setting.by_query), own, seed=run.seed)
+        self.sums = GridSums(rows, by_query=setting.by_query)
+        self.session = run.engine.open(own, start=self.sums.start, seed=run.seed)
         self.setting, self.progress = setting, run.progress
         self.queries = sum(shard.queries for shard in shards)
         self.nodes = sum(len(shard.query) for shard in shards)
@@ -86,104 +93,109 @@ class Climb:
 
     def run(self) -> Grid:
         """All of it."""
-        told = self._alone()
+        information = self._alone()
         if self.setting.known is not None:
-            start = self._given(self.setting.known)
+            start = self._start_from(self.setting.known)
         elif self.setting.domains == 1 or self.queries == 1:
-            start = self._given(np.zeros(self.queries, np.int64))
+            start = self._start_from(np.zeros(self.queries, np.int64))
         else:
-            start = self._merged(told)
+            start = self._merge(information)
         like, theta, converged = self._together(*start)
-        own = self.session.collect({})
-        score, hard, domain = (
-            np.concatenate([part[name] for part in own]) for name in ("score", "hard", "domain")
-        )
+        own = self.session.collect(self.sums.read, None)
         return Grid(
-            score, hard, domain, like, self.types, theta, self.precision, self.rounds, converged, self.held_out
+            score=np.concatenate([part.score for part in own]),
+            hard=np.concatenate([part.hard for part in own]),
+            domain=np.concatenate([part.domain for part in own]),
+            like=like,
+            types=self.types,
+            theta=theta,
+            precision=self.precision,
+            rounds=self.rounds,
+            converged=converged,
+            held_out=self.held_out,
         )
 
     def number(self) -> tuple[int, dict[int, float]]:
         """The number of domains by held-out votes, and what these say of each number."""
-        told = self._alone()
-        return (1, {}) if self.queries == 1 else (self._merged(told)[0].shape[1], self.held_out)
+        information = self._alone()
+        return (1, {}) if self.queries == 1 else (self._merge(information)[0].shape[1], self.held_out)
 
     @property
     def prior(self) -> Floats:
         """ln of the prior of each expertise (K, T)."""
         return self.types.prior(self.setting.learned, self.setting.gold)
 
-    def _params(self, mode: str, **more: Any) -> dict[str, Any]:
-        return {"mode": mode, "prior": self.prior, "precision": self.precision, "turn": True, **more}
-
-    def _advance(self, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        stats = self.session.advance(params)
-        if params["turn"]:
-            self.precision = min(self.free / float(stats.shared["spread"]), CLOSEST)
+    def _count_round(self, sums: RoundSums, turn: bool) -> None:
+        """The precision of the scores after a round in which it may change, and the progress."""
+        if turn:
+            self.precision = min(self.free / sums.spread, CLOSEST)
         self.rounds += 1
         if self.progress is not None:
-            self.progress(self.rounds, float(stats.shared["evidence"]), self._moved(stats.shared))
-        return stats.shared, stats.local
+            self.progress(self.rounds, sums.evidence, self._movement(sums))
 
-    def _moved(self, shared: dict[str, Any]) -> float:
+    def _movement(self, sums: RoundSums) -> float:
         """How far the scores moved, in standard deviations of their prior."""
-        return float(np.sqrt(shared["moved"] * self.precision / self.nodes))
+        return float(np.sqrt(sums.moved * self.precision / self.nodes))
 
     def _alone(self) -> Floats:
-        """Scores and types where no query knows of another; returns what the votes of each tell."""
+        """Scores and types if no query knows of another; returns how much the votes of each tell."""
         for _ in range(ALONE):
-            shared, local = self._advance(self._params("alone", learned=self.setting.learned))
-            self.types = Types.learned(shared["types"])
-        return np.asarray(local["told"])
+            at = AloneRound(self.prior, self.precision, True, self.setting.learned)
+            sums = self.session.advance(self.sums.alone, at)
+            self._count_round(sums, True)
+            self.types = Types.learned(sums.types)
+        return sums.information
 
-    def _given(self, domain: Integers) -> tuple[Floats, Floats]:
+    def _start_from(self, domain: Integers) -> tuple[Floats, Floats]:
         """The start from known domains; a query whose domain is not known belongs to none yet."""
         count = self.setting.domains or int(domain.max()) + 1
         return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
 
-    def _merged(self, told: Floats) -> tuple[Floats, Floats]:
+    def _merge(self, information: Floats) -> tuple[Floats, Floats]:
         """The start from queries merged into domains: those whose votes tell most."""
         asked, prior = self.setting.domains, self.prior
         most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST), GATHERED))
         chosen = np.zeros(self.queries, bool)
-        chosen[np.argsort(-told, kind="stable")[:most]] = True
-        chosen &= told != 0.0  # a query without votes belongs to no domain
-        profile = self.session.evaluate(self._params("profile", chosen=chosen)).local["profile"]
+        chosen[np.argsort(-information, kind="stable")[:most]] = True
+        chosen &= information != 0.0  # a query without votes belongs to no domain
+        profile = self.session.evaluate(self.sums.profiles, Chosen(chosen)).profile
         cuts = gathered(profile, prior, min(asked or MOST, len(profile)))
-        count = min(asked, len(profile)) if asked else self._chosen(profile, cuts)
+        count = min(asked, len(profile)) if asked else self._choose_number(profile, cuts)
         cut = cuts[count]
         shares, sign = np.zeros((self.queries, asked or count)), np.ones(self.queries)
         shares[np.flatnonzero(chosen), cut.domain] = 1.0
         sign[chosen] = cut.sign
         return shares, sign
 
-    def _chosen(self, profile: Floats, cuts: dict[int, Cut]) -> int:
+    def _choose_number(self, profile: Floats, cuts: dict[int, Cut]) -> int:
         """The number of domains by held-out votes: the fewest within a standard error of the best."""
-        told = {count: left_out(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()}
-        self.held_out = {count: float(own.sum()) for count, own in sorted(told.items())}
+        logs = {count: left_out(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()}
+        self.held_out = {count: float(own.sum()) for count, own in sorted(logs.items())}
         best = max(self.held_out, key=lambda count: self.held_out[count])
 
         def close(count: int) -> bool:
-            behind = told[best] - told[count]
+            behind = logs[best] - logs[count]
             return bool(behind.sum() <= np.sqrt(len(behind)) * behind.std())
 
-        return min(count for count in told if count == best or close(count))
+        return min(count for count in logs if count == best or close(count))
 
     def _together(self, domain: Floats, sign: Floats) -> tuple[Floats, Floats, bool]:
         """Rounds by domains until the scores rest; L_{m,k}, the shares of the domains, and whether they rest."""
         theta = _shares(domain.sum(axis=0))
-        like = self.session.advance({"mode": "placed", "domain": domain, "sign": sign}).shared["like"]
-        decided: dict[str, Any] = {}
-        known = {} if self.setting.known is None else {"known": self.setting.known}
-        for turn in range(LIMIT):
-            params = self._params("domains", like=like, theta=theta, **decided, **known)
-            shared, _ = self._advance(params | {"turn": turn < TURNING})
-            like, decided = shared["like"], {}
-            flip = turned_round(like, self.prior) & (turn < TURNING)
-            if flip.any():
-                like, decided = np.where(flip[:, None, None], mirrored(like), like), {"flip": flip}
+        like = self.session.advance(self.sums.place, Placement(domain, sign)).like
+        flip = None
+        for number in range(LIMIT):
+            turn = number < TURNING
+            at = DomainRound(self.prior, self.precision, turn, like, theta, flip, self.setting.known)
+            sums = self.session.advance(self.sums.domains, at)
+            self._count_round(sums, turn)
+            like, flip = sums.like, None
+            upside = turned_round(like, self.prior) & turn
+            if upside.any():
+                like, flip = np.where(upside[:, None, None], mirrored(like), like), upside
             self.types = self.types.again(like[:, : self.setting.learned])
-            theta = _shares(shared["domains"])
-            if turn >= TURNING and self._moved(shared) <= TOL:
+            theta = _shares(sums.domains)
+            if not turn and self._movement(sums) <= TOL:
                 return like, theta, True
         return like, theta, False
 

@@ -9,53 +9,58 @@ are independent, so even levels are drawn at once, then odd ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
-from crowdrank.engine.base import Params, State
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.list_shards import ListShard, shards
 from crowdrank.models.lists import Lists
 from crowdrank.models.priors import VirtualNode
-from crowdrank.solve import iterate
+from crowdrank.solve import rounds
 from crowdrank.solve.draws import uniforms
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class PerceivedSweep:
+    """The number and the seed of a sweep, and the ``scores`` that it starts from."""
+
+    scores: Floats
+    round: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Perceived(Stats):
+    """The sum of what is perceived of each node, times the weight of the list."""
+
+    scores: Floats
+
+
 class PerceivedSums:
-    """``params``: ``scores``, ``round`` and ``seed``. Its state is the perceived score of each row; the sums are
-    of each node's, times the weight of the list."""
+    """The state of a shard is the perceived score of each row."""
 
-    stateful = True
-
-    def start(self, shard: ListShard, seed: int) -> State:
+    def start(self, shard: ListShard, seed: int) -> Floats:
         """Perceived scores in the order of the list, one apart."""
         return -shard.orders.level.astype(float)
 
-    def statistics(self, shard: ListShard, params: Params, state: State | None) -> tuple[Stats, State]:
+    def sweep(self, shard: ListShard, at: PerceivedSweep, state: Floats) -> tuple[Perceived, Floats]:
         """One sweep."""
         place = np.arange(len(shard.node)) - shard.orders.start[shard.list]
-        keys = (np.full(len(place), params["round"]), shard.first + shard.list, place)
-        uniform = uniforms(keys, params["seed"])
-        mean, seen = params["scores"][shard.node], np.array(state)
+        keys = (np.full(len(place), at.round), shard.first + shard.list, place)
+        uniform = uniforms(keys, at.seed)
+        mean, seen = at.scores[shard.node], np.array(state)
         for odd in (0, 1):
             rows = np.flatnonzero(shard.orders.level % 2 == odd)
             low, high = _around(seen, shard.orders)
             group = shard.orders.group[rows]
             seen[rows] = truncated(uniform[rows], low[group], high[group], mean[rows])
         weight = shard.weight[shard.list]
-        return Stats({"scores": summed(shard.node, weight * seen, len(shard.part))}), seen
-
-    def collect(self, shard: ListShard, params: Params, state: State | None) -> Mapping[str, Any]:
-        """Nothing that belongs to a shard."""
-        return {}
+        return Perceived(summed(shard.node, weight * seen, len(shard.part))), seen
 
 
 def _around(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
@@ -68,21 +73,20 @@ def _around(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
     return low, high
 
 
-def sampled(lists: Lists, run: Run, prior: VirtualNode, rounds: int) -> Floats:
-    """The scores: the mean over the second half of the rounds."""
-    session = run.engine.open(PerceivedSums(), shards(lists), seed=run.seed)
-    held, total = lists.judgments, np.zeros(len(lists.nodes))
+def draw_scores(lists: Lists, run: Run, prior: VirtualNode, count: int) -> Floats:
+    """The scores: the mean over the second half of so many rounds."""
+    sums, held = PerceivedSums(), lists.judgments
+    session = run.engine.open(shards(lists), start=sums.start, seed=run.seed)
+    total = np.zeros(len(lists.nodes))
 
-    def update(params: dict[str, Any], stats: Stats) -> tuple[dict[str, Any], float]:
+    def step(at: PerceivedSweep) -> PerceivedSweep:
         nonlocal total
-        scores = params["scores"]
-        _, slope, curvature = prior.terms(scores)
-        pull = stats.shared["scores"] - held * scores + slope
-        scores = scores + pull / np.maximum(held + curvature, 1e-300)
-        if params["round"] >= rounds // 2:
-            total = total + scores / (rounds - rounds // 2)
-        return {**params, "scores": scores, "round": params["round"] + 1}, np.inf
+        _, slope, curvature = prior.terms(at.scores)
+        pull = session.advance(sums.sweep, at).scores - held * at.scores + slope
+        scores = at.scores + pull / np.maximum(held + curvature, 1e-300)
+        if at.round >= count // 2:
+            total = total + scores / (count - count // 2)
+        return PerceivedSweep(scores, at.round + 1, run.seed)
 
-    start = {"scores": np.zeros(len(lists.nodes)), "round": 0, "seed": run.seed}
-    iterate(session, start, update, tol=0.0, limit=rounds)
+    rounds(step, PerceivedSweep(np.zeros(len(lists.nodes)), 0, run.seed), count)
     return total

@@ -17,81 +17,105 @@ be so spread: what the votes of one query could still tell of them moved the err
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.engine import Stateless, Stats
-from crowdrank.engine.base import Params
 from crowdrank.models.thurstonian.blocks import Block
+from crowdrank.models.thurstonian.grid_sums import DomainLikes
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.rounds import Local, Terms, by_worker, slopes, terms
+from crowdrank.models.thurstonian.rounds import CoupleTerms, Local, by_worker, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, halves
 from crowdrank.solve import Covariance
 
 
-class Reading(Stateless):
-    """Sums at an answer. ``statistics``: L_{m,k}(tau). ``collect``: what belongs to queries and workers."""
+@dataclass(frozen=True, eq=False)
+class AnswerAt:
+    """An answer: ``score`` of each node, ``hard`` (ln delta^2) and ``domain`` (Q, M) of each query."""
 
-    def __init__(self, worker: Integers) -> None:
-        self.worker, self.rows = worker, int(worker.max()) + 1
+    score: Floats
+    hard: Floats
+    domain: Floats
 
-    def statistics(self, shard: Panel, params: Params, state: None) -> tuple[Stats, None]:
+    def of_shard(self, shard: Panel) -> Local:
+        """What belongs to the queries of a shard."""
+        own = slice(shard.first_query, shard.first_query + shard.queries)
+        return Local.at(shard, self.score[shard.nodes], self.hard[own], self.domain[own])
+
+
+@dataclass(frozen=True, eq=False)
+class TypesAt(AnswerAt):
+    """With the posterior ``types`` of workers in each domain (M, K, T), and the ``precision`` of the scores."""
+
+    types: Floats
+    precision: float
+
+
+class ShardReading(TypedDict):
+    """The covariance of each query's scores, the variance of its ln delta^2, how often every tau agrees with
+    the order in each domain, and the votes of each domain and of each worker in each domain."""
+
+    covariance: list[Floats]
+    hard: Floats
+    agreed: Floats
+    votes: Floats
+    judged: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What follows from an answer; ``worker`` numbers the expertises of the workers."""
+
+    worker: Integers
+
+    def likes(self, shard: Panel, at: AnswerAt) -> DomainLikes:
         """L_{m,k}(tau) at the scores, difficulties and domains given."""
-        local = _local(shard, params)
-        found = np.zeros((self.rows, local.domain.shape[1], len(GRID)))
-        np.add.at(
-            found, self.worker, by_worker(shard, local.domain, local.like, len(self.worker)).transpose(1, 0, 2)
-        )
-        return Stats({"like": found.transpose(1, 0, 2)}), None
+        state = at.of_shard(shard)
+        found = np.zeros((int(self.worker.max()) + 1, state.domain.shape[1], len(GRID)))
+        likes = by_worker(shard, state.domain, state.like, len(self.worker))
+        np.add.at(found, self.worker, likes.transpose(1, 0, 2))
+        return DomainLikes(found.transpose(1, 0, 2))
 
-    def collect(self, shard: Panel, params: Params, state: None) -> Mapping[str, Any]:
-        """The covariance of each query's scores, the variance of its ln delta^2, how often every tau agrees with
-        the order in each domain, and the votes of each worker in each domain."""
-        local = _local(shard, params)
-        at = terms(shard, local)
+    def read(self, shard: Panel, at: TypesAt) -> ShardReading:
+        """What belongs to the queries and workers of a shard."""
+        state = at.of_shard(shard)
+        couples = terms(shard, state)
         row, query = self.worker[shard.cells.worker], shard.cells.query
-        types = params["types"][:, row].transpose(1, 0, 2)  # (C, M, T)
-        weight = (local.domain[query][:, :, None] * types).sum(axis=1)
-        slope = slopes(shard, at, weight)
-        size = summed(shard.query, local.score**2, shard.queries)
+        types = at.types[:, row].transpose(1, 0, 2)  # (C, M, T)
+        weight = (state.domain[query][:, :, None] * types).sum(axis=1)
+        slope = slopes(shard, couples, weight)
+        size = summed(shard.query, state.score**2, shard.queries)
         votes = shard.votes.sum(axis=0).reshape(2, -1).sum(axis=0)[:, None]
-        share = local.domain[shard.couples.query]
+        share = state.domain[shard.couples.query]
         weights = shard.cells.weight[:, None]
         return {
-            "covariance": _covariances(shard, at, weight, slope.curvature, local, params["precision"]),
-            "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * params["precision"] * size),
-            "agreed": share.T @ (votes * np.exp(np.maximum(at.log_win, at.log_lose))),
+            "covariance": _covariances(shard, couples, weight, slope.curvature, state, at.precision),
+            "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * at.precision * size),
+            "agreed": share.T @ (votes * np.exp(np.maximum(couples.log_win, couples.log_lose))),
             "votes": share.T @ votes[:, 0],
-            "judged": by_worker(shard, local.domain, weights, len(self.worker))[..., 0],
+            "judged": by_worker(shard, state.domain, weights, len(self.worker))[..., 0],
         }
 
 
-def _local(shard: Panel, params: Params) -> Local:
-    own = slice(shard.first_query, shard.first_query + shard.queries)
-    return Local.at(shard, params["score"][shard.nodes], params["hard"][own], params["domain"][own])
-
-
 def _covariances(
-    shard: Panel, at: Terms, weight: Floats, curvature: Floats, local: Local, precision: float
+    shard: Panel, at: CoupleTerms, weight: Floats, curvature: Floats, local: Local, precision: float
 ) -> list[Floats]:
     """H^-1 J H^-1 of every query with nodes, in order."""
     pair, count = shard.couples.row, len(at.x)
     honest, false = halves(weight)
     each = ((honest + false)[shard.cell] * (at.slope**2 * at.pull * at.push)[pair]).sum(axis=1)  # I_r of one vote
     votes = shard.wins + shard.losses
-    told, alike = (summed(pair, votes * power, count) for power in (each, each**2))
+    single, alike = (summed(pair, votes * power, count) for power in (each, each**2))
     delta = np.exp(local.hard)
     found: dict[int, Floats] = {}
     for block in shard.blocks:
         ridge = precision * np.eye(block.nodes.shape[1])
         own = delta[shard.query[block.nodes[:, 0]]][:, None, None]
         shared = _squares(block, shard, votes * each) - 2.0 * block.laplacian(alike)
-        noise = block.laplacian(told) + own * shared + ridge
+        noise = block.laplacian(single) + own * shared + ridge
         bread = np.linalg.inv(block.laplacian(curvature) + ridge)
         for query, covariance in zip(shard.query[block.nodes[:, 0]], bread @ noise @ bread, strict=True):
             found[int(query)] = covariance

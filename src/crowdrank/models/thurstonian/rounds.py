@@ -18,16 +18,13 @@ domains every query stands alone, and q = G.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
-from crowdrank.engine import Stats
-from crowdrank.engine.base import Params
+from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import tails
 from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirrored, normalised
@@ -60,14 +57,14 @@ class Local:
     def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> Local:
         """With scores that are not in doubt."""
         variance, spread = np.zeros(len(panel.couples.i)), np.zeros(panel.queries)
-        return cls(score, variance, spread, hard, domain, np.empty(0)).settled(panel)
+        return cls(score, variance, spread, hard, domain, np.empty(0)).with_likelihood(panel)
 
-    def settled(self, panel: Panel) -> Local:
+    def with_likelihood(self, panel: Panel) -> Local:
         """With L_c(tau) where the scores are now."""
         return replace(self, like=likelihood(panel, terms(panel, self), self.variance))
 
 
-class Terms(NamedTuple):
+class CoupleTerms(NamedTuple):
     """The pairs of a shard at its scores, for every size of tau (P, H): see the module. x and its tails are those
     of an honest worker, who wins where i is chosen."""
 
@@ -80,17 +77,17 @@ class Terms(NamedTuple):
     push: Floats
 
 
-def terms(panel: Panel, local: Local) -> Terms:
+def terms(panel: Panel, local: Local) -> CoupleTerms:
     """Everything at once that the likelihood and its derivatives need."""
     ratio = SIZES**2 * np.exp(local.hard)[:, None]
     pairs = panel.couples
     slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[pairs.query]
     share = (ratio / (2.0 * (1.0 + ratio)))[pairs.query]
     x = slope * (local.score[pairs.i] - local.score[pairs.j])[:, None]
-    return Terms(slope, share, x, *tails(x))
+    return CoupleTerms(slope, share, x, *tails(x))
 
 
-def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
+def likelihood(panel: Panel, at: CoupleTerms, variance: Floats) -> Floats:
     """L_c(tau): ln of the probability of each cell's votes, over the grid (C, T).
 
     Its mean over the scores, which are known to a ``variance`` of their differences: ln Phi + variance a^2
@@ -99,12 +96,12 @@ def likelihood(panel: Panel, at: Terms, variance: Floats) -> Floats:
     unsure = 0.5 * variance[:, None] * at.slope**2
     win = at.log_win - unsure * at.pull * (at.pull + at.x)
     lose = at.log_lose - unsure * at.push * (at.push - at.x)
-    told = panel.votes @ np.block([[win, lose], [lose, win]])
+    votes = panel.votes @ np.block([[win, lose], [lose, win]])
     guess = np.log(0.5) * panel.cells.weight[:, None]
-    return np.concatenate([mirrored(told[:, HALF:]), guess, told[:, :HALF]], axis=1)
+    return np.concatenate([mirrored(votes[:, HALF:]), guess, votes[:, :HALF]], axis=1)
 
 
-class Found(NamedTuple):
+class CellFits(NamedTuple):
     """What a round makes of the cells of a shard."""
 
     domain: Floats  # P(m_l = m), (q, M)
@@ -112,29 +109,37 @@ class Found(NamedTuple):
     evidence: Floats  # ln P of the votes of each query (q)
 
 
-def alone(panel: Panel, like: Floats, prior: Floats) -> Found:
+def alone(panel: Panel, like: Floats, prior: Floats) -> CellFits:
     """Every query for itself; ``prior`` (C, T) is ln G of each cell's worker."""
     both = like + prior
-    return Found(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
+    return CellFits(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
 
 
-def together(panel: Panel, like: Floats, prior: Floats, known: Floats, local: Local, params: Params) -> Found:
-    """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``known`` (C, M, T), without the
-    part of this query. ``like`` is L_c(tau), perhaps turned round."""
+def together(
+    panel: Panel,
+    like: Floats,
+    prior: Floats,
+    others: Floats,
+    local: Local,
+    theta: Floats,
+    known: Integers | None,
+) -> CellFits:
+    """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``others`` (C, M, T), without the
+    part of this query. ``like`` is L_c(tau), perhaps turned round; ``known`` (Q): see TPPSetting."""
     query = panel.cells.query
-    others = prior[:, None, :] + known - local.domain[query][:, :, None] * local.like[:, None, :]
+    others = prior[:, None, :] + others - local.domain[query][:, :, None] * local.like[:, None, :]
     others -= logsumexp(others)[..., None]
     both = others + like[:, None, :]
     top = both.max(axis=2, keepdims=True)
     types = np.exp(both - top)
     mass = types.sum(axis=2)
-    logs = np.log(params["theta"]) + by_query(panel, top[..., 0] + np.log(mass))
-    if "known" in params:
-        told = params["known"][panel.first_query : panel.first_query + panel.queries, None]
-        logs = np.where((told < 0) | (np.arange(logs.shape[1]) == told), logs, -np.inf)
+    logs = np.log(theta) + by_query(panel, top[..., 0] + np.log(mass))
+    if known is not None:
+        given = known[panel.first_query : panel.first_query + panel.queries, None]
+        logs = np.where((given < 0) | (np.arange(logs.shape[1]) == given), logs, -np.inf)
     domain = normalised(logs)
     weight = np.einsum("cm,cmt->ct", domain[query] / mass, types)
-    return Found(domain, weight, logsumexp(logs))
+    return CellFits(domain, weight, logsumexp(logs))
 
 
 def by_query(panel: Panel, values: Floats) -> Floats:
@@ -156,16 +161,16 @@ class Slopes(NamedTuple):
     gradient: Floats
     curvature: Floats
     share: Floats
-    """How fast the slopes of a query fall with ln delta^2, the k of ``harder``, one a query."""
+    """How fast the slopes of a query fall with ln delta^2, the k of ``adjust_difficulty``, one a query."""
 
 
-def slopes(panel: Panel, at: Terms, weight: Floats) -> Slopes:
+def slopes(panel: Panel, at: CoupleTerms, weight: Floats) -> Slopes:
     """The derivatives of the climb."""
     towards, away = split(panel, weight)
     gradient = towards * at.pull - away * at.push
     curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
-    told = at.x**2 * curvature
-    part, whole = (summed(panel.couples.query, of.sum(axis=1), panel.queries) for of in (at.share * told, told))
+    bend = at.x**2 * curvature
+    part, whole = (summed(panel.couples.query, of.sum(axis=1), panel.queries) for of in (at.share * bend, bend))
     share = np.divide(part, whole, out=np.zeros(panel.queries), where=whole > 0)
     return Slopes((at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
 
@@ -177,7 +182,7 @@ def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
     return won[:, :HALF] + lost[:, HALF:], won[:, HALF:] + lost[:, :HALF]
 
 
-def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
+def climb_scores(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
     """A Newton step of the scores, N(0, 1 / precision) before any vote."""
     size = len(local.score)
     pairs = panel.couples
@@ -196,7 +201,7 @@ def climbed(panel: Panel, local: Local, slope: Slopes, precision: float) -> Loca
     return replace(local, score=score, variance=variance, spread=spread)
 
 
-def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
+def adjust_difficulty(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
     """Difficulties by how far the scores of a query spread, the votes being as probable as before.
 
     Where delta^2 grows by the factor e^g, the slopes of workers of one tau fall, and scores that grow by
@@ -227,95 +232,17 @@ def harder(panel: Panel, local: Local, share: Floats, precision: float) -> Local
     )
 
 
-class GridSums:
-    """The sums of a round over a shard, by the ``mode`` of the parameters.
-
-    ``alone``: every query for itself, and how informative each is. ``profile``: L_c(tau) of chosen queries as they
-    stand. ``placed``: nothing but the sums, with domains and directions that were decided for all queries.
-    ``domains``: by domains, the sums at the state after the round. The workers of a shard are those who have an
-    expertise of their own.
-    """
-
-    stateful = True
-
-    def __init__(self, workers: int, *, by_query: bool) -> None:
-        self.workers, self.by_query = workers, by_query
-
-    def start(self, shard: Panel, seed: int) -> Local:
-        """All items alike, all queries as hard as the sharpest workers are blunt."""
-        return Local.at(shard, np.zeros(len(shard.query)), np.zeros(shard.queries), np.ones((shard.queries, 1)))
-
-    def statistics(self, shard: Panel, params: Params, state: Local | None) -> tuple[Stats, Local]:
-        """The sums at the state, and the state after a Newton step."""
-        assert state is not None
-        local = turned(shard, params["flip"][state.domain.argmax(axis=1)], state) if "flip" in params else state
-        if params["mode"] == "placed":
-            return self._placed(shard, params, local)
-        if params["mode"] == "profile":
-            return Stats(local={"profile": self._profile(shard, params["chosen"], local.like)}), local
-        found = self._found(shard, local.like, local, params)
-        if params["turn"]:
-            other = self._found(shard, mirrored(local.like), local, params)
-            turn = other.evidence > found.evidence + 1e-9
-            if turn.any():
-                found, local = mixed(shard, turn, found, other), turned(shard, turn, local)
-        slope = slopes(shard, terms(shard, local), found.weight)
-        after = climbed(shard, replace(local, domain=found.domain), slope, params["precision"])
-        moved = np.square(after.score - local.score).sum()
-        if self.by_query:
-            after = harder(shard, after, slope.share, params["precision"])
-        after = after.settled(shard)
-        votes = by_query(shard, shard.cells.weight)
-        shared = {
-            "spread": after.spread.sum(),
-            "moved": moved,
-            "evidence": found.evidence.sum(),
-            "domains": found.domain[votes > 0].sum(axis=0),
-        }
-        if params["mode"] == "alone":
-            shared["types"] = found.weight[shard.cells.worker < params["learned"]].sum(axis=0)
-            return Stats(shared, {"told": found.evidence - np.log(0.5) * votes}), after
-        shared["like"] = by_worker(shard, after.domain, after.like, self.workers)
-        return Stats(shared), after
-
-    def collect(self, shard: Panel, params: Params, state: Local | None) -> Mapping[str, Any]:
-        """The state as it stands."""
-        return vars(state)
-
-    def _found(self, shard: Panel, like: Floats, local: Local, params: Params) -> Found:
-        worker = shard.cells.worker
-        prior = params["prior"][worker]
-        if params["mode"] == "alone":
-            return alone(shard, like, prior)
-        known = params["like"][:, worker].transpose(1, 0, 2)
-        return together(shard, like, prior, known, local, params)
-
-    def _placed(self, shard: Panel, params: Params, local: Local) -> tuple[Stats, Local]:
-        """The state with domains and directions that were decided for all queries."""
-        own = slice(shard.first_query, shard.first_query + shard.queries)
-        local = replace(turned(shard, params["sign"][own] < 0, local), domain=params["domain"][own])
-        return Stats({"like": by_worker(shard, local.domain, local.like, self.workers)}), local
-
-    def _profile(self, shard: Panel, chosen: NDArray[np.bool_], like: Floats) -> Floats:
-        """L_c(tau) of the chosen queries (chosen, K, T)."""
-        own = chosen[shard.first_query : shard.first_query + shard.queries]
-        cells = np.flatnonzero(own[shard.cells.query])
-        found = np.zeros((int(own.sum()), self.workers, like.shape[1]))
-        found[(np.cumsum(own) - 1)[shard.cells.query[cells]], shard.cells.worker[cells]] = like[cells]
-        return found
-
-
-def turned(panel: Panel, turn: NDArray[np.bool_], local: Local) -> Local:
+def turn_queries(panel: Panel, turn: NDArray[np.bool_], local: Local) -> Local:
     """The state with some queries upside down."""
     score = np.where(turn[panel.query], -local.score, local.score)
     cells = turn[panel.cells.query][:, None]
     return replace(local, score=score, like=np.where(cells, mirrored(local.like), local.like))
 
 
-def mixed(panel: Panel, turn: NDArray[np.bool_], found: Found, other: Found) -> Found:
+def merge_fits(panel: Panel, turn: NDArray[np.bool_], found: CellFits, other: CellFits) -> CellFits:
     """``other`` for the queries that are turned."""
     cells = turn[panel.cells.query][:, None]
-    return Found(
+    return CellFits(
         np.where(turn[:, None], other.domain, found.domain),
         np.where(cells, other.weight, found.weight),
         np.where(turn, other.evidence, found.evidence),

@@ -16,22 +16,20 @@ domains and signs of tau from ``classes`` and everyone perceiving the true score
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.engine import Stats
-from crowdrank.engine.base import Params
+from crowdrank.engine import Stats, local_part
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
 from crowdrank.models.thurstonian.classes import classes
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.slots import Layout, layout
+from crowdrank.models.thurstonian.slots import SlotLayout, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, moves
-from crowdrank.solve.iterate import iterate
+from crowdrank.solve import rounds
 
 ROUNDS, SWEEPS, BURN = 60, 4, 1
 """Rounds of EM, sweeps in each, and how many of them do not count."""
@@ -49,11 +47,54 @@ STEADY = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
+class GibbsChain:
     """What a shard keeps between rounds: the scores perceived, one a slot."""
 
-    layout: Layout
+    layout: SlotLayout
     perceived: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ChainParams:
+    """What a round starts from: ``score`` of nodes, ``difficulty`` of queries, ``tau`` (K, M), ``theta`` (M).
+
+    ``shift`` and ``scale``: what perceived scores are brought back by. ``domain``: that of each query, None if it
+    is drawn. ``fresh``: everyone perceives the true scores at first.
+    """
+
+    score: Floats
+    difficulty: Floats
+    tau: Floats
+    theta: Floats
+    shift: Floats
+    scale: float
+    round: int
+    domain: Integers | None
+    fresh: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SweepMeans(Stats):
+    """What the sweeps of a round saw, of each node, query and cell."""
+
+    score: Floats = local_part()
+    lowest: Floats = local_part()
+    difficulty: Floats = local_part()
+    domain: Floats = local_part()
+    slope: Floats = local_part()
+    bend: Floats = local_part()
+    agreed: Floats = local_part()
+    log_likelihood: Floats = local_part()
+
+
+class KeptRound(NamedTuple):
+    """What counts of a round."""
+
+    score: Floats
+    difficulty: Floats
+    domain: Floats
+    tau: Floats
+    theta: Floats
 
 
 @dataclass(frozen=True)
@@ -64,60 +105,50 @@ class GibbsSums:
     sweeps: int
     burn: int
     seed: int
-    stateful = True
 
-    def start(self, shard: Panel, seed: int) -> Chain:
+    def start(self, shard: Panel, seed: int) -> GibbsChain:
         """Everyone perceives what the votes of all say, taking tau and delta for 1."""
         own = layout(shard)
         even = np.zeros(len(own.row))
-        return Chain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
+        return GibbsChain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
 
-    def statistics(self, shard: Panel, params: Params, state: Chain | None) -> tuple[Stats, Chain]:
-        """What the sweeps of a round saw: of each node, query and cell."""
-        assert state is not None
+    def sweep(self, shard: Panel, at: ChainParams, state: GibbsChain) -> tuple[SweepMeans, GibbsChain]:
+        """The sweeps of a round."""
         queries = slice(shard.first_query, shard.first_query + shard.queries)
-        sweep = Sweep(
-            shard,
-            state.layout,
-            params["score"][shard.nodes],
-            params["difficulty"][queries],
-            params["tau"],
-            params["theta"],
-        )
-        own, held = state.layout, params["domain"]
+        own, held = state.layout, at.domain
+        sweep = Sweep(shard, own, at.score[shard.nodes], at.difficulty[queries], at.tau, at.theta)
         x = sweep.score[own.node]
-        if not params["fresh"]:
-            x = (state.perceived - params["shift"][queries][sweep.slot_query]) / params["scale"]
-        chances = self._chances(shard, own, params["round"])
+        if not at.fresh:
+            x = (state.perceived - at.shift[queries][sweep.slot_query]) / at.scale
+        chances = self._chances(shard, own, at.round)
         seen = Seen(sweep)
         for turn in range(self.sweeps):
             odds = sweep.odds(x) if held is None else np.eye(self.domains)[held[queries]]
-            domain = _picked(odds, chances.domain[turn])
+            domain = _pick(odds, chances.domain[turn])
             x = sweep.perceived(x, domain, chances.of(turn))
             if turn >= self.burn:
                 seen.add(x, odds, domain)
         score, difficulty = seen.scores()
         move = moves(own, len(score), sweep.slopes(domain)[own.side_cell], x[own.winner] - x[own.loser], STEPS)
         fits = domain_log_likelihoods(shard, sweep.score, sweep.difficulty, sweep.tau)
-        local = {
-            "score": score + move,
-            "lowest": _lowest(score + move, shard.query, shard.queries),
-            "difficulty": difficulty,
-            "domain": seen.odds / seen.count,
-            "slope": seen.slope / seen.count,
-            "bend": seen.bend / seen.count,
-            "agreed": sweep.agreed(),
-            "log_likelihood": mixed(fits, sweep.theta),
-        }
-        return Stats({}, local), Chain(own, x + move[own.node])
+        means = SweepMeans(
+            score=score + move,
+            lowest=_lowest(score + move, shard.query, shard.queries),
+            difficulty=difficulty,
+            domain=seen.odds / seen.count,
+            slope=seen.slope / seen.count,
+            bend=seen.bend / seen.count,
+            agreed=sweep.agreed(),
+            log_likelihood=mixed(fits, sweep.theta),
+        )
+        return means, GibbsChain(own, x + move[own.node])
 
-    def collect(self, shard: Panel, params: Params, state: Chain | None) -> Mapping[str, Any]:
+    def mean_perceived(self, shard: Panel, params: None, state: GibbsChain) -> Floats:
         """The mean of what is perceived of each node."""
-        assert state is not None
         node, count = state.layout.node, len(shard.query)
-        return {"score": summed(node, state.perceived, count) / np.maximum(summed(node, None, count), 1.0)}
+        return summed(node, state.perceived, count) / np.maximum(summed(node, None, count), 1.0)
 
-    def _chances(self, shard: Panel, own: Layout, turn: int) -> Chances:
+    def _chances(self, shard: Panel, own: SlotLayout, turn: int) -> Chances:
         """Random numbers by (seed, round, query), so that other shards bring the same."""
         parts: tuple[list[Floats], ...] = ([], [], [], [])
         for query, (slots, draws, rows) in enumerate(own.counts):
@@ -140,12 +171,12 @@ def _lowest(score: Floats, query: Integers, queries: int) -> Floats:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _picked(odds: Floats, uniform: Floats) -> Integers:
+def _pick(odds: Floats, uniform: Floats) -> Integers:
     """An option of each row, by its odds."""
     return np.minimum((np.cumsum(odds, axis=1) <= uniform[:, None]).sum(axis=1), odds.shape[1] - 1)
 
 
-class Rounds:
+class SamplerRounds:
     """The M-steps of what is not a query's own, and the rounds that count: those after the ``first``."""
 
     def __init__(
@@ -162,34 +193,34 @@ class Rounds:
         self.cell_query, self.cell_worker, self.cell_weight = map(np.concatenate, zip(*cells, strict=True))
         self.run, self.workers, self.first = run, workers, first
         self.shared_expertise, self.shared_difficulty = shared_expertise, shared_difficulty
-        self.kept: list[dict[str, Any]] = []
+        self.kept: list[KeptRound] = []
         self.trace: list[dict[str, Any]] = []
 
-    def update(self, params: dict[str, Any], stats: Stats) -> tuple[dict[str, Any], float]:
+    def update(self, at: ChainParams, seen: SweepMeans) -> ChainParams:
         """The next parameters, rescaled to a mean delta^2 of 1 and a lowest score of 0 (eq. 16, 17)."""
-        seen, fixed = stats.local, self.shared_difficulty
-        scale = 1.0 if fixed else math.sqrt(seen["difficulty"].mean())
-        tau = self._tau(params["tau"], seen["slope"], seen["bend"])
-        after = {
-            "score": (seen["score"] - seen["lowest"][self.query]) / scale,
-            "difficulty": params["difficulty"] if fixed else seen["difficulty"] / scale**2,
-            "tau": tau * scale,
-            "theta": seen["domain"].mean(axis=0),  # eq. 20
-            "shift": seen["lowest"],
-            "scale": scale,
-            "round": params["round"] + 1,
-            "domain": params["domain"] if params["round"] < HELD else None,
-            "fresh": False,
-        }
-        if params["round"] in CLASSED:
-            self._classify(after, seen["agreed"])
-        value = float(seen["log_likelihood"].sum())
-        self.trace.append({"domain": seen["domain"].argmax(axis=1), "log_likelihood": value})
-        if params["round"] > self.first:
-            self.kept.append(after | {"domain": seen["domain"]})
+        fixed = self.shared_difficulty
+        scale = 1.0 if fixed else math.sqrt(seen.difficulty.mean())
+        tau = self._tau(at.tau, seen.slope, seen.bend)
+        after = ChainParams(
+            score=(seen.score - seen.lowest[self.query]) / scale,
+            difficulty=at.difficulty if fixed else seen.difficulty / scale**2,
+            tau=tau * scale,
+            theta=seen.domain.mean(axis=0),  # eq. 20
+            shift=seen.lowest,
+            scale=scale,
+            round=at.round + 1,
+            domain=at.domain if at.round < HELD else None,
+            fresh=False,
+        )
+        if at.round in CLASSED:
+            after = self._classify(after, seen.agreed)
+        value = float(seen.log_likelihood.sum())
+        self.trace.append({"domain": seen.domain.argmax(axis=1), "log_likelihood": value})
+        if at.round > self.first:
+            self.kept.append(KeptRound(after.score, after.difficulty, seen.domain, after.tau, after.theta))
         if self.run.progress is not None:
-            self.run.progress(params["round"], value, float(np.abs(tau - params["tau"]).max()))
-        return after, math.inf
+            self.run.progress(at.round, value, float(np.abs(tau - at.tau).max()))
+        return after
 
     def _tau(self, tau: Floats, slope: Floats, bend: Floats) -> Floats:
         """A Newton step from the derivatives of the cells."""
@@ -200,30 +231,32 @@ class Rounds:
         step = (gradient - firm * (tau - tau.mean())) / (firm - curvature)
         return tau + np.clip(step, -STEP, STEP)
 
-    def _classify(self, after: dict[str, Any], agreed: Floats) -> None:
+    def _classify(self, after: ChainParams, agreed: Floats) -> ChainParams:
         """Start again from domains of queries with the same friends; those that are upside down are turned."""
         from scipy.sparse import csr_array
         from scipy.special import ndtri
 
-        queries, place = len(after["shift"]), (self.cell_query, self.cell_worker)
+        queries, place = len(after.shift), (self.cell_query, self.cell_worker)
         yes, no = (
             csr_array((part, place), (queries, self.workers)) for part in (agreed, self.cell_weight - agreed)
         )
-        generator = _generator(self.run.seed, after["round"], queries)
-        after["domain"], sign, chance = classes(yes, no, len(after["theta"]), generator)
+        generator = _generator(self.run.seed, after.round, queries)
+        domain, sign, chance = classes(yes, no, len(after.theta), generator)
         tau = ndtri(chance)
-        after["tau"] = np.broadcast_to(tau.mean(axis=0), tau.shape) if self.shared_expertise else tau
-        after["score"], after["fresh"] = after["score"] * sign[self.query], True
+        return replace(
+            after,
+            domain=domain,
+            tau=np.broadcast_to(tau.mean(axis=0), tau.shape) if self.shared_expertise else tau,
+            score=after.score * sign[self.query],
+            fresh=True,
+        )
 
     def _by_worker(self, of_cells: Floats) -> Floats:
         return np.stack([summed(self.cell_worker, part, self.workers) for part in of_cells.T], axis=1)
 
     def answer(self) -> Answer:
         """The means over the rounds that count, each domain with the sign that most of its votes have."""
-        names = ("score", "difficulty", "domain", "tau", "theta")
-        score, difficulty, domain, tau, theta = (
-            np.mean([part[name] for part in self.kept], axis=0) for name in names
-        )
+        score, difficulty, domain, tau, theta = (np.mean(part, axis=0) for part in zip(*self.kept, strict=True))
         votes = self._by_worker(self.cell_weight[:, None] * domain[self.cell_query])
         sign = np.where((np.sign(tau) * votes).sum(axis=0) < 0, -1.0, 1.0)
         score = score * sign[domain.argmax(axis=1)][self.query]
@@ -242,7 +275,7 @@ class Rounds:
         )
 
 
-def sampled(
+def draw_answer(
     shards: list[Panel],
     run: Run,
     *,
@@ -250,25 +283,26 @@ def sampled(
     domains: int,
     shared_expertise: bool,
     shared_difficulty: bool,
-    rounds: int = ROUNDS,
+    count: int = ROUNDS,
     sweeps: int = SWEEPS,
     burn: int = BURN,
 ) -> Answer:
-    """TPP by the sampler; the answer is the mean over the last third of the rounds."""
-    session = run.engine.open(GibbsSums(domains, sweeps, burn, run.seed), shards, seed=run.seed)
+    """TPP by the sampler; the answer is the mean over the last third of ``count`` rounds."""
+    sums = GibbsSums(domains, sweeps, burn, run.seed)
+    session = run.engine.open(shards, start=sums.start, seed=run.seed)
     queries = sum(shard.queries for shard in shards)
-    start: dict[str, Any] = {
-        "score": np.concatenate([part["score"] for part in session.collect({})]),
-        "difficulty": np.ones(queries),
-        "tau": np.ones((workers, domains)),
-        "theta": np.full(domains, 1.0 / domains),
-        "shift": np.zeros(queries),
-        "scale": np.ones(queries),
-        "round": 1,
-        "domain": _generator(run.seed, 0, queries).integers(domains, size=queries),
-        "fresh": True,
-    }
-    first = rounds - max(rounds // 3, 1)
-    steps = Rounds(shards, run, workers, shared_expertise, shared_difficulty, first)
-    iterate(session, start, steps.update, tol=0.0, limit=rounds)
+    start = ChainParams(
+        score=np.concatenate(session.collect(sums.mean_perceived, None)),
+        difficulty=np.ones(queries),
+        tau=np.ones((workers, domains)),
+        theta=np.full(domains, 1.0 / domains),
+        shift=np.zeros(queries),
+        scale=1.0,
+        round=1,
+        domain=_generator(run.seed, 0, queries).integers(domains, size=queries),
+        fresh=True,
+    )
+    first = count - max(count // 3, 1)
+    steps = SamplerRounds(shards, run, workers, shared_expertise, shared_difficulty, first)
+    rounds(lambda at: steps.update(at, session.advance(sums.sweep, at)), start, count)
     return steps.answer()

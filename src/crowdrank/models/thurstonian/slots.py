@@ -25,7 +25,7 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class SlotLayout:
     """The slots, sides and draws of a panel, each in the order of its queries.
 
     A slot is an item within a cell. A side is one outcome of a row, the slot ``winner`` over the slot ``loser``. A
@@ -58,7 +58,7 @@ class Layout:
         return self.cell[self.winner]
 
 
-def layout(shard: Panel) -> Layout:
+def layout(shard: Panel) -> SlotLayout:
     """The layout of a panel."""
     count = len(shard.query)
     keys = np.concatenate([shard.cell * count + shard.i, shard.cell * count + shard.j])
@@ -74,7 +74,7 @@ def layout(shard: Panel) -> Layout:
     part = np.where(np.diff(side, append=-1) != 0, left_over[side], 1.0)
     query = shard.query[shard.i]
     owners = (shard.query[node], query[row[side]], query)
-    return Layout(
+    return SlotLayout(
         cell=cell,
         node=node,
         turns=_turns(cell, i, j),

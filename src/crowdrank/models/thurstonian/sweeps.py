@@ -27,7 +27,7 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import hazard
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.thurstonian.panels import Panel
-from crowdrank.models.thurstonian.slots import Layout
+from crowdrank.models.thurstonian.slots import SlotLayout
 
 DAMPING, MOMENTUM = 0.05, 0.8
 LEAST = 1e-4
@@ -53,7 +53,7 @@ class Sweep:
     """The draws of a sweep over a shard at given parameters."""
 
     shard: Panel
-    own: Layout
+    own: SlotLayout
     score: Floats
     difficulty: Floats
     tau: Floats
@@ -163,7 +163,7 @@ class Seen:
         return sweep.score + off, np.where(judged > 0, np.maximum(spread, LEAST), sweep.difficulty)
 
 
-def moves(own: Layout, count: int, slope: Floats, ahead: Floats, steps: int) -> Floats:
+def moves(own: SlotLayout, count: int, slope: Floats, ahead: Floats, steps: int) -> Floats:
     """The moves c of the nodes that raise sum over sides of w ln Phi(slope (ahead + c_i - c_j)).
 
     Fixed steps of damped diagonal Newton with momentum, so that no query's answer depends on another's.

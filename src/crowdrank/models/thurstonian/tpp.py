@@ -28,11 +28,11 @@ from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, whole
 from crowdrank.models.thurstonian.answer import Answer, log_likelihood
-from crowdrank.models.thurstonian.grid import Climb, Setting
+from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.informed import Informed
 from crowdrank.models.thurstonian.panels import Panel, panels
-from crowdrank.models.thurstonian.reading import ByQuery, Reading, agreement, quantiles
-from crowdrank.models.thurstonian.sampler import sampled
+from crowdrank.models.thurstonian.reading import AnswerAt, ByQuery, Reading, TypesAt, agreement, quantiles
+from crowdrank.models.thurstonian.sampler import draw_answer
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
 from crowdrank.models.votes import Votes
 from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, Z, verdicts
@@ -83,7 +83,7 @@ class TPP(VotesModel):
         solved = _Solved(votes, shards, run, setting, *fit(votes, shards, run, setting))
         return solved.outcome(names)
 
-    def _setting(self, votes: Votes) -> tuple[Setting, list[str] | None]:
+    def _setting(self, votes: Votes) -> tuple[TPPSetting, list[str] | None]:
         shared = _choice("expertise", self.expertise, ("by-worker", "shared")) == "shared"
         by_query = _choice("difficulty", self.difficulty, ("by-query", "shared")) == "by-query"
         _choice("inference", self.inference, INFERENCES)
@@ -93,9 +93,9 @@ class TPP(VotesModel):
             worker = np.append(worker, learned)
         if not isinstance(self.domains, Mapping):
             count = None if self.domains is None else whole("domains", self.domains, low=1)
-            return Setting(worker, learned, by_query, count), None
+            return TPPSetting(worker, learned, by_query, count), None
         known, names = _known(votes, self.domains)
-        return Setting(worker, learned, by_query, len(names), known), names
+        return TPPSetting(worker, learned, by_query, len(names), known), names
 
 
 def _choice(name: str, value: str, among: tuple[str, ...]) -> str:
@@ -123,8 +123,8 @@ Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
 """An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the precision of the scores, and held-out votes."""
 
 
-def _grid(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Solution:
-    found = Climb(shards, run, setting).run()
+def _grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
+    found = GridClimb(shards, run, setting).run()
     types = normalised(found.types.prior(setting.learned, setting.gold) + found.like)
     tau = (types @ GRID).T[setting.worker]
     answer = Answer(
@@ -133,7 +133,7 @@ def _grid(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Solu
     return answer, found.like, found.types, found.precision, found.held_out
 
 
-def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Solution:
+def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
     if setting.known is not None or votes.has_gold:
         raise UsageError(
             "The sampler knows neither domains nor gold pairs in advance.", hint="Use inference=grid."
@@ -141,8 +141,8 @@ def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Sol
     held_out: dict[int, float] = {}
     domains = setting.domains
     if domains is None:
-        domains, held_out = Climb(shards, run, setting).number()
-    answer = sampled(
+        domains, held_out = GridClimb(shards, run, setting).number()
+    answer = draw_answer(
         shards,
         run,
         workers=votes.n_workers,
@@ -150,9 +150,8 @@ def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: Setting) -> Sol
         shared_expertise=setting.learned < votes.n_workers,
         shared_difficulty=not setting.by_query,
     ).scaled(SIZES[-1])
-    session = run.engine.open(Reading(setting.worker), shards)
-    params = {"score": answer.score, "hard": np.log(answer.difficulty), "domain": answer.domain}
-    like = session.evaluate(params).shared["like"]
+    at = AnswerAt(answer.score, np.log(answer.difficulty), answer.domain)
+    like = run.engine.open(shards).evaluate(Reading(setting.worker).likes, at).like
     types = Types.start()
     for _ in range(LEARNED):
         types = types.again(like)
@@ -167,7 +166,7 @@ class _Solved:
     votes: Votes
     shards: list[Panel]
     run: Run
-    setting: Setting
+    setting: TPPSetting
     answer: Answer
     like: Floats
     crowd: Types
@@ -184,22 +183,16 @@ class _Solved:
         kept = self._kept(names is not None)
         answer = answer.of_domains(kept)
         types = normalised(self.prior + self.like[kept])
-        parts = self.run.engine.open(Reading(self.setting.worker), self.shards).collect(
-            {
-                "score": answer.score,
-                "hard": np.log(answer.difficulty),
-                "domain": answer.domain,
-                "types": types,
-                "precision": self.precision,
-            }
-        )
+        at = TypesAt(answer.score, np.log(answer.difficulty), answer.domain, types, self.precision)
+        parts = self.run.engine.open(self.shards).collect(Reading(self.setting.worker).read, at)
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
         covariance = ByQuery(votes.nodes.query, blocks, 1.0 / unit)
         spread = votes.placed(answer.score / unit, covariance)
-        agreed, cast = (sum(part[name] for part in parts) for name in ("agreed", "votes"))
+        agreed = np.sum([part["agreed"] for part in parts], axis=0)
+        cast = np.sum([part["votes"] for part in parts], axis=0)
         curve = np.where(cast[:, None] > 0, agreed, 0.5) / np.where(cast > 0, cast, 1.0)[:, None]
-        judged = sum(part["judged"] for part in parts)[:, : votes.n_workers]
+        judged = np.sum([part["judged"] for part in parts], axis=0)[:, : votes.n_workers]
         each = types[:, self.setting.worker[: votes.n_workers]]
         workers = self._workers(each, curve, np.where(judged.any(axis=0), judged, answer.theta[:, None]))
         perfect = float(curve.max(initial=0.5))

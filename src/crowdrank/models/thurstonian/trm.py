@@ -33,7 +33,7 @@ from crowdrank.models.list_sums import ListSums
 from crowdrank.models.lists import Lists
 from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
-from crowdrank.models.thurstonian.perceived import sampled
+from crowdrank.models.thurstonian.perceived import draw_scores
 from crowdrank.results import LEVEL, Queries, Z
 from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
 
@@ -80,8 +80,8 @@ class TRM(ListsModel):
         climb = self._ascent(lists, run)
         drawn = self.inference == "gibbs"
         if drawn:
-            found = sampled(lists, run, climb.priors.node, rounds)
-            top = climb.maximise(Point(found, NO_WORKERS), steps=0)
+            found = draw_scores(lists, run, climb.priors.node, rounds)
+            top = climb.maximize(Point(found, NO_WORKERS), steps=0)
         else:
             top = climb.fit()
         require_near(climb, top)
@@ -119,7 +119,8 @@ class TRM(ListsModel):
             require_finite(lists)
         estimated = strength is None and self.inference == "quadrature"
         return Ascent(
-            run.engine.open(ListSums(derivatives=derivatives), shards(lists)),
+            run.engine.open(shards(lists)),
+            ListSums(derivatives=derivatives),
             run,
             Priors(VirtualNode(PROBIT, STRENGTH if strength is None else strength), estimates_strength=estimated),
             columns=(),

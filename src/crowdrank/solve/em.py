@@ -1,16 +1,16 @@
-"""The loop of EM and of every other fixed-point method, plain and accelerated."""
+"""The loops of EM and of every other fixed-point method: until it rests, for some rounds, and accelerated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from crowdrank.data.arrays import Floats
-from crowdrank.engine import Session, Stats
 
-Update = Callable[[dict[str, Any], Stats], tuple[dict[str, Any], float]]
+P = TypeVar("P")
+
 Step = Callable[[Floats], tuple[Floats, float, float]]
 """From a point to the next one, with the objective and its steepest slope at the point."""
 
@@ -18,18 +18,25 @@ FLAT = 1e-13
 """Objectives that differ by less than this share are equal but for rounding."""
 
 
-def iterate(
-    session: Session, params: dict[str, Any], update: Update, *, tol: float, limit: int
-) -> tuple[dict[str, Any], int, bool]:
-    """Repeat ``params, change = update(params, sums at params)`` until ``change <= tol``.
+def until(step: Callable[[P], tuple[P, float]], start: P, *, tol: float, limit: int) -> tuple[P, int, bool]:
+    """Repeat ``params, change = step(params)`` until ``change <= tol``.
 
     Returns the parameters, the number of rounds, and whether the tolerance was met within ``limit``.
     """
+    params = start
     for done in range(1, limit + 1):
-        params, change = update(params, session.advance(params))
+        params, change = step(params)
         if change <= tol:
             return params, done, True
     return params, limit, False
+
+
+def rounds(step: Callable[[P], P], start: P, count: int) -> P:
+    """Repeat ``params = step(params)`` so many times: for steps that draw, which never come to rest."""
+    params = start
+    for _ in range(count):
+        params = step(params)
+    return params
 
 
 def accelerate(
@@ -63,12 +70,12 @@ def accelerate(
         done += 1
         if over(slope):
             return first, value, slope, done
-        following, there, _ = step(inside(extrapolated(point, first, second)))
+        following, there, _ = step(inside(extrapolate(point, first, second)))
         done += 1
         point = following if there >= value - FLAT * abs(value) else second
 
 
-def extrapolated(first: Floats, second: Floats, third: Floats, reach: float = np.inf) -> Floats:
+def extrapolate(first: Floats, second: Floats, third: Floats, reach: float = np.inf) -> Floats:
     """Where a path of three points leads: along its last two changes r and r + v by the length |r| / |v|.
 
     No entry ends farther than ``reach`` from the third point.

@@ -1,8 +1,8 @@
-"""Fixed points, plain and accelerated."""
+"""Fixed points: until they rest, for some rounds, and accelerated."""
 
 import numpy as np
 
-from crowdrank.solve import accelerate, extrapolated
+from crowdrank.solve import accelerate, extrapolate, rounds, until
 
 RATES = np.array([0.99, 0.9, 0.5])
 GOAL = np.array([1.0, -2.0, 3.0])
@@ -18,10 +18,24 @@ def ends(**changes):
     return {"tol": 1e-10, "enough": 1e-10, "patience": 1000, "limit": 1000, **changes}
 
 
+def halve(x):
+    return x / 2, x / 2
+
+
+def test_a_loop_ends_where_the_change_is_small():
+    assert until(halve, 8.0, tol=1.0, limit=10) == (1.0, 3, True)
+    assert until(halve, 8.0, tol=1.0, limit=2) == (2.0, 2, False)
+
+
+def test_a_loop_of_so_many_rounds():
+    assert rounds(lambda x: x + 1, 5, 3) == 8
+    assert rounds(lambda x: x + 1, 5, 0) == 5
+
+
 def test_a_straight_path_is_followed_to_its_end():
     path = [GOAL[:1] + 0.9**k for k in range(3)]
-    np.testing.assert_allclose(extrapolated(*path), GOAL[:1], atol=1e-12)
-    np.testing.assert_allclose(extrapolated(*path, reach=0.1), path[2] - 0.1)
+    np.testing.assert_allclose(extrapolate(*path), GOAL[:1], atol=1e-12)
+    np.testing.assert_allclose(extrapolate(*path, reach=0.1), path[2] - 0.1)
 
 
 def test_the_end_is_reached_in_few_steps():

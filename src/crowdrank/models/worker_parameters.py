@@ -1,0 +1,192 @@
+"""What workers can differ in: each parameter, what it drives in the likelihood, and where it may go.
+
+A vote turns on the advantage x = a (s_i - s_j) + b, on the readiness theta to call a tie, and on the probability
+eta of repeating the outcome. A worker parameter w drives one of these four by a function g:
+
+    slope      a = w          log-slope  a = e^w         position   b = w
+    threshold  theta = w      eta        eta = w         lapse      eta = 1 - sigma(w) / 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats
+
+Function = Callable[[Floats], Floats]
+Derivatives = Callable[[Floats], tuple[Floats, Floats | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTerms:
+    """One worker parameter w in its rows: the channel of the likelihood that it drives, and its derivatives.
+
+    ``first`` and ``second`` are those of the channel by w; ``slope`` is d2x / d(s_i - s_j) dw.
+    """
+
+    channel: str
+    first: Floats
+    second: Floats | None = None
+    slope: Floats | None = None
+
+
+@dataclass(frozen=True)
+class WorkerParameter:
+    """A column of worker parameters."""
+
+    name: str
+    drives: Literal["slope", "position", "theta", "eta"]
+    value: Function
+    """g: what it drives, as a function of w."""
+    derivatives: Derivatives
+    """g' and g''; None if that is 0."""
+    low: float
+    high: float
+    perfect: float
+    """The value of the perfect worker who casts the votes of gold pairs."""
+    typical: float | None
+    """A middling value before the fit; None if the share of ties says."""
+    width: float | None
+    """The width of its prior, or where its estimation starts; None if the model has a prior of its own."""
+    estimates_width: bool = True
+    deviates: bool = False
+    """Whether it is a deviation from a common mean; the others have a mean by convention."""
+    common_width: float = 3.0
+    """The width of the weak prior of the common mean."""
+    shown: str | None = None
+    """Its name in the table of workers; None if the model itself shows it."""
+    natural: Function | None = None
+    """Its value in the table of workers."""
+    divide: Callable[[Floats, float], Floats] | None = None
+    """What w becomes if the slope is divided by a number; None if it is no slope."""
+    least_unit: float = 0.0
+    """A smaller slope is no unit to measure scores by."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def channel(self) -> str:
+        """What it drives in the likelihood: x, theta or eta."""
+        return "x" if self.drives in ("slope", "position") else self.drives
+
+    @property
+    def is_slope(self) -> bool:
+        """Whether its scale is a convention: only the products of slopes and scores are in the data."""
+        return self.divide is not None
+
+    @property
+    def tells_quality(self) -> bool:
+        """Whether it changes how often a worker agrees with the order."""
+        return self.drives in ("slope", "eta")
+
+    def terms(self, w: Floats, d: Floats) -> ColumnTerms:
+        """The derivatives in rows of values w and differences d of scores."""
+        first, second = self.derivatives(w)
+        if self.drives != "slope":
+            return ColumnTerms(self.channel, first, second)
+        return ColumnTerms(self.channel, first * d, None if second is None else second * d, first)
+
+    def unit(self, mean: float) -> tuple[float, float]:
+        """The slope of an average worker as a unit of scores, and how fast it grows with the mean of w."""
+        at = np.array([mean])
+        return max(float(self.value(at)[0]), self.least_unit), float(self.derivatives(at)[0][0])
+
+
+def drive(columns: tuple[WorkerParameter, ...], values: Floats) -> dict[str, Floats]:
+    """What the columns drive, each by its name, at values (..., columns)."""
+    return {column.drives: column.value(values[..., place]) for place, column in enumerate(columns)}
+
+
+# ------------------------------------------------------------------------------------------ functions
+
+
+def _identity(w: Floats) -> Floats:
+    return w
+
+
+def _unit_derivatives(w: Floats) -> tuple[Floats, None]:
+    return np.ones_like(w), None
+
+
+def _exp(w: Floats) -> Floats:
+    return np.asarray(np.exp(w))
+
+
+def _exp_derivatives(w: Floats) -> tuple[Floats, Floats]:
+    value = np.exp(w)
+    return value, value
+
+
+def _half_sigma(w: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(0.5 * expit(w))
+
+
+def _keep(w: Floats) -> Floats:
+    return 1.0 - _half_sigma(w)
+
+
+def _keep_derivatives(w: Floats) -> tuple[Floats, Floats]:
+    from scipy.special import expit
+
+    sigma = expit(w)
+    first = -0.5 * sigma * (1.0 - sigma)
+    return first, first * (1.0 - 2.0 * sigma)
+
+
+def _divide(w: Floats, by: float) -> Floats:
+    return w / by
+
+
+def _subtract_log(w: Floats, by: float) -> Floats:
+    return w - np.log(by)
+
+
+# ----------------------------------------------------------------------------------------- parameters
+
+SLOPE = WorkerParameter(
+    "slope", "slope", _identity, _unit_derivatives,
+    low=-50.0, high=50.0, perfect=1.0, typical=1.0, width=0.5,
+    shown="slope", natural=_identity, divide=_divide, least_unit=0.1,
+)  # fmt: skip
+"""How sharp a worker is; below 0, votes count reversed."""
+
+LOG_SLOPE = WorkerParameter(
+    "log-slope", "slope", _exp, _exp_derivatives,
+    low=-6.0, high=4.0, perfect=0.0, typical=0.0, width=0.5,
+    shown="slope", natural=_exp, divide=_subtract_log,
+)  # fmt: skip
+"""The logarithm of a slope that is positive."""
+
+POSITION = WorkerParameter(
+    "position", "position", _identity, _unit_derivatives,
+    low=-20.0, high=20.0, perfect=0.0, typical=0.0, width=0.3,
+    deviates=True, shown="position", natural=_identity,
+)  # fmt: skip
+"""The bias towards the left."""
+
+THRESHOLD = WorkerParameter(
+    "threshold", "theta", _identity, _unit_derivatives,
+    low=-20.0, high=6.0, perfect=-20.0, typical=None, width=0.5,
+    deviates=True, shown="threshold", natural=_exp,
+)  # fmt: skip
+"""The logarithm of the threshold below which a worker calls a tie."""
+
+ETA = WorkerParameter(
+    "eta", "eta", _identity, _unit_derivatives, low=0.0, high=1.0, perfect=1.0, typical=1.0, width=None
+)
+"""The probability of repeating the outcome."""
+
+LAPSE = WorkerParameter(
+    "lapse", "eta", _keep, _keep_derivatives,
+    low=-40.0, high=10.0, perfect=-40.0, typical=-4.0, width=1.0,
+    estimates_width=False,  # how far lapses differ is hardly ever in the data
+    deviates=True, common_width=1.5, shown="lapse", natural=_half_sigma,
+)  # fmt: skip
+"""A guess now and then: the logit of twice the probability of the other outcome."""

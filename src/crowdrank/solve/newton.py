@@ -1,0 +1,187 @@
+"""Newton's method: one damped loop for every likelihood, and one for many small problems at once.
+
+Newton from the start, not only at the end: one pass over the data brings the value, the gradient and the
+curvature, and the path does not amplify the rounding of other shards as a quasi-Newton method does. Damping
+(Levenberg-Marquardt) takes over wherever the curvature is not that of a maximum.
+
+What a point is, how a step is solved and where it may lead is the business of a Problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats
+from crowdrank.solve.matrices import NotPositiveError
+
+TOLERANCE = 1e-8
+"""Converged: no slope is steeper than this times the total weight of the judgments."""
+LAST_STEP = 1e-7
+"""A full Newton step this small is the last one: its error is of the order of its square."""
+MOST_DAMPING = 1e12
+FIRST_DAMPING = 1e-2
+NO_STEP = 1e-13
+"""A step this small leads nowhere."""
+
+BATCH_LAST_STEP = 1e-5
+"""The last step of one of many problems: an error of 1e-10 is lost in their spread."""
+BATCH_LIMIT = 40
+BATCH_REACH = 3.0
+"""No parameter of one of many problems moves farther than this in one step."""
+
+P = TypeVar("P")
+P_contra = TypeVar("P_contra", contravariant=True)
+
+Progress = Callable[[int, float, float], None]
+"""Called with the number of looks, the value, and the slope for a judgment."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step(Generic[P]):
+    """Where a damped Newton step leads, its ``size`` (the largest change), and the ``gain`` that it promises."""
+
+    point: P
+    size: float
+    gain: float
+
+
+class Look(Protocol[P]):
+    """What is known at a point: the value, and the steepest slope of what can move."""
+
+    @property
+    def value(self) -> float:
+        """What is maximized."""
+        ...
+
+    @property
+    def slope(self) -> float:
+        """The steepest slope of what can move."""
+        ...
+
+    def step(self, damping: float) -> Step[P]:
+        """The Newton step, damped; NotPositiveError if the curvature is not that of a maximum."""
+        ...
+
+
+L = TypeVar("L", bound=Look[Any])
+L_co = TypeVar("L_co", bound=Look[Any], covariant=True)
+
+
+class Problem(Protocol[P_contra, L_co]):
+    """Something to maximize over points."""
+
+    def look(self, point: P_contra) -> L_co:
+        """Value, gradient and curvature at a point."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Top(Generic[L]):
+    """Where the climb ended, after so many looks."""
+
+    look: L
+    iterations: int
+    converged: bool
+
+
+def slope_goal(total_weight: float) -> float:
+    """The steepest slope of a fit that has converged."""
+    return TOLERANCE * max(total_weight, 1.0)
+
+
+def newton(
+    problem: Problem[P, L],
+    start: P,
+    *,
+    total_weight: float,
+    limit: int = 200,
+    steps: int | None = None,
+    progress: Progress | None = None,
+) -> Top[L]:
+    """Climb from ``start`` to the maximum.
+
+    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if that is asked for.
+    """
+    here, goal = problem.look(start), slope_goal(total_weight)
+    damping, done, climbed, last = 0.0, 0, 0, False
+    while done < limit and climbed != steps and not last:
+        step = _try_step(here, damping)
+        if step is None:
+            damping = _raise_damping(damping)
+            if damping > MOST_DAMPING:
+                break
+            continue
+        done += 1
+        there = problem.look(step.point)
+        if not _is_better(here, there, step.gain):
+            if damping > MOST_DAMPING or step.size <= NO_STEP:
+                break
+            damping = _raise_damping(damping)
+            continue
+        last = damping == 0 and step.size <= LAST_STEP and here.slope <= goal
+        damping = damping / 4 if damping > 1e-4 else 0.0
+        here, climbed = there, climbed + 1
+        if progress:
+            progress(done, here.value, here.slope / max(total_weight, 1.0))
+    return Top(here, done, here.slope <= goal)
+
+
+def _raise_damping(damping: float) -> float:
+    return max(4 * damping, FIRST_DAMPING)
+
+
+def _try_step(here: Look[P], damping: float) -> Step[P] | None:
+    """The damped step; None if the matrix is not positive definite."""
+    if not np.isfinite(here.value):
+        return None
+    try:
+        return here.step(damping)
+    except NotPositiveError:
+        return None
+
+
+def _is_better(here: Look[Any], there: Look[Any], gain: float) -> bool:
+    """Armijo's rule; if the gain drowns in rounding, the slope must not grow."""
+    if not np.isfinite(there.value):
+        return False
+    size = max(1.0, abs(here.value))
+    if gain <= 1e-12 * size:
+        return there.slope <= max(here.slope, 1e-11 * size)
+    return there.value - here.value >= 1e-4 * gain
+
+
+Chosen = slice | NDArray[np.int64]
+"""All problems of a batch, or some of them by number."""
+
+
+def newton_batch(
+    look: Callable[[Floats, Chosen], tuple[Floats, Floats]], start: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The maxima of many small dense problems at once, from ``start`` (P, problems), and whether each was found.
+
+    ``look(points, chosen)`` gives the gradients (P, chosen) and the informations (chosen, P, P) of the chosen
+    problems at their points (P, chosen). Steps are shortened, not damped: a problem whose step leads downhill is
+    given up.
+    """
+    points, count = start.copy(), start.shape[1]
+    found, active = np.zeros(count, bool), np.arange(count)
+    for _ in range(BATCH_LIMIT):
+        chosen: Chosen = slice(None) if len(active) == count else active
+        gradient, matrix = look(points[:, chosen], chosen)
+        try:
+            step = np.linalg.solve(matrix, gradient.T[..., None])[..., 0].T
+        except np.linalg.LinAlgError:
+            break
+        size = np.abs(step).max(axis=0)
+        last = size <= BATCH_LAST_STEP
+        points[:, chosen] += step * np.minimum(1.0, BATCH_REACH / np.maximum(size, BATCH_REACH))
+        found[active[last]] = True
+        active = active[~last & ((gradient * step).sum(axis=0) > 0)]
+        if not len(active):
+            break
+    return points, found

@@ -1,0 +1,66 @@
+"""What a likelihood of scores and worker parameters sums over the judgments, and at which parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from crowdrank.data.arrays import Floats
+from crowdrank.engine import Stats
+from crowdrank.solve.matrices import Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """Where a likelihood is looked at: ``scores`` (N,) and each worker's own values, ``workers`` (K, b)."""
+
+    scores: Floats
+    workers: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Draw(At):
+    """The same with the seed of the noise."""
+
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient(Stats):
+    """The log likelihood, and its derivatives by ``scores`` (N,) and by ``workers`` (K, b)."""
+
+    value: float
+    scores: Floats
+    workers: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature(Gradient):
+    """With minus the second derivatives: the parts of an Arrow."""
+
+    items: Matrix
+    coupling: Matrix
+    workers_curvature: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Information(Curvature):
+    """With a curvature that is a covariance, and ``noise`` (N + K b, draws) of that covariance."""
+
+    noise: Floats
+
+
+class LikelihoodSums(Protocol):
+    """The sums of a likelihood over a shard, each no more than is needed."""
+
+    def gradient(self, shard: Any, at: At) -> Gradient:
+        """Value and gradient."""
+        ...
+
+    def curvature(self, shard: Any, at: At) -> Curvature:
+        """Value, gradient and observed curvature."""
+        ...
+
+    def information(self, shard: Any, draw: Draw) -> Information:
+        """Value, gradient, expected information and noise for posterior draws."""
+        ...
