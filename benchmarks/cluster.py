@@ -51,7 +51,7 @@ def memory(process: int) -> float:
 def main(iterations: int = 1000) -> None:
     """A row for every tenth of the iterations."""
     import crowdrank as cr
-    from crowdrank.models.paired import crowd_bt
+    from crowdrank.models.pairs import crowd_bt
     from crowdrank.simulate import bt_crowd
 
     crowd = bt_crowd(seed=0, items=ITEMS, workers=WORKERS, votes=VOTES, spammers=0.3)

@@ -15,10 +15,10 @@ import numpy as np
 from benchmarks.timing import best
 from crowdrank.data import Floats, Pairs
 from crowdrank.kernels.rank_distribution import rank_distribution_halves
-from crowdrank.models.listwise.contests import Contests
-from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG
-from crowdrank.models.listwise.expected import NDCG, ExpectedLists
-from crowdrank.models.votes import Votes
+from crowdrank.models.lists.contests import Contests
+from crowdrank.models.lists.crowd_agg import CrowdAggNDCG
+from crowdrank.models.lists.expected import NDCG, ExpectedLists
+from crowdrank.prepared.votes import Votes
 
 PAIRS = 10
 SIZES = (10, 100, 1_000, 10_000)

@@ -15,10 +15,10 @@ import polars as pl
 
 import crowdrank as cr
 from benchmarks.timing import best
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.dawid_skene import ConfusionAt, ConfusionSums
 from crowdrank.models.labels.glad import AbilityAt, AbilitySums
-from crowdrank.models.labels.rows import plan_labels
+from crowdrank.prepared.label_rows import plan_labels
+from crowdrank.prepared.labels import Labels
 
 LABELS, ITEMS, WORKERS, CLASSES = 100_000, 10_000, 500, 4
 

@@ -56,6 +56,11 @@ class Case:
         return f"model={self.name}, {self.given}, {self.queries or 'no'} queries"
 
 
+def single_models():
+    """Every model but those that choose among others, whose answer is that of the chosen one."""
+    return [entry for entry in entries().values() if not entry.chooses]
+
+
 @cache
 def drawn(given, queries):
     return INPUTS[given][1](queries)
@@ -83,13 +88,13 @@ def cases_of(entry, queries=(0, 3)):
 
 def every_case(chosen=lambda entry: True, **options):
     """A parameter ``case``: the models chosen, with each of their inputs."""
-    found = [case for entry in entries().values() if chosen(entry) for case in cases_of(entry, **options)]
+    found = [case for entry in single_models() if chosen(entry) for case in cases_of(entry, **options)]
     return pytest.mark.parametrize("case", found, ids=str)
 
 
 def every_model(chosen=lambda entry: True):
     """A parameter ``entry``: the models chosen."""
-    found = [entry for entry in entries().values() if chosen(entry)]
+    found = [entry for entry in single_models() if chosen(entry)]
     return pytest.mark.parametrize("entry", found, ids=lambda entry: f"model={entry.name}")
 
 
@@ -111,4 +116,4 @@ def representative(entry):
     def family(own):
         return own.path.split(".")[2], own.kinds
 
-    return entry == next(own for own in entries().values() if family(own) == family(entry))
+    return entry == next(own for own in single_models() if family(own) == family(entry))

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import log_ndtr
 
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import Local
 from crowdrank.models.thurstonian.types import GRID
+from crowdrank.prepared.panels import Panel
 
 # Query 0 has three items, query 1 a single one, query 2 none at all, queries 3 and 4 have four and three.
 QUERY = np.array([0, 0, 0, 1, 3, 3, 3, 3, 4, 4, 4])

@@ -7,7 +7,7 @@ import numpy as np
 import crowdrank as cr
 from crowdrank.data import Anchors
 from crowdrank.models.base import Run
-from crowdrank.models.labelled import Labels
+from crowdrank.prepared.labels import Labels
 
 
 def labels_of(frame):

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from crowdrank.data import comparisons, tally_spooled
 from crowdrank.engine import LocalEngine
-from crowdrank.models import list_shards
-from crowdrank.models.labels import rows as label_rows
-from crowdrank.models.thurstonian import panels
-
-PLANNERS = (comparisons.plan, tally_spooled, panels.panels, list_shards.shards, label_rows.plan_labels)
-"""Everything that cuts judgments into shards; the rows of a shard are the last default of each."""
+from crowdrank.prepared import plan
 
 
 @contextmanager
 def small_shards(rows):
-    """Every planner cuts after about this many rows."""
-    before = [planner.__defaults__ for planner in PLANNERS]
-    for planner, defaults in zip(PLANNERS, before, strict=True):
-        planner.__defaults__ = (*defaults[:-1], rows)
+    """The planner cuts after about this many rows."""
+    before = plan.SHARD_ROWS
+    plan.SHARD_ROWS = rows
     try:
         yield
     finally:
-        for planner, defaults in zip(PLANNERS, before, strict=True):
-            planner.__defaults__ = defaults
+        plan.SHARD_ROWS = before
 
 
 class CountingEngine(LocalEngine):

@@ -13,7 +13,7 @@ import crowdrank as cr
 from conftest import ROOT
 from crowdrank.cli import COMMANDS
 from crowdrank.data import read_gold
-from crowdrank.data.checks import COUNTED
+from crowdrank.data.io.checks import COUNTED
 from crowdrank.models import entries
 from crowdrank.report.notes import KINDS
 

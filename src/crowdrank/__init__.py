@@ -1,6 +1,6 @@
 """Trustworthy rankings from the noisy judgments of a crowd.
 
-The flat public names; nothing is loaded before its first use.
+The flat public names; nothing is loaded before its first use. The models are those of the registry.
 """
 
 from __future__ import annotations
@@ -8,172 +8,110 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from crowdrank.models.registry import entries
+
+if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test keeps these names complete
+    from crowdrank.compare import Comparison as Comparison
+    from crowdrank.compare import compare_models as compare_models
+    from crowdrank.compare.auto import Auto as Auto
+    from crowdrank.data import Anchors as Anchors
+    from crowdrank.data import Pairs as Pairs
+    from crowdrank.data import Rankings as Rankings
+    from crowdrank.data import Ratings as Ratings
+    from crowdrank.data import SpooledPairs as SpooledPairs
+    from crowdrank.data import read as read
+    from crowdrank.data import to_lists as to_lists
+    from crowdrank.data import to_pairs as to_pairs
+    from crowdrank.engine import LocalEngine as LocalEngine
+    from crowdrank.engine.dask import DaskEngine as DaskEngine
+    from crowdrank.errors import CrowdrankError as CrowdrankError
+    from crowdrank.errors import FitError as FitError
+    from crowdrank.errors import InputError as InputError
+    from crowdrank.errors import Note as Note
+    from crowdrank.errors import NotFittedError as NotFittedError
+    from crowdrank.errors import UsageError as UsageError
+    from crowdrank.models.counting.borda import Borda as Borda
+    from crowdrank.models.counting.condorcet import Condorcet as Condorcet
+    from crowdrank.models.counting.fusion import ReciprocalRank as ReciprocalRank
+    from crowdrank.models.counting.fusion import RootRank as RootRank
+    from crowdrank.models.counting.greedy_order import GreedyOrder as GreedyOrder
+    from crowdrank.models.counting.median_rank import MedianRank as MedianRank
+    from crowdrank.models.counting.svp import SVP as SVP
+    from crowdrank.models.counting.win_rate import WinRate as WinRate
+    from crowdrank.models.labels.average import Average as Average
+    from crowdrank.models.labels.dawid_skene import DawidSkene as DawidSkene
+    from crowdrank.models.labels.glad import GLAD as GLAD
+    from crowdrank.models.labels.majority import MajorityVote as MajorityVote
+    from crowdrank.models.labels.ordinal import OrdinalLabels as OrdinalLabels
+    from crowdrank.models.lists.crowd_agg import CrowdAggNDCG as CrowdAggNDCG
+    from crowdrank.models.lists.crowd_agg import CrowdAggRBP as CrowdAggRBP
+    from crowdrank.models.lists.crowd_lists import CrowdLists as CrowdLists
+    from crowdrank.models.lists.mallows import Mallows as Mallows
+    from crowdrank.models.lists.plackett_luce import PlackettLuce as PlackettLuce
+    from crowdrank.models.lists.st_agg import StAgg as StAgg
+    from crowdrank.models.pairs.bradley_terry import BradleyTerry as BradleyTerry
+    from crowdrank.models.pairs.crowd_bt import CrowdBT as CrowdBT
+    from crowdrank.models.pairs.crowd_thurstone import CrowdThurstone as CrowdThurstone
+    from crowdrank.models.pairs.elo import Elo as Elo
+    from crowdrank.models.pairs.em_elo import EMElo as EMElo
+    from crowdrank.models.pairs.judge_bt import JudgeBT as JudgeBT
+    from crowdrank.models.pairs.majority_bt import MajorityBT as MajorityBT
+    from crowdrank.models.pairs.mpm import MPM as MPM
+    from crowdrank.models.pairs.thurstone import Thurstone as Thurstone
+    from crowdrank.models.pairs.trueskill import TrueSkill as TrueSkill
+    from crowdrank.models.pairs.variance_bt import VarianceBT as VarianceBT
+    from crowdrank.models.thurstonian.tpp import TPP as TPP
+    from crowdrank.models.thurstonian.trm import TRM as TRM
+    from crowdrank.results import Evidence as Evidence
+    from crowdrank.results import Fit as Fit
+    from crowdrank.results import LabelPosterior as LabelPosterior
+    from crowdrank.results import Posterior as Posterior
+    from crowdrank.results import Queries as Queries
+    from crowdrank.results import Ranking as Ranking
+    from crowdrank.results import Result as Result
+    from crowdrank.results import Skills as Skills
+    from crowdrank.results import Workers as Workers
+
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from crowdrank.compare.auto import Auto
-    from crowdrank.compare.comparison import Comparison, compare_models
-    from crowdrank.data import Anchors, Pairs, Rankings, Ratings, SpooledPairs, read, to_lists, to_pairs
-    from crowdrank.engine import LocalEngine
-    from crowdrank.engine.dask import DaskEngine
-    from crowdrank.errors import CrowdrankError, FitError, InputError, Note, UsageError
-    from crowdrank.models.counting.borda import Borda
-    from crowdrank.models.counting.condorcet import Condorcet
-    from crowdrank.models.counting.elo import Elo
-    from crowdrank.models.counting.fusion import ReciprocalRank, RootRank
-    from crowdrank.models.counting.greedy_order import GreedyOrder
-    from crowdrank.models.counting.median_rank import MedianRank
-    from crowdrank.models.counting.svp import SVP
-    from crowdrank.models.counting.win_rate import WinRate
-    from crowdrank.models.labels.average import Average
-    from crowdrank.models.labels.dawid_skene import DawidSkene
-    from crowdrank.models.labels.glad import GLAD
-    from crowdrank.models.labels.majority import MajorityVote
-    from crowdrank.models.labels.ordinal import OrdinalLabels
-    from crowdrank.models.listwise.crowd_agg import CrowdAggNDCG, CrowdAggRBP
-    from crowdrank.models.listwise.crowd_lists import CrowdLists
-    from crowdrank.models.listwise.st_agg import StAgg
-    from crowdrank.models.paired.bradley_terry import BradleyTerry
-    from crowdrank.models.paired.crowd_bt import CrowdBT
-    from crowdrank.models.paired.crowd_thurstone import CrowdThurstone
-    from crowdrank.models.paired.em_elo import EMElo
-    from crowdrank.models.paired.judge_bt import JudgeBT
-    from crowdrank.models.paired.majority_bt import MajorityBT
-    from crowdrank.models.paired.mpm import MPM
-    from crowdrank.models.paired.thurstone import Thurstone
-    from crowdrank.models.paired.trueskill import TrueSkill
-    from crowdrank.models.paired.variance_bt import VarianceBT
-    from crowdrank.models.permutations.mallows import Mallows
-    from crowdrank.models.permutations.plackett_luce import PlackettLuce
-    from crowdrank.models.thurstonian.tpp import TPP
-    from crowdrank.models.thurstonian.trm import TRM
-    from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Skills, Workers
-
-_HOME = {
-    "Anchors": "data",
-    "Auto": "compare.auto",
-    "Average": "models.labels.average",
-    "Borda": "models.counting.borda",
-    "BradleyTerry": "models.paired.bradley_terry",
-    "Comparison": "compare",
-    "Condorcet": "models.counting.condorcet",
-    "CrowdAggNDCG": "models.listwise.crowd_agg",
-    "CrowdAggRBP": "models.listwise.crowd_agg",
-    "CrowdBT": "models.paired.crowd_bt",
-    "CrowdLists": "models.listwise.crowd_lists",
-    "CrowdThurstone": "models.paired.crowd_thurstone",
-    "CrowdrankError": "errors",
-    "DaskEngine": "engine.dask",
-    "DawidSkene": "models.labels.dawid_skene",
-    "EMElo": "models.paired.em_elo",
-    "Elo": "models.counting.elo",
-    "Evidence": "results",
-    "Fit": "results",
-    "FitError": "errors",
-    "GreedyOrder": "models.counting.greedy_order",
-    "GLAD": "models.labels.glad",
-    "InputError": "errors",
-    "JudgeBT": "models.paired.judge_bt",
-    "LabelPosterior": "results",
-    "LocalEngine": "engine",
-    "MPM": "models.paired.mpm",
-    "MajorityBT": "models.paired.majority_bt",
-    "Mallows": "models.permutations.mallows",
-    "MedianRank": "models.counting.median_rank",
-    "MajorityVote": "models.labels.majority",
-    "Note": "errors",
-    "OrdinalLabels": "models.labels.ordinal",
-    "Pairs": "data",
-    "PlackettLuce": "models.permutations.plackett_luce",
-    "Queries": "results",
-    "Ranking": "results",
-    "Rankings": "data",
-    "Ratings": "data",
-    "ReciprocalRank": "models.counting.fusion",
-    "RootRank": "models.counting.fusion",
-    "SVP": "models.counting.svp",
-    "Skills": "results",
-    "SpooledPairs": "data",
-    "StAgg": "models.listwise.st_agg",
-    "TPP": "models.thurstonian.tpp",
-    "TRM": "models.thurstonian.trm",
-    "Thurstone": "models.paired.thurstone",
-    "TrueSkill": "models.paired.trueskill",
-    "UsageError": "errors",
-    "VarianceBT": "models.paired.variance_bt",
-    "WinRate": "models.counting.win_rate",
-    "Workers": "results",
-    "compare_models": "compare",
-    "read": "data",
-    "to_lists": "data",
-    "to_pairs": "data",
+PUBLIC = {
+    "compare": ("Comparison", "compare_models"),
+    "data": ("Anchors", "Pairs", "Rankings", "Ratings", "SpooledPairs", "read", "to_lists", "to_pairs"),
+    "engine": ("LocalEngine",),
+    "engine.dask": ("DaskEngine",),
+    "errors": ("CrowdrankError", "FitError", "InputError", "NotFittedError", "Note", "UsageError"),
+    "results": (
+        "Evidence",
+        "Fit",
+        "LabelPosterior",
+        "Posterior",
+        "Queries",
+        "Ranking",
+        "Result",
+        "Skills",
+        "Workers",
+    ),
 }
+"""The public names that are not models, by room."""
 
-__all__ = [
-    "GLAD",
-    "MPM",
-    "SVP",
-    "TPP",
-    "TRM",
-    "Anchors",
-    "Auto",
-    "Average",
-    "Borda",
-    "BradleyTerry",
-    "Comparison",
-    "Condorcet",
-    "CrowdAggNDCG",
-    "CrowdAggRBP",
-    "CrowdBT",
-    "CrowdLists",
-    "CrowdThurstone",
-    "CrowdrankError",
-    "DaskEngine",
-    "DawidSkene",
-    "EMElo",
-    "Elo",
-    "Evidence",
-    "Fit",
-    "FitError",
-    "GreedyOrder",
-    "InputError",
-    "JudgeBT",
-    "LabelPosterior",
-    "LocalEngine",
-    "MajorityBT",
-    "MajorityVote",
-    "Mallows",
-    "MedianRank",
-    "Note",
-    "OrdinalLabels",
-    "Pairs",
-    "PlackettLuce",
-    "Queries",
-    "Ranking",
-    "Rankings",
-    "Ratings",
-    "ReciprocalRank",
-    "RootRank",
-    "Skills",
-    "SpooledPairs",
-    "StAgg",
-    "Thurstone",
-    "TrueSkill",
-    "UsageError",
-    "VarianceBT",
-    "WinRate",
-    "Workers",
-    "compare_models",
-    "read",
-    "to_lists",
-    "to_pairs",
-]
+
+def _homes() -> dict[str, str]:
+    """The module of each public name."""
+    homes = {name: f"crowdrank.{room}" for room, names in PUBLIC.items() for name in names}
+    for entry in entries().values():
+        module, _, name = entry.path.partition(":")
+        homes[name] = module
+    return homes
+
+
+_HOME = _homes()
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'crowdrank' has no attribute {name!r}")
-    value = getattr(import_module(f"crowdrank.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from crowdrank.cli import COMMANDS
-from crowdrank.compare import catalogue
+from crowdrank.models import entries
 from helpers import random_votes
 
 HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib")
@@ -70,10 +70,10 @@ class TestModels:
     def test_as_a_table(self, crowdrank):
         lines = crowdrank("models").out.splitlines()
         assert lines[0].split("\t") == ["model", "kinds", "workers", "what", "paper", "varies with"]
-        assert [line.split("\t")[0] for line in lines[1:]] == list(catalogue())
+        assert [line.split("\t")[0] for line in lines[1:]] == list(entries())
 
     def test_as_json(self, crowdrank):
-        assert [row["model"] for row in json.loads(crowdrank("models", "--json").out)] == list(catalogue())
+        assert [row["model"] for row in json.loads(crowdrank("models", "--json").out)] == list(entries())
 
 
 class TestEvaluate:

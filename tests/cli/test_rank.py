@@ -325,7 +325,7 @@ class TestMistakes:
         """Interrupted in the middle of the fit: the slow model tells when it has begun."""
         slow = (
             "import time\n"
-            "from crowdrank.models.paired.bradley_terry import BradleyTerry\n"
+            "from crowdrank.models.pairs.bradley_terry import BradleyTerry\n"
             "def slow(self, votes, run):\n"
             "    print('fitting', flush=True)\n"
             "    time.sleep(60)\n"

@@ -13,13 +13,13 @@ import pytest
 import crowdrank as cr
 from answers import fit, held_to, same, translate
 from cases import ROWS, drawn, every_case, fitted_in_shards, of_lists, of_votes
-from crowdrank.data import comparisons
 from crowdrank.models import list_shards
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels import rows as label_rows
-from crowdrank.models.lists import Lists
 from crowdrank.models.thurstonian import panels
-from crowdrank.models.votes import Votes
+from crowdrank.prepared import comparisons
+from crowdrank.prepared.labels import Labels
+from crowdrank.prepared.lists import Lists
+from crowdrank.prepared.votes import Votes
 from shards import PLANNERS, small_shards
 
 

@@ -4,19 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdrank as cr
-from crowdrank.data import (
-    LEFT,
-    RIGHT,
-    TIE,
-    CodedVotes,
-    Tally,
-    agreed_pairs,
-    coded_votes,
-    graph,
-    nodes_of,
-    plan,
-    tally,
-)
+from crowdrank.data import LEFT, RIGHT, TIE
+from crowdrank.models.pairs.crowd_bt import agreed_pairs
+from crowdrank.prepared.comparisons import CodedVotes, Tally, coded_votes, nodes_of, plan, tally
+from crowdrank.prepared.graph import graph
 from helpers import random_votes
 
 

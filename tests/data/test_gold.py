@@ -3,7 +3,8 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.data import Anchors, named_nodes, nodes_of, read_gold, read_ranking
+from crowdrank.data import Anchors, named_nodes, read_gold, read_ranking
+from crowdrank.prepared.comparisons import nodes_of
 
 
 def values(scored):

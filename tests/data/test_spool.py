@@ -13,17 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdrank as cr
-from crowdrank.data import CodedVotes, SpooledPairs, plan, runs, tally, tally_batches, tally_spooled
-from crowdrank.data.memory import budget
-from crowdrank.data.spool import Spool
+from cases import single_models
+from crowdrank.data import SpooledPairs, runs
+from crowdrank.data.spool.folder import Spool
+from crowdrank.data.spool.memory import budget
 from crowdrank.errors import CrowdrankError, InputError, UsageError
-from crowdrank.models import entries
+from crowdrank.prepared.comparisons import CodedVotes, plan, tally
+from crowdrank.prepared.spooled import tally_batches, tally_spooled
 from helpers import random_votes
 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("crowdrank.data.read"), "BATCH_ROWS", 64)
+    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.read"), "BATCH_ROWS", 64)
     monkeypatch.setattr(runs, "MERGE_ROWS", 100)
     monkeypatch.setattr(runs, "_SAMPLE", 8)
 
@@ -51,7 +53,7 @@ def test_the_same_table_in_batches(queries, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "entry", [entry for entry in entries().values() if "pairs" in entry.kinds], ids=lambda entry: entry.name
+    "entry", [entry for entry in single_models() if "pairs" in entry.kinds], ids=lambda entry: entry.name
 )
 @pytest.mark.parametrize("queries", [0, 3])
 def test_the_same_result_to_the_bit(entry, queries, tmp_path):
@@ -217,6 +219,6 @@ def test_a_copy_of_standard_input_goes_once_it_is_read(tmp_path):
 
 
 def test_anchors_need_no_memory_to_spare(monkeypatch, tmp_path):
-    monkeypatch.setattr("crowdrank.data.memory._available", lambda: 0)
+    monkeypatch.setattr("crowdrank.data.spool.memory._available", lambda: 0)
     pl.DataFrame({"winner": ["i1"], "loser": ["i2"]}).write_csv(tmp_path / "gold.csv")
     assert cr.Anchors.read(tmp_path / "gold.csv").pairs.rows == 1

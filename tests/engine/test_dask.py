@@ -11,16 +11,15 @@ import pytest
 
 import crowdrank as cr
 from answers import same
-from cases import cases_of, of_votes
+from cases import cases_of, of_votes, single_models
 from conftest import ROOT
 from crowdrank.engine import LocalEngine, running
 from crowdrank.engine import dask as dask_engine
 from crowdrank.errors import CrowdrankError, UsageError
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models import entries
-from crowdrank.models.paired import em_elo
-from crowdrank.models.paired.likelihood import PairedSums
-from crowdrank.models.votes import Votes
+from crowdrank.models.pairs import em_elo
+from crowdrank.models.pairs.likelihood import PairedSums
+from crowdrank.prepared.votes import Votes
 from crowdrank.solve import At
 from helpers import random_votes
 from shards import small_shards
@@ -79,7 +78,7 @@ def test_sums_equal_the_local_ones_to_the_bit(engine, count):
     ("entry", "memory"),
     [
         pytest.param(entry, memory, id=f"{entry.name}-{where}")
-        for entry in entries().values()
+        for entry in single_models()
         for memory, where in ((None, "in memory"), (0, "on disk"))
         if memory is None or of_votes(entry)  # only votes are kept on disk
     ],

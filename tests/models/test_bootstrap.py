@@ -12,11 +12,11 @@ import crowdrank as cr
 from crowdrank.data import Anchors, read, to_pairs
 from crowdrank.engine import LocalEngine
 from crowdrank.models.base import Run
-from crowdrank.models.paired.ballots import Ballots
-from crowdrank.models.paired.bootstrap import Bootstrap
-from crowdrank.models.paired.climb import PairedClimb
-from crowdrank.models.paired.together import Together
-from crowdrank.models.votes import Votes
+from crowdrank.models.pairs.ballots import Ballots
+from crowdrank.models.pairs.bootstrap import Bootstrap
+from crowdrank.models.pairs.climb import PairedClimb
+from crowdrank.models.pairs.together import Together
+from crowdrank.prepared.votes import Votes
 from crowdrank.simulate import bt_crowd
 from crowdrank.solve import resampled
 from helpers import random_votes
@@ -264,7 +264,7 @@ class TestOddData:
         frame = random_votes(seed=4, votes=300)
         model = cr.BradleyTerry(intervals="bootstrap", resamples=20)
         together = numbers(model.clone().fit(frame))
-        monkeypatch.setattr("crowdrank.models.paired.bootstrap.MOST", 3)
+        monkeypatch.setattr("crowdrank.models.pairs.bootstrap.MOST", 3)
         one_by_one = numbers(model.clone().fit(frame))
         np.testing.assert_allclose(one_by_one["stderr"], together["stderr"], rtol=1e-6)
 

@@ -17,7 +17,7 @@ from crowdrank.models.counting.contests import (
     sign_variance,
 )
 from crowdrank.models.counting.svp import DIFFERENCES, Additive, complete
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.votes import Votes
 from helpers import random_votes
 
 

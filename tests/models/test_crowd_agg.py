@@ -9,9 +9,9 @@ from scipy.optimize import linear_sum_assignment
 
 import crowdrank as cr
 from crowdrank.kernels.rank_distribution import rank_distribution
-from crowdrank.models.listwise.contests import PAIRS, Contests
-from crowdrank.models.listwise.expected import NDCG, RBP, ExpectedLists
-from crowdrank.models.votes import Votes
+from crowdrank.models.lists.contests import PAIRS, Contests
+from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists
+from crowdrank.prepared.votes import Votes
 from helpers import random_votes
 
 MODELS = [cr.CrowdAggNDCG, cr.CrowdAggRBP]

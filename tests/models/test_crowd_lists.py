@@ -6,8 +6,8 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.measures import kendall_tau
-from crowdrank.models.lists import Lists
-from crowdrank.models.listwise.crowd_lists import CrowdLists, _Crowd, savage_scores
+from crowdrank.models.lists.crowd_lists import CrowdLists, _Crowd, savage_scores
+from crowdrank.prepared.lists import Lists
 from helpers import random_lists
 
 

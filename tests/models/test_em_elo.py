@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv
 
 import crowdrank as cr
-from crowdrank.models.paired import em_elo
+from crowdrank.models.pairs import em_elo
 from helpers import random_votes
 
 ROWS = [

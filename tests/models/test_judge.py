@@ -206,8 +206,8 @@ class TestMajorityBT:
 @pytest.mark.parametrize("kind", [cr.BradleyTerry, cr.Thurstone])
 def test_the_threshold_starts_where_equal_items_tie_as_often_as_they_did(kind):
     from crowdrank.kernels import chances
-    from crowdrank.models.paired.design import Design
-    from crowdrank.models.votes import Votes
+    from crowdrank.models.pairs.design import Design
+    from crowdrank.prepared.votes import Votes
 
     votes = Votes(cr.read(random_votes(ties=0.3)))
     for ties in ("rao-kupper", "davidson") if kind is cr.BradleyTerry else ("rao-kupper",):

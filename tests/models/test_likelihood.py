@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from crowdrank.data import CodedVotes, plan, tally
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
-from crowdrank.models.paired.likelihood import OnGrid, PairedSums, QualitySums
+from crowdrank.models.pairs.likelihood import OnGrid, PairedSums, QualitySums
 from crowdrank.models.priors import BetaPrior, Normal, Priors, VirtualNode
 from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, SLOPE, THRESHOLD
+from crowdrank.prepared.comparisons import CodedVotes, plan, tally
 from crowdrank.solve import At, Draw, Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal

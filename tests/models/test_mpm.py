@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.models.paired import multinomial_problem
-from crowdrank.models.paired.multinomial import Adherences, Ballot, Strengths
-from crowdrank.models.paired.multinomial_problem import (
+from crowdrank.models.pairs import multinomial_problem
+from crowdrank.models.pairs.multinomial import Adherences, Ballot, Strengths
+from crowdrank.models.pairs.multinomial_problem import (
     HeldInverse,
     MultinomialLook,
     MultinomialProblem,

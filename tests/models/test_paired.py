@@ -90,9 +90,9 @@ class TestBradleyTerry:
 def test_the_fixed_point_is_a_maximum(kind):
     """No small step in any direction raises the penalised likelihood."""
     from crowdrank.engine import LocalEngine
-    from crowdrank.models.paired.likelihood import PairedSums
+    from crowdrank.models.pairs.likelihood import PairedSums
     from crowdrank.models.priors import BetaPrior, Priors, VirtualNode
-    from crowdrank.models.votes import Votes
+    from crowdrank.prepared.votes import Votes
     from crowdrank.solve import At, Point
 
     frame = random_votes(seed=3, votes=800)

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.models.thurstonian.panels import panels
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.panels import panels
+from crowdrank.prepared.votes import Votes
 
 
 @pytest.fixture(scope="module")

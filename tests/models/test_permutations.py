@@ -13,11 +13,11 @@ from answers import same
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import mallows as kernel
 from crowdrank.measures import kendall_tau
-from crowdrank.models.list_shards import shards, tie_share
 from crowdrank.models.list_sums import ListSums
-from crowdrank.models.lists import Lists
-from crowdrank.models.permutations.mallows import Mallows, _drops
-from crowdrank.models.permutations.plackett_luce import PlackettLuce
+from crowdrank.models.lists.mallows import Mallows, _drops
+from crowdrank.models.lists.plackett_luce import PlackettLuce
+from crowdrank.prepared.list_shards import shards, tie_share
+from crowdrank.prepared.lists import Lists
 from crowdrank.solve import NO_WORKERS, At
 from helpers import frame_of, random_lists
 from shards import small_shards

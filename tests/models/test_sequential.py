@@ -9,6 +9,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.data import to_pairs
+from crowdrank.random import generator
 from helpers import random_votes
 
 
@@ -110,7 +111,7 @@ class TestOrder:
         model = kind(orders=2, seed=5).fit(frame)
         runs = []
         for number in range(2):
-            order = np.random.default_rng([5, number]).permutation(200)
+            order = generator(5, number).permutation(200)
             runs.append(kind().fit(frame[order]).ranking_.polars().sort("item")["score"].to_numpy())
         found = model.ranking_.polars().sort("item")["score"].to_numpy()
         np.testing.assert_allclose(found, np.mean(runs, axis=0), atol=1e-9)

@@ -16,10 +16,10 @@ from crowdrank.errors import UsageError
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
-from crowdrank.models.thurstonian.panels import panels
 from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.panels import panels
+from crowdrank.prepared.votes import Votes
 from crowdrank.reproduce.tpp import accuracy, matching, measured, true_domains
 from crowdrank.simulate import tpp_crowd
 

@@ -24,9 +24,9 @@ from crowd_by_hand import (
 )
 from crowdrank.models.thurstonian import rounds
 from crowdrank.models.thurstonian.grid_sums import AloneRound, Chosen, DomainRound, GridSums, Placement
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import Local, likelihood, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, mirrored
+from crowdrank.prepared.panels import Panel
 
 
 def total(panel, local, weight):

@@ -16,11 +16,11 @@ from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.classes import _odds, classes
-from crowdrank.models.thurstonian.panels import Panel, panels
 from crowdrank.models.thurstonian.sampler import HELD, KeptRound, SamplerRounds, draw_answer
 from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.panels import Panel, panels
+from crowdrank.prepared.votes import Votes
 
 # One query: three items, two workers, two domains.
 LEFT, RIGHT = np.array([0, 0, 1, 0, 1]), np.array([1, 2, 2, 1, 2])

@@ -49,7 +49,7 @@ class TestEvidence:
         assert matrix.sum() == 3000
 
     def test_only_the_first_queries_have_a_matrix(self, monkeypatch):
-        monkeypatch.setattr("crowdrank.models.subjects.MATRIX_CELLS", 200)
+        monkeypatch.setattr("crowdrank.prepared.subjects.MATRIX_CELLS", 200)
         evidence = cr.BradleyTerry().fit(random_votes(queries=3)).evidence_
         assert evidence.matrix(0).shape == (12, 12)
         assert evidence.matrix(1) is None

@@ -62,9 +62,10 @@ def command(
     others. Prints log loss and accuracy with their standard errors, measures by gold where there is some, and
     seconds, the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
     """
-    from crowdrank.compare import compare_models, find
+    from crowdrank.compare import compare_models
     from crowdrank.engine import running
     from crowdrank.measures import GOLD_MEASURES
+    from crowdrank.models.registry import find
 
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:

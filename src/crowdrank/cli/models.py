@@ -13,7 +13,7 @@ NAME = "models"
 
 def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
     """List the models: names, kinds of input, whether they need workers, paper, what changes their answer."""
-    from crowdrank.compare import catalogue
+    from crowdrank.models.registry import entries
 
     columns = ("model", "kinds", "workers", "what", "paper", "varies with")
     rows = [
@@ -25,7 +25,7 @@ def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fal
             entry.paper,
             " ".join(sorted(entry.varies)) or "-",
         )
-        for entry in catalogue().values()
+        for entry in entries().values()
     ]
     if json:
         print(json_module.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2))

@@ -88,9 +88,9 @@ class _Request:
 
 def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
-    from crowdrank.compare import make
     from crowdrank.data import Anchors
     from crowdrank.engine import running
+    from crowdrank.models.registry import make
 
     named = None if asked.model is None else make(asked.model, asked.parameters)  # a wrong name: before any file
     with running(asked.engine) as engine:
@@ -118,8 +118,8 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
 
 def _tell(estimator: Model, table: AnyJudgments) -> None:
     """That a conversion to pairs will take a while."""
-    from crowdrank.compare import find
     from crowdrank.data import Rankings, Ratings, count_pairs, described
+    from crowdrank.models.registry import find
 
     if not isinstance(table, Ratings | Rankings) or "pairs" not in find(estimator.name).kinds:
         return

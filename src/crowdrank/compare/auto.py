@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from crowdrank.compare.catalogue import shared
 from crowdrank.compare.comparison import Comparison, attempt, runnable, scored
 from crowdrank.compare.folds import sampled
 from crowdrank.compare.split import Split, fewer, split
@@ -111,7 +110,7 @@ class Auto(Model):
     def _choice(self, table: AnyJudgments, anchors: Anchors | None, engine: Engine | str | None) -> _Choice:
         names = CANDIDATES[table.kind]
         able, _ = runnable(names, table)
-        every = shared(names, {"seed": self.seed, **(self.settings or {})})
+        every = registry.make_all(names, {"seed": self.seed, **(self.settings or {})})
         models = {name: every[name] for name in able}
         default = models[able[-1]]
         if len(able) == 1:

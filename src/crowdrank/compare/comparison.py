@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.compare.catalogue import catalogue, find, shared
 from crowdrank.compare.folds import sampled
-from crowdrank.compare.held_out import Predictions, Told, predict
+from crowdrank.compare.predictions import Predictions, Told, predict
 from crowdrank.compare.scores import Figure, figure, hits, log_losses
 from crowdrank.compare.split import Split, split, thinned
 from crowdrank.data import (
@@ -32,6 +31,7 @@ from crowdrank.data import (
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, Measure, evaluate, label_accuracy, parse
 from crowdrank.models.base import Model, whole
+from crowdrank.models.registry import entries, find, make_all
 from crowdrank.results import plain
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
@@ -137,7 +137,7 @@ def compare_models(
     >>> sorted(row.model for row in found.rows)
     ['bt', 'thurstone']
     """
-    asked = shared(_asked(models), {"seed": whole("seed", seed), **(settings or {})})
+    asked = make_all(_asked(models), {"seed": whole("seed", seed), **(settings or {})})
     table, notes = _judgments(read(judgments), ties, sample, seed)
     able, left_out = runnable(list(asked), table)
     ready = {name: asked[name] for name in able}
@@ -288,9 +288,9 @@ class _Trials:
 
 def _asked(models: Iterable[str] | None) -> list[str]:
     """The names asked for, each once; all where none are given."""
-    names = list(catalogue()) if models is None else list(dict.fromkeys(models))
+    names = list(entries()) if models is None else list(dict.fromkeys(models))
     if not names:
-        raise UsageError("No model was named.", hint=f"The models are {', '.join(catalogue())}.")
+        raise UsageError("No model was named.", hint=f"The models are {', '.join(entries())}.")
     for name in names:
         find(name)
     return names

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from crowdrank.data import LEFT, TIE, Pairs, SpooledPairs, joined_pairs
 from crowdrank.errors import UsageError
+from crowdrank.random import Hashes, scramble
 
-Hashes = NDArray[np.uint64]
 NOTHING = np.uint64(0x9E3779B97F4A7C15)
 """The hash of an id that is not there."""
 
@@ -87,10 +87,7 @@ def hashed(ids: pl.Series | None, codes: NDArray[Any] | None, seed: int) -> Any:
 
 def mixed(one: Any, other: Any) -> Hashes:
     """A hash of two hashes: the last steps of splitmix64 on their sum, the first one multiplied."""
-    value = np.asarray(one, np.uint64) * np.uint64(0xD1342543DE82EF95) + np.asarray(other, np.uint64)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(value ^ (value >> np.uint64(31)))
+    return scramble(np.asarray(one, np.uint64) * np.uint64(0xD1342543DE82EF95) + np.asarray(other, np.uint64))
 
 
 def _units(pairs: Pairs, seed: int) -> _Units:

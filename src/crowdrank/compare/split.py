@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.compare.folds import Hashes, deal, hashed, mixed, sampled
+from crowdrank.compare.folds import deal, hashed, mixed, sampled
 from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, joined_pairs, made_pairs
 from crowdrank.errors import InputError, UsageError
+from crowdrank.random import Hashes
 
 Folds = NDArray[np.int64]
 LARGE = 4_000_000

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import summed
-from crowdrank.data.nodes import named_nodes
-from crowdrank.data.spooled import SpooledPairs
+from crowdrank.data.index import named_nodes
+from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 

@@ -13,13 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.data.cells import Cells, first_row, from_native
-from crowdrank.data.columns import parse_mapping
-from crowdrank.data.comparisons import Comparisons, Tally, node_codes
-from crowdrank.data.files import as_text, open_source
-from crowdrank.data.nodes import Nodes, translated
-from crowdrank.data.read import read
-from crowdrank.data.tables import RIGHT, TIE, Index, Pairs
+from crowdrank.data.index import Index, Nodes, node_codes, translated
+from crowdrank.data.io.cells import Cells, first_row, from_native
+from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.files import as_text, open_source
+from crowdrank.data.io.read import read
+from crowdrank.data.tables import RIGHT, TIE, Pairs
 from crowdrank.errors import InputError, Remedy, UsageError
 
 GRADES = ("grade", "gold", "label", "true_rank")
@@ -240,24 +239,3 @@ def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], r
     if ids.is_duplicated().any():
         raise cells.error("worker", first_row(~ids.is_first_distinct()), "the worker stands twice.")
     return dict(zip(ids.to_list(), quality.to_list(), strict=True))
-
-
-def agreed_pairs(
-    pairs: Comparisons, by_worker: Tally, *, workers: int = 10, share: float = 0.9
-) -> NDArray[np.int64]:
-    """Gold pairs made from the votes themselves (Crowd-BT, footnote 4), as (better, worse) nodes.
-
-    A pair counts when more than ``workers`` workers judged it and at least ``share`` of them agree.
-    ``pairs``: the same votes, workers not told apart.
-    """
-    keys = pairs.pair
-    voters, ahead, behind = np.zeros((3, len(keys)))
-    for shard in by_worker:
-        place = np.searchsorted(keys, shard.pair)
-        says = np.sign(shard.wins - shard.losses)
-        for counts, kind in ((voters, None), (ahead, says > 0), (behind, says < 0)):
-            counts += np.bincount(place, kind, len(keys))
-    enough = (voters > workers) & (np.maximum(ahead, behind) >= share * voters)
-    low, high = pairs.i[enough].astype(np.int64), pairs.j[enough].astype(np.int64)
-    first = ahead[enough] > behind[enough]
-    return np.stack([np.where(first, low, high), np.where(first, high, low)], axis=1)

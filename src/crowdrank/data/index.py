@@ -1,13 +1,24 @@
-"""Ids that come one after the other: an index that only grows, so that no code ever changes."""
+"""Ids and their codes: sorted for a batch, append-only for votes that come one by one; items within queries."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The ids behind the codes. ``queries`` or ``workers`` is None where the data has none."""
+
+    items: pl.Series
+    workers: pl.Series | None = None
+    queries: pl.Series | None = None
 
 
 class GrowingIndex:
@@ -54,3 +65,48 @@ class GrowingIndex:
         """The number of each node's query, in the order in which the queries were first met."""
         codes: dict[str | None, int] = {}
         return np.array([codes.setdefault(query, len(codes)) for query, _ in self._nodes], np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What is ranked: (query, item) codes, sorted by query; ``query`` is all 0 where there is one."""
+
+    query: Ints
+    item: Ints
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+def named_nodes(items: int, query: Ints | None, *named: Ints) -> Nodes:
+    """The nodes that these columns of items name; every item where there are no queries."""
+    if query is None:
+        every = np.arange(items, dtype=np.int32)
+        return Nodes(np.zeros_like(every), every)
+    base = query.astype(np.int64) * items
+    seen = np.unique(np.concatenate([base + column for column in named]))
+    return Nodes((seen // items).astype(np.int32), (seen % items).astype(np.int32))
+
+
+def merged_nodes(items: int, one: Nodes, other: Nodes) -> Nodes:
+    """The nodes of both."""
+    query, item = (np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("query", "item"))
+    return named_nodes(items, query, item)
+
+
+def translated(ids: pl.Series, target: pl.Series | None) -> Ints:
+    """The code that each id has among others, -1 where it has none."""
+    if target is None:
+        return np.full(len(ids), -1, np.int32)
+    places = pl.Series(np.arange(len(target), dtype=np.int32))
+    return np.asarray(ids.replace_strict(target, places, default=-1, return_dtype=pl.Int32).to_numpy())
+
+
+def node_codes(nodes: Nodes, index: Index, query: Ints | None, item: Ints) -> NDArray[np.int64]:
+    """The node of each (query, item); -1 where no judgment names it."""
+    width = len(index.items)
+    keys = nodes.query.astype(np.int64) * width + nodes.item
+    wanted = item.astype(np.int64) if query is None else query.astype(np.int64) * width + item
+    wanted = np.where((item < 0) | (wanted < 0), -1, wanted)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, place, -1)

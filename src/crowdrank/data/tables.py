@@ -7,7 +7,7 @@ nothing but the set of ids.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
-from crowdrank.data.nodes import Nodes, named_nodes, translated
+from crowdrank.data.index import Index, Nodes, named_nodes, translated
 from crowdrank.errors import InputError, Note
 
 LEFT, RIGHT, TIE = 0, 1, 2
@@ -24,15 +24,6 @@ LEFT, RIGHT, TIE = 0, 1, 2
 
 UNKNOWN_WORKER = "(unknown)"
 """The worker that stands for rows whose worker is missing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Index:
-    """The ids behind the codes. ``queries`` or ``workers`` is None where the data has none."""
-
-    items: pl.Series
-    workers: pl.Series | None = None
-    queries: pl.Series | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -163,7 +154,7 @@ class Pairs(Judgments):
         >>> Pairs.from_votes(winner=["a", "a"], loser=["b", "c"], worker=["w", "w"]).rows
         2
         """
-        from crowdrank.data.read import read
+        from crowdrank.data.io.read import read
 
         columns = {"winner": winner, "loser": loser, "worker": worker, "query": query, "weight": weight}
         frame = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
@@ -279,3 +270,16 @@ def joined_pairs(parts: Sequence[Pairs]) -> Pairs:
         if isinstance(getattr(first, column.name), np.ndarray)
     }
     return replace(first, judged=None, **columns)
+
+
+def code_columns(
+    frame: pl.DataFrame, codes: Mapping[str, NDArray[np.int32]], *items: str
+) -> dict[str, NDArray[Any]]:
+    """The columns of ids as codes, and the optional numbers, as a table of judgments is made with them.
+
+    ``items`` are the columns that hold items; ``codes`` has for each sort of id the code of each number.
+    """
+    sorts = {**dict.fromkeys(items, "item"), **{sort: sort for sort in codes if sort != "item"}}
+    coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
+    numbers = [name for name in ("weight", "timestamp") if name in frame.columns]
+    return {**coded, **{name: frame[name].to_numpy() for name in numbers}}

@@ -7,8 +7,8 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.kernels import Link
-from crowdrank.models.subjects import Subjects
 from crowdrank.models.worker_parameters import WorkerParameter, drive
+from crowdrank.prepared.subjects import Subjects
 
 CURVE = 65
 TELLABLE = 0.6

@@ -11,25 +11,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from crowdrank.data import (
-    Anchors,
-    Floats,
-    Ints,
-    Judgments,
-    Pairs,
-    Ratings,
-    node_codes,
-    read,
-    to_lists,
-    to_pairs,
-)
+from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
 from crowdrank.engine import Engine, one_blas_thread, running
 from crowdrank.errors import InputError, Note, NotFittedError, UsageError
-from crowdrank.models.held_out import held_out
-from crowdrank.models.labelled import Labels
-from crowdrank.models.lists import Lists
-from crowdrank.models.subjects import Subjects
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.held_out import held_out
+from crowdrank.prepared.labels import Labels
+from crowdrank.prepared.lists import Lists
+from crowdrank.prepared.subjects import Subjects
+from crowdrank.prepared.votes import Votes
 from crowdrank.results import (
     Evidence,
     Fit,

@@ -17,9 +17,10 @@ import numpy as np
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import ordered_normals, plackett_luce
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.models.list_shards import ListShard
+from crowdrank.prepared.list_shards import ListShard
+from crowdrank.random import signs
 from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
-from crowdrank.solve.draws import DRAWS, signs
+from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
 Derivatives = plackett_luce.Derivatives | ordered_normals.Derivatives

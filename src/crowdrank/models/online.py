@@ -14,11 +14,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from crowdrank.data import Floats, coded_votes
+from crowdrank.data import Floats
 from crowdrank.data.index import GrowingIndex
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, whole
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.comparisons import coded_votes
+from crowdrank.prepared.votes import Votes
+from crowdrank.random import generator
 from crowdrank.results import NormalPosterior, Posterior
 from crowdrank.solve import Independent
 
@@ -225,7 +227,7 @@ class VoteSequence:
         """The votes in as many random orders."""
         batch = _join(self.in_order())
         for number in range(orders):
-            yield batch.take(np.random.default_rng([seed, number]).permutation(len(batch.left)))
+            yield batch.take(generator(seed, number).permutation(len(batch.left)))
 
 
 def _join(parts: Iterable[Batch]) -> Batch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -44,6 +44,7 @@ class Entry:
     centered: bool = True  # scores sum to zero within each connected part of a query
     package: str | None = None  # what it needs besides
     preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that make it of its class
+    chooses: bool = False  # it chooses among other models, and hands on the result of the chosen one
 
     @property
     def installed(self) -> bool:
@@ -72,10 +73,9 @@ LISTS = ("rankings", "ratings")
 """What the models of ranked lists take."""
 
 _COUNTING = "crowdrank.models.counting"
-_PAIRED = "crowdrank.models.paired"
+_PAIRS = "crowdrank.models.pairs"
 _LABELS = "crowdrank.models.labels"
-_PERMUTATIONS = "crowdrank.models.permutations"
-_LISTWISE = "crowdrank.models.listwise"
+_LISTS = "crowdrank.models.lists"
 _THURSTONIAN = "crowdrank.models.thurstonian"
 
 _ENTRIES = (
@@ -127,73 +127,73 @@ _ENTRIES = (
     ),
     Entry(
         "crowd-lists",
-        f"{_LISTWISE}.crowd_lists:CrowdLists",
+        f"{_LISTS}.crowd_lists:CrowdLists",
         "lists with a quality for each worker, told by those unlike her",
         "-",
         kinds=LISTS,
         workers="needed",
         centered=False,
     ),
-    Entry("elo", f"{_COUNTING}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
-    Entry("bt", f"{_PAIRED}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
-    Entry("thurstone", f"{_PAIRED}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),
+    Entry("elo", f"{_PAIRS}.elo:Elo", "ratings that move with each vote", "Elo 1978", varies=SEQUENTIAL),
+    Entry("bt", f"{_PAIRS}.bradley_terry:BradleyTerry", "Bradley-Terry", "Bradley & Terry 1952"),
+    Entry("thurstone", f"{_PAIRS}.thurstone:Thurstone", "Thurstone case V", "Thurstone 1927"),
     Entry(
         "majority-bt",
-        f"{_PAIRED}.majority_bt:MajorityBT",
+        f"{_PAIRS}.majority_bt:MajorityBT",
         "Bradley-Terry on the majority's verdict about each pair",
         "Chen et al. 2013",
     ),
     Entry(
         "variance-bt",
-        f"{_PAIRED}.variance_bt:VarianceBT",
+        f"{_PAIRS}.variance_bt:VarianceBT",
         "Bradley-Terry with a scale for each worker",
         "Volkovs & Zemel 2012",
         workers="needed",
     ),
     Entry(
         "crowd-bt",
-        f"{_PAIRED}.crowd_bt:CrowdBT",
+        f"{_PAIRS}.crowd_bt:CrowdBT",
         "Bradley-Terry with a quality for each worker",
         "Chen et al. 2013",
         workers="needed",
     ),
     Entry(
         "crowd-thurstone",
-        f"{_PAIRED}.crowd_thurstone:CrowdThurstone",
+        f"{_PAIRS}.crowd_thurstone:CrowdThurstone",
         "Thurstone with a quality for each worker",
         "Chen et al. 2013",
         workers="needed",
     ),
     Entry(
         "judge-bt",
-        f"{_PAIRED}.judge_bt:JudgeBT",
+        f"{_PAIRS}.judge_bt:JudgeBT",
         "Bradley-Terry with sharpness, lapses, side and ties of each judge",
         "Chen et al. 2013; Volkovs & Zemel 2012; Rao & Kupper 1967",
         workers="needed",
     ),
     Entry(
         "mpm",
-        f"{_PAIRED}.mpm:MPM",
+        f"{_PAIRS}.mpm:MPM",
         "votes as draws among all pairs, an adherence for each worker",
         "Volkovs & Zemel 2012",
         workers="needed",
     ),
     Entry(
         "em-elo",
-        f"{_PAIRED}.em_elo:EMElo",
+        f"{_PAIRS}.em_elo:EMElo",
         "Elo ratings of pairs whose direction is found by EM",
         "Bashir et al. 2013",
         workers="needed",
     ),
     Entry(
         "st-agg",
-        f"{_LISTWISE}.st_agg:StAgg",
+        f"{_LISTS}.st_agg:StAgg",
         "ranks as random variables, sorted by their expected discount",
         "Niu et al. 2013",
     ),
     Entry(
         "crowdagg-ndcg",
-        f"{_LISTWISE}.crowd_agg:CrowdAggNDCG",
+        f"{_LISTS}.crowd_agg:CrowdAggNDCG",
         "the ranking against which the workers' lists have the largest nDCG",
         "Niu et al. 2015",
         workers="needed",
@@ -201,7 +201,7 @@ _ENTRIES = (
     ),
     Entry(
         "crowdagg-rbp",
-        f"{_LISTWISE}.crowd_agg:CrowdAggRBP",
+        f"{_LISTS}.crowd_agg:CrowdAggRBP",
         "the ranking against which the workers' lists have the largest RBP",
         "Niu et al. 2015",
         workers="needed",
@@ -240,7 +240,7 @@ _ENTRIES = (
     ),
     Entry(
         "trueskill",
-        f"{_PAIRED}.trueskill:TrueSkill",
+        f"{_PAIRS}.trueskill:TrueSkill",
         "normal skills, updated by each vote",
         "Herbrich et al. 2007",
         varies=SEQUENTIAL,
@@ -284,14 +284,14 @@ _ENTRIES = (
     ),
     Entry(
         "plackett-luce",
-        f"{_PERMUTATIONS}.plackett_luce:PlackettLuce",
+        f"{_LISTS}.plackett_luce:PlackettLuce",
         "lists filled from the top, each place by an item's worth",
         "Plackett 1975",
         kinds=LISTS,
     ),
     Entry(
         "mallows",
-        f"{_PERMUTATIONS}.mallows:Mallows",
+        f"{_LISTS}.mallows:Mallows",
         "one consensus order, a dispersion for each worker",
         "Mallows 1957; Lebanon & Lafferty 2002",
         kinds=LISTS,
@@ -303,6 +303,14 @@ _ENTRIES = (
         "Thurstone 1927; Wang et al. 2016",
         kinds=LISTS,
     ),
+    Entry(
+        "auto",
+        "crowdrank.compare.auto:Auto",
+        "the model that predicts held-out votes best",
+        "-",
+        varies=frozenset({"names"}),
+        chooses=True,
+    ),
 )
 
 
@@ -311,9 +319,9 @@ def entries() -> Mapping[str, Entry]:
     return MappingProxyType({entry.name: entry for entry in _ENTRIES})
 
 
-def find(name: str, among: Mapping[str, Entry] | None = None) -> Entry:
+def find(name: str) -> Entry:
     """The entry of that name; an unknown name is an error that lists the names."""
-    known = entries() if among is None else among
+    known = entries()
     if name not in known:
         raise UsageError(f"There is no model {name!r}.", hint=f"The models are {', '.join(known)}.")
     return known[name]
@@ -322,3 +330,17 @@ def find(name: str, among: Mapping[str, Entry] | None = None) -> Entry:
 def make(name: str, parameters: Mapping[str, Any]) -> Model:
     """An unfitted model with these parameters."""
     return find(name).make(parameters)
+
+
+def make_all(names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Model]:
+    """The models, each with the settings that it has; a setting that none of them has is an error."""
+    made = {name: make(name, {}) for name in names}
+    known = {name: model.settable() for name, model in made.items()}
+    every = sorted(set().union(*known.values()))
+    for setting in settings:
+        if setting not in every:
+            problem = f"No parameter {setting!r} is known to {', '.join(made)}."
+            raise UsageError(problem, hint=f"The parameters are {', '.join(every)}.")
+    for name, model in made.items():
+        model.set_params(**{key: value for key, value in settings.items() if key in known[name]})
+    return made

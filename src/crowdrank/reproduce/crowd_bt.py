@@ -11,11 +11,11 @@ from crowdrank.data import Anchors, Pairs, Scored, read, read_gold, read_ranking
 from crowdrank.errors import InputError
 from crowdrank.measures import evaluate
 from crowdrank.models.base import Model
-from crowdrank.models.paired.bradley_terry import BradleyTerry
-from crowdrank.models.paired.crowd_bt import CrowdBT
-from crowdrank.models.paired.majority_bt import MajorityBT
-from crowdrank.models.paired.trueskill import TrueSkill
-from crowdrank.models.paired.variance_bt import VarianceBT
+from crowdrank.models.pairs.bradley_terry import BradleyTerry
+from crowdrank.models.pairs.crowd_bt import CrowdBT
+from crowdrank.models.pairs.majority_bt import MajorityBT
+from crowdrank.models.pairs.trueskill import TrueSkill
+from crowdrank.models.pairs.variance_bt import VarianceBT
 from crowdrank.reproduce.result import Result
 from crowdrank.simulate import Crowd, flip_crowd
 

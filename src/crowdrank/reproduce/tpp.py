@@ -18,9 +18,9 @@ from crowdrank.kernels.kendall import distances
 from crowdrank.measures import roc_auc
 from crowdrank.models.base import Model, Run
 from crowdrank.models.registry import make
-from crowdrank.models.thurstonian.panels import panels
 from crowdrank.models.thurstonian.sampler import draw_answer
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.panels import panels
+from crowdrank.prepared.votes import Votes
 from crowdrank.reproduce.result import Result
 from crowdrank.results import Queries, Ranking, Skills
 from crowdrank.simulate import Crowd, simulate

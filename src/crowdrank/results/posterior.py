@@ -219,8 +219,7 @@ class Posterior:
 
     def sample(self, count: int, seed: int = 0) -> Sample:
         """Joint draws of the scores and of the worker parameters."""
-        generator = np.random.default_rng(seed)
-        scores, workers = self.normal.covariance.sample(self.parts, count, generator)
+        scores, workers = self.normal.covariance.sample(self.parts, count, np.random.default_rng(seed))
         for nodes in self.parts:
             scores[:, nodes] -= scores[:, nodes].mean(axis=1, keepdims=True)
         own = np.where(self.normal.held, 0.0, workers[:, : len(self.normal.workers)])

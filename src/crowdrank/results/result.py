@@ -9,8 +9,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.data.nodes import Nodes
-from crowdrank.data.tables import Index
+from crowdrank.data.index import Index, Nodes
 from crowdrank.errors import Note
 from crowdrank.results.evidence import Evidence
 from crowdrank.results.fit import Fit

@@ -13,42 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
+from crowdrank.random import signs
 from crowdrank.results import Covariance
 from crowdrank.solve.arrow import Arrow
 from crowdrank.solve.factor import Iterative
 
 DRAWS = 128
 """Number of draws: a standard error has a relative error of 1 / sqrt(2 x 128) = 6 %."""
-
-
-def signs(keys: tuple[NDArray[np.int64], ...], draws: int, seed: int) -> NDArray[np.int8]:
-    """Signs +-1 (rows, draws) that depend on a row's own keys alone, so on no order and no sharding."""
-    rows = _hashed(keys, seed)
-    with np.errstate(over="ignore"):
-        words = [_mix(rows + np.uint64(number)) for number in range(1, -(-draws // 64) + 1)]
-    bits = np.stack(words, axis=1).view(np.uint8)
-    return (np.unpackbits(bits, axis=1)[:, :draws].astype(np.int8) << 1) - 1
-
-
-def uniforms(keys: tuple[NDArray[np.int64], ...], seed: int) -> Floats:
-    """Numbers within [0, 1), one a row, that depend on the row's own keys alone."""
-    return np.asarray((_hashed(keys, seed) >> np.uint64(11)) * 2.0**-53)
-
-
-def _hashed(keys: tuple[NDArray[np.int64], ...], seed: int) -> NDArray[np.uint64]:
-    rows = np.full(len(keys[0]), seed, np.uint64)
-    with np.errstate(over="ignore"):
-        for key in keys:
-            rows = _mix(rows + key.astype(np.uint64))
-    return rows
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One round of splitmix64: every bit of the result depends on every bit of x."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @dataclass(frozen=True, eq=False)

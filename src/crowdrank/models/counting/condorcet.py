@@ -34,7 +34,7 @@ from crowdrank.errors import Note
 from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.contests import ContestCovariance, gained, majority, sign_variance
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.votes import Votes
 
 
 class Condorcet(VotesModel):

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, Graph, summed
-from crowdrank.models.votes import EQUAL
+from crowdrank.data import Floats, summed
+from crowdrank.prepared.comparisons import Comparisons
+from crowdrank.prepared.graph import Graph
+from crowdrank.prepared.votes import EQUAL
 from crowdrank.solve import Covariance
 
 

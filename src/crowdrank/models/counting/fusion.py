@@ -15,7 +15,7 @@ import numpy as np
 
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.counting.places import mean_over_lists, places
-from crowdrank.models.lists import Lists
+from crowdrank.prepared.lists import Lists
 
 
 class ReciprocalRank(ListsModel):

@@ -27,12 +27,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats
+from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.contests import ContestCovariance, gained, majority, share_variance
-from crowdrank.models.votes import EQUAL, Votes
+from crowdrank.prepared.comparisons import Comparisons
+from crowdrank.prepared.votes import EQUAL, Votes
 
 STEP = 1e-6
 """How much of the score a place is worth where the potentials do not fall along the order."""

@@ -7,7 +7,7 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import places
-from crowdrank.models.lists import Lists
+from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Z
 from crowdrank.solve import Independent, spread
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdrank.data import Floats, summed
 from crowdrank.models.base import Outcome
-from crowdrank.models.lists import Lists
+from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL
 from crowdrank.solve import Independent, spread
 

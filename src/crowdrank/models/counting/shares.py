@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats
 from crowdrank.models.base import Outcome
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, Z
 from crowdrank.solve import Independent, spread
 

@@ -34,11 +34,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Comparisons, Floats, summed
+from crowdrank.data import Floats, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
 from crowdrank.models.counting.contests import ContestCovariance, majority, share_variance, sign_variance
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.comparisons import Comparisons
+from crowdrank.prepared.votes import Votes
 
 TINY = 1e-300
 

@@ -7,7 +7,7 @@ import numpy as np
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.contests import share_variance
 from crowdrank.models.counting.shares import share_intervals
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.votes import Votes
 
 
 class WinRate(VotesModel):

@@ -6,9 +6,9 @@ import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.models.base import LabelsModel, Outcome, Run
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
-from crowdrank.models.labels.rows import normalised
+from crowdrank.prepared.label_rows import normalised
+from crowdrank.prepared.labels import Labels
 
 
 class Average(LabelsModel):

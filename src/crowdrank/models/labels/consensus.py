@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.models.labelled import Labels
 from crowdrank.models.predictors import at
+from crowdrank.prepared.labels import Labels
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Independent, Spread, spread
 

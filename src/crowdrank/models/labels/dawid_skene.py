@@ -33,9 +33,8 @@ from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import Confused, moments, of_confusion, placed, told
-from crowdrank.models.labels.rows import (
+from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
     TRIAL,
@@ -47,6 +46,7 @@ from crowdrank.models.labels.rows import (
     require_classes,
     settled,
 )
+from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
 
 EDGE = 1e-12

@@ -28,9 +28,8 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import LEAST, Confused, agreement, moments, placed, told, workers
-from crowdrank.models.labels.rows import (
+from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
     TRIAL,
@@ -42,6 +41,7 @@ from crowdrank.models.labels.rows import (
     require_classes,
     settled,
 )
+from crowdrank.prepared.labels import Labels
 from crowdrank.results import Z
 from crowdrank.solve import accelerate
 

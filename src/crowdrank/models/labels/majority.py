@@ -6,7 +6,6 @@ import numpy as np
 
 from crowdrank.data import summed
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import (
     Counted,
     against_the_others,
@@ -15,7 +14,8 @@ from crowdrank.models.labels.consensus import (
     placed,
     told,
 )
-from crowdrank.models.labels.rows import normalised
+from crowdrank.prepared.label_rows import normalised
+from crowdrank.prepared.labels import Labels
 
 
 class MajorityVote(LabelsModel):

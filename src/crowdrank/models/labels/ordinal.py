@@ -38,10 +38,10 @@ from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labelled import Labels
 from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
-from crowdrank.models.labels.rows import LabelRows, ending, normalised, plan_labels, settled
 from crowdrank.models.predictors import at
+from crowdrank.prepared.label_rows import LabelRows, ending, normalised, plan_labels, settled
+from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
 
 FAR = 50.0

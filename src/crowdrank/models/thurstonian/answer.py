@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from crowdrank.data import Floats, Integers
-from crowdrank.models.thurstonian.panels import Panel
+from crowdrank.prepared.panels import Panel
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,8 @@ from crowdrank.models.thurstonian.grid_sums import (
     Placement,
     RoundSums,
 )
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.types import Types, mirrored, turned_round
+from crowdrank.prepared.panels import Panel
 
 ALONE = 8
 """Rounds in which every query stands alone."""

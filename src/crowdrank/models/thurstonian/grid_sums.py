@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers
 from crowdrank.engine import Stats, local_part
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import (
     CellFits,
     Local,
@@ -26,6 +25,7 @@ from crowdrank.models.thurstonian.rounds import (
     turn_queries,
 )
 from crowdrank.models.thurstonian.types import mirrored
+from crowdrank.prepared.panels import Panel
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ from crowdrank.engine import Stats
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
-from crowdrank.models.list_shards import ListShard, shards
-from crowdrank.models.lists import Lists
 from crowdrank.models.priors import VirtualNode
+from crowdrank.prepared.list_shards import ListShard, shards
+from crowdrank.prepared.lists import Lists
+from crowdrank.random import uniforms
 from crowdrank.solve import rounds
-from crowdrank.solve.draws import uniforms
 
 
 @dataclass(frozen=True, eq=False)

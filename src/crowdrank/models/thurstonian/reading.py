@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.models.thurstonian.blocks import Block
 from crowdrank.models.thurstonian.grid_sums import DomainLikes
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.rounds import CoupleTerms, Local, by_worker, slopes, terms
 from crowdrank.models.thurstonian.types import GRID, HALF, halves
+from crowdrank.prepared.blocks import Block
+from crowdrank.prepared.panels import Panel
 from crowdrank.solve import Covariance
 
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import tails
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirrored, normalised
+from crowdrank.prepared.panels import Panel
 
 REACH = 1.0
 """How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""

@@ -26,9 +26,10 @@ from crowdrank.engine import Stats, local_part
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
 from crowdrank.models.thurstonian.classes import classes
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.slots import SlotLayout, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, moves
+from crowdrank.prepared.panels import Panel
+from crowdrank.random import generator
 from crowdrank.solve import rounds
 
 ROUNDS, SWEEPS, BURN = 60, 4, 1
@@ -152,16 +153,12 @@ class GibbsSums:
         """Random numbers by (seed, round, query), so that other shards bring the same."""
         parts: tuple[list[Floats], ...] = ([], [], [], [])
         for query, (slots, draws, rows) in enumerate(own.counts):
-            generator = _generator(self.seed, turn, shard.first_query + query)
-            parts[0].append(generator.random((self.sweeps, 1)))
-            parts[1].append(generator.standard_normal((self.sweeps, slots)))
-            parts[2].append(generator.random((self.sweeps, draws)))
-            parts[3].append(generator.random((self.sweeps, 0 if own.whole else rows)))
+            rng = generator(self.seed, turn, shard.first_query + query)
+            parts[0].append(rng.random((self.sweeps, 1)))
+            parts[1].append(rng.standard_normal((self.sweeps, slots)))
+            parts[2].append(rng.random((self.sweeps, draws)))
+            parts[3].append(rng.random((self.sweeps, 0 if own.whole else rows)))
         return Chances(*(np.concatenate(part, axis=1) for part in parts))
-
-
-def _generator(seed: int, turn: int, query: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=[seed, turn], counter=[0, 0, 0, query]))
 
 
 def _lowest(score: Floats, query: Integers, queries: int) -> Floats:
@@ -240,8 +237,8 @@ class SamplerRounds:
         yes, no = (
             csr_array((part, place), (queries, self.workers)) for part in (agreed, self.cell_weight - agreed)
         )
-        generator = _generator(self.run.seed, after.round, queries)
-        domain, sign, chance = classes(yes, no, len(after.theta), generator)
+        rng = generator(self.run.seed, after.round, queries)
+        domain, sign, chance = classes(yes, no, len(after.theta), rng)
         tau = ndtri(chance)
         return replace(
             after,
@@ -299,7 +296,7 @@ def draw_answer(
         shift=np.zeros(queries),
         scale=1.0,
         round=1,
-        domain=_generator(run.seed, 0, queries).integers(domains, size=queries),
+        domain=generator(run.seed, 0, queries).integers(domains, size=queries),
         fresh=True,
     )
     first = count - max(count // 3, 1)

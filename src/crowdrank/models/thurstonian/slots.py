@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdrank.data import Floats, Integers
-from crowdrank.models.thurstonian.panels import Panel
+from crowdrank.prepared.panels import Panel
 
 MANY = 64
 """The noisy differences of more equal votes than this are drawn as one sum, which is normal."""

@@ -26,8 +26,8 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import hazard
 from crowdrank.kernels.truncated import truncated
-from crowdrank.models.thurstonian.panels import Panel
 from crowdrank.models.thurstonian.slots import SlotLayout
+from crowdrank.prepared.panels import Panel
 
 DAMPING, MOMENTUM = 0.05, 0.8
 LEAST = 1e-4

@@ -30,11 +30,11 @@ from crowdrank.models.base import Outcome, Run, VotesModel, whole
 from crowdrank.models.thurstonian.answer import Answer, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.informed import Informed
-from crowdrank.models.thurstonian.panels import Panel, panels
 from crowdrank.models.thurstonian.reading import AnswerAt, ByQuery, Reading, TypesAt, agreement, quantiles
 from crowdrank.models.thurstonian.sampler import draw_answer
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
-from crowdrank.models.votes import Votes
+from crowdrank.prepared.panels import Panel, panels
+from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, Z, verdicts
 
 INFERENCES = ("grid", "gibbs")

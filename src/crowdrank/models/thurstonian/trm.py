@@ -27,13 +27,13 @@ from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
 from crowdrank.models.base import ListsModel, Outcome, Run, number, whole
-from crowdrank.models.held_out import HeldOut
-from crowdrank.models.list_shards import extremes, require_finite, shards, tie_share
 from crowdrank.models.list_sums import ListSums
-from crowdrank.models.lists import Lists
 from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import draw_scores
+from crowdrank.prepared.held_out import HeldOut
+from crowdrank.prepared.list_shards import extremes, require_finite, shards, tie_share
+from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Queries, Z
 from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
 

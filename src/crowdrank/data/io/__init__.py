@@ -1,0 +1,1 @@
+"""Files and frames in, checked and coded tables out."""

@@ -1,0 +1,259 @@
+"""Files, folders of bytes and standard input as lazy frames of text columns."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import polars as pl
+
+from crowdrank.data.io.cells import ROW
+from crowdrank.data.io.columns import Wide
+from crowdrank.data.io.reasons import find_reason
+from crowdrank.data.io.texts import Parser, find_parser
+from crowdrank.data.spool.folder import Spool, writing
+from crowdrank.errors import InputError, Remedy
+
+_SNIFF = 1 << 16
+_PIECE = 1 << 22
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table somewhere: how errors call it, and a lazy frame of it.
+
+    ``lazy`` is None, with a ``reason``, where the file holds no judgments; ``gold`` is set where it holds gold
+    that is not the table itself.
+    """
+
+    name: str
+    lazy: pl.LazyFrame | None
+    data: Path | bytes | None = None
+    separator: str = ","
+    gold: pl.LazyFrame | None = None
+    reason: str = ""
+    form: str = "csv"
+    copied: bool = False  # the file is a copy of what could be read only once
+    cut: bool = False  # what a list does not rank stands below
+
+    def table(self) -> pl.LazyFrame:
+        """The table; an error where the file has none."""
+        if self.lazy is None:
+            raise InputError(
+                self.reason, source=self.name, hint=("As a gold standard it is given as ", Remedy("gold", "FILE"))
+            )
+        return self.lazy
+
+    def long(self, wide: Wide) -> Source:
+        """A table with a column for each item as one with a row for each cell."""
+        if not wide.items:
+            raise InputError(f"no column fits the pattern given for {wide.role!r}.", source=self.name)
+        others = [name for name in self.columns() if name not in wide.items]
+        as_rows = (
+            self.table()
+            .with_row_index(ROW)
+            .with_columns(pl.col(wide.items).cast(pl.String))
+            .unpivot(wide.items, index=[ROW, *others], variable_name="item", value_name=wide.role)
+        )
+        return replace(self, lazy=as_rows)
+
+    def split(self, column: str) -> Source:
+        """A table whose cells name several items, joined by commas, as one with a row for each of them."""
+        each = pl.col(column)
+        if not self.table().collect_schema()[column].is_nested():
+            each = each.cast(pl.String).str.split(",").list.eval(pl.element().str.strip_chars())
+        return replace(self, lazy=self.table().with_row_index(ROW).with_columns(each).explode(column))
+
+    def rows(self) -> int:
+        """About how many rows there are: counted where that is cheap, else by the length of the first."""
+        if self.data is not None and self.form in ("csv", "jsonl"):
+            if isinstance(self.data, bytes):
+                return self.data.count(b"\n")
+            with self.data.open("rb") as file:
+                head = file.read(_SNIFF)
+            return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)
+        with _reasons(self):
+            return int(self.table().select(pl.len()).collect().item())
+
+    def gold_face(self) -> Source:
+        """The same file seen as gold."""
+        return self if self.gold is None else replace(self, lazy=self.gold, gold=None)
+
+    def forget(self) -> None:
+        """Remove what was copied, once it is read."""
+        if self.copied and isinstance(self.data, Path):
+            self.data.unlink(missing_ok=True)
+
+    def columns(self) -> list[str]:
+        """Its column names; reads no more than the beginning."""
+        with _reasons(self):
+            return [name for name in self.table().collect_schema().names() if name != ROW]
+
+    def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """These columns, each cast to its type by way of text, whatever it was."""
+        with _reasons(self):
+            return self._plain(columns).collect(engine="streaming")
+
+    def batches(self, columns: Mapping[str, pl.DataType], rows: int) -> Iterator[pl.DataFrame]:
+        """The same, ``rows`` rows at a time."""
+        with _reasons(self):
+            yield from self._plain(columns).collect_batches(chunk_size=rows, engine="streaming")
+
+    def _plain(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+        schema = self.table().collect_schema()
+        nested = [name for name in columns if schema[name].is_nested()]
+        if nested:
+            raise InputError("holds lists or objects, not plain values.", source=self.name, column=nested[0])
+        numbers = [pl.col(ROW)] if ROW in schema else []
+        return self.table().select(*as_text(columns, schema), *numbers)
+
+    def read_text(self) -> pl.DataFrame:
+        """Every column as text."""
+        return self.read(dict.fromkeys(self.columns(), pl.String()))
+
+
+def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Columns as text, then as what they are wanted as; a float column's whole numbers lose their point."""
+
+    def text(name: str) -> pl.Expr:
+        column = pl.col(name)
+        if not schema[name].is_float():
+            return column.cast(pl.String)
+        whole = column.is_finite() & (column == column.floor()) & (column.abs() < 2**53)
+        number = pl.when(whole).then(column).otherwise(0).cast(pl.Int64).cast(pl.String)
+        return pl.when(whole).then(number).otherwise(column.cast(pl.String)).alias(name)
+
+    return [text(name).cast(dtype) for name, dtype in columns.items()]
+
+
+@contextmanager
+def _reasons(source: Source) -> Iterator[None]:
+    """Turns what Polars raises while reading into an InputError that names the place."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise find_reason(source, error) from error
+
+
+def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
+    """A path, a folder of Parquet files, or ``-``; text that is not in a file goes to the spool where it
+    takes more than ``limit`` bytes."""
+    path = Path(given)
+    if str(given) == "-" or not path.is_dir():
+        return [open_source(given, spool, limit)]
+    files = sorted(
+        file
+        for file in path.rglob("*.parquet")
+        if file.is_file() and not any(part[0] in "._" for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise InputError(
+            "is a folder without Parquet files.", source=str(path), hint="Name the files themselves: DIR/*.csv"
+        )
+    return [open_source(file, spool, limit) for file in files]
+
+
+def open_source(given: str | Path, spool: Spool | None = None, limit: int = sys.maxsize) -> Source:
+    """A path, or ``-`` for standard input. The format is told by the content, not by the name."""
+    if str(given) == "-":
+        return _from_stream("standard input", cast(io.BufferedReader, sys.stdin.buffer), spool, limit)
+    path = Path(given)
+    if path.is_dir():
+        raise InputError("is a folder, not a file.", source=str(path))
+    try:
+        with path.open("rb") as file:
+            if file.peek(2)[:2] == _GZIP or not path.is_file():  # a named pipe is read once, like stdin
+                return _from_stream(str(path), file, spool, limit)
+            return _from_head(str(path), file.read(_SNIFF), path)
+    except FileNotFoundError:
+        raise InputError("there is no such file.", source=str(path)) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}.", source=str(path)) from error
+
+
+def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limit: int) -> Source:
+    """What can be read only once, and what is compressed: into memory, or into a file where it is large."""
+    whole = gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _GZIP else stream
+    try:
+        data = _beginning(whole, limit)
+        if spool is None or len(data) <= limit:
+            return _from_head(name, data[:_SNIFF], data)
+        path = spool.folder("text") / "text"
+        with writing(path), path.open("wb") as file:
+            file.write(data)
+            for piece in iter(partial(whole.read, _PIECE), b""):
+                file.write(piece)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"the gzip data is damaged or cut off ({error}).",
+            source=name,
+            hint="Copy or download the file again; nothing was read from it.",
+        ) from error
+    return replace(_from_head(name, data[:_SNIFF], path), copied=True)
+
+
+def _beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
+    """Everything, or the first bytes of what is longer than ``limit``."""
+    pieces, size = [], 0
+    while size <= limit and (piece := stream.read(_PIECE)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
+    """Choose the reader by the first bytes."""
+    if not head.strip():
+        raise InputError("the file is empty.", source=name, hint="A header line and at least one row.")
+    where = data if isinstance(data, Path) else io.BytesIO(data)
+    if head[:4] == b"PAR1":
+        return Source(name, pl.scan_parquet(where), data, form="parquet")
+    if head[:4] == b"PK\x03\x04":
+        raise InputError(
+            "is an Excel workbook or another zip archive.",
+            source=name,
+            hint="Save the sheet as CSV, or unpack it.",
+        )
+    if b"\x00" in head:
+        raise InputError("is not UTF-8 text, nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
+    if head.lstrip()[:1] == b"[":
+        return _json_rows(name, data)
+    if head.lstrip()[:1] == b"{":
+        return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data, form="jsonl")
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
+    parser = find_parser(head.decode("utf-8", "replace"))
+    if parser:
+        return _parsed(name, data, parser)
+    told = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
+    separator = told[1] if told else max(",\t;", key=first.count)
+    lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=1 if told else 0)
+    return Source(name, lazy, data, separator)
+
+
+def _json_rows(name: str, data: Path | bytes) -> Source:
+    try:
+        frame = pl.read_json(data if isinstance(data, Path) else io.BytesIO(data), infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"cannot be read as JSON rows: {str(error).splitlines()[0]}", source=name) from error
+    return Source(name, frame.lazy(), data, form="json")
+
+
+def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
+    raw = data.read_bytes() if isinstance(data, Path) else data
+    try:
+        found = parser(name, raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8 text.", source=name, hint="Save the file as UTF-8.") from error
+    judgments = None if found.judgments is None else found.judgments.lazy()
+    gold = None if found.gold is None else found.gold.lazy()
+    return Source(name, judgments, data, gold=gold, reason=found.reason, form="text", cut=found.cut)

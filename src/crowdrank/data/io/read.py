@@ -1,0 +1,267 @@
+"""Read judgments: files or frames in, coded tables out. Bad input is named to the cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.index import Index
+from crowdrank.data.io.cells import ROW, from_native
+from crowdrank.data.io.checks import Checked, check, counted_notes, no_row_left
+from crowdrank.data.io.columns import OPTIONAL, Recognised, parse_mapping, recognise, wide_columns
+from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.spool.folder import Spool, write_parquet
+from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
+from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
+from crowdrank.errors import InputError, Note, UsageError
+
+AnyJudgments = Pairs | SpooledPairs | Ratings | Rankings
+Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
+
+BATCH_ROWS = 1 << 22
+MISSING = ("below", "unknown")
+
+
+def read(
+    given: Given,
+    *,
+    columns: Mapping[str, str] | str | None = None,
+    memory: str | int | None = None,
+    spool: str | Path | None = None,
+    missing: str | None = None,
+) -> AnyJudgments:
+    """Judgments from files or frames; the kind is told by the columns.
+
+    ``given`` is a path (CSV, TSV, JSONL, Parquet, TREC text, each also gzipped), a folder of Parquet
+    files, ``"-"`` for standard input, a frame of pandas, Polars or PyArrow, or a sequence of these that
+    are read as one table. ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left":
+    "a", ...}``, or ``"worker=judge,left=a"``.
+
+    Pairs that would take more than ``memory`` (``"8GB"`` or bytes; half of what is free where it is not
+    given) are kept as coded Parquet files in a folder within ``spool`` (the system's temporary folder),
+    which goes when they are no longer used. Models take them just the same, and give the same results.
+
+    ``missing`` says of rankings what it means that a list does not rank an item of its query: ``"below"``,
+    it stands below all that are ranked; ``"unknown"``, nothing. Where it is not given: below in TREC runs and
+    wherever lists name items without a rank (LETOR's NULL, an empty cell), else unknown.
+
+    Raises InputError naming the file, row (the first data row is 1), column and value.
+    """
+    if missing not in (None, *MISSING):
+        raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
+    if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
+        return _settled(given, missing)
+    if isinstance(columns, str):
+        columns = parse_mapping(columns)
+    many = isinstance(given, Sequence) and not isinstance(given, str)
+    limit, place = budget(memory), Spool(spool)
+    tables = [table for one in (given if many else [given]) for table in _opened(one, columns, place, limit)]
+    if not tables:
+        raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
+    _same(tables)
+    large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
+    if tables[0].found.kind == "pairs" and large:
+        return _settled(_spooled(tables, place), missing)
+    return _settled(_in_memory(tables), missing)
+
+
+def _settled(table: AnyJudgments, missing: str | None) -> AnyJudgments:
+    """The table with what the caller says of missing items."""
+    if missing is None:
+        return table
+    if not isinstance(table, Rankings):
+        raise UsageError(f"'missing' is said of rankings. These judgments are {table.kind}.")
+    return replace(table, missing=missing)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A source whose columns are understood."""
+
+    source: Source
+    found: Recognised
+    backend: str
+
+    def batches(self, names: _Names, rows: int | None = None) -> Iterator[Checked]:
+        """Its rows, checked; all at once, or ``rows`` at a time."""
+        dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
+        done = 0
+        for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
+            roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
+            renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
+            part = check(self.found, renamed, self.source.name, done)
+            done += part.rows
+            yield part
+        if not done:
+            raise InputError(
+                "there are no rows.", source=self.source.name, hint="A header line and at least one row."
+            )
+
+
+class _Names:
+    """Where ids become numbers while they are read: one dictionary for each sort of id, shared by all
+    sources of one call, so that equal ids have equal numbers and no column of text is kept."""
+
+    def __init__(self) -> None:
+        self.sorts = {sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")}
+
+    def dtypes(self, found: Recognised) -> dict[str, pl.DataType]:
+        """The type of each role's column: a dictionary of ids, or text that is yet to be checked."""
+        plain = {"weight", "timestamp", "rank"} | ({"label"} if found.kind == "ratings" else set())
+        return {
+            role: pl.String() if role in plain else self.sorts[role if role in self.sorts else "item"]
+            for role in found.columns
+        }
+
+
+def _opened(given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit: int) -> Iterator[_Table]:
+    if isinstance(given, str | Path):
+        sources, backend = open_sources(given, spool, limit // TEXT_SHARE), "polars"
+    else:
+        frame, backend = from_native(given)
+        sources = [Source("frame", frame.lazy())]
+    for source in sources:
+        own, roles = source, mapping
+        wide = wide_columns(source.columns(), mapping)
+        if wide:
+            own, roles = source.long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
+        found = recognise(own.columns(), roles, own.name)
+        if "items" in found.columns:
+            columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
+            own, found = own.split(columns["item"]), replace(found, columns=columns)
+        yield _Table(own, found, backend)
+
+
+def _same(tables: list[_Table]) -> None:
+    """Several sources must be of one kind and agree about the optional columns."""
+    first = tables[0]
+    for other in tables[1:]:
+        if other.found.kind != first.found.kind:
+            raise InputError(
+                f"holds {other.found.kind}, but {first.source.name} holds {first.found.kind}.",
+                source=other.source.name,
+                hint="Rank one kind at a time, or convert them first.",
+            )
+        for role in sorted(set(OPTIONAL) - {"weight", "timestamp"}):
+            if (role in first.found.columns) != (role in other.found.columns):
+                lacks, has = (other, first) if role in first.found.columns else (first, other)
+                raise InputError(
+                    f"is missing, but {has.source.name} has it.", source=lacks.source.name, column=role
+                )
+
+
+# ------------------------------------------------------------------------------ checked rows in, tables out
+
+
+@dataclass(frozen=True)
+class _Gathered:
+    """What is known of all rows once they have been seen."""
+
+    index: Index
+    codes: dict[str, NDArray[np.int32]]  # for each sort of id: its number while reading -> its code
+    sided: bool
+    notes: tuple[Note, ...]
+    backend: str
+
+    def shared(self) -> dict[str, Any]:
+        """What every table of judgments is made with."""
+        return {"index": self.index, "notes": self.notes, "backend": self.backend}
+
+
+def _gathered(tables: list[_Table], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Gathered:
+    """Check all rows, hand them to ``keep`` as they come, and number the ids in their order."""
+    names, ids, notes, sided, left = _Names(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
+    for table in tables:
+        counts = Counter[str]()
+        for part in table.batches(names, rows):
+            keep(part.frame)
+            left += part.frame.height
+            counts += part.counts
+            sided = sided and part.sided
+            for sort, own in part.ids.items():
+                ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
+        notes += counted_notes(table.source.name, counts)
+    if not left:
+        raise no_row_left(", ".join(table.source.name for table in tables), notes)
+    index, codes = {}, {}
+    for sort, distinct in ids.items():
+        order = distinct.cast(pl.String).arg_sort()
+        index[sort] = distinct.gather(order).cast(pl.String).rename("id")
+        numbers = distinct.gather(order).to_physical().to_numpy()
+        codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
+        codes[sort][numbers] = np.arange(len(numbers))
+    found = Index(index["item"], index.get("worker"), index.get("query"))
+    return _Gathered(found, codes, sided, notes, tables[0].backend)
+
+
+def _in_memory(tables: list[_Table]) -> AnyJudgments:
+    frames: list[pl.DataFrame] = []
+    known = _gathered(tables, frames.append)
+    frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
+    if "weight" in frame.columns:
+        frame = frame.with_columns(pl.col("weight").fill_null(1.0))
+    if tables[0].found.kind == "pairs":
+        return _pairs(frame, known)
+    if tables[0].found.kind == "ratings":
+        return _ratings(frame, known)
+    names = ", ".join(table.source.name for table in tables)
+    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
+
+
+def _pairs(frame: pl.DataFrame, known: _Gathered) -> Pairs:
+    columns: dict[str, Any] = code_columns(frame, known.codes, "left", "right")
+    return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns, **known.shared())
+
+
+def _ratings(frame: pl.DataFrame, known: _Gathered) -> Ratings:
+    columns: dict[str, Any] = code_columns(frame, known.codes, "item")
+    return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
+
+
+def _rankings(frame: pl.DataFrame, known: _Gathered, where: str, *, cut: bool) -> Rankings:
+    columns: dict[str, Any] = code_columns(frame, known.codes, "item")
+    keys: dict[str, Any] = {key: columns[key] for key in ("query", "worker") if key in columns}
+    if "list" in frame.columns:
+        keys["list"] = frame["list"].cast(pl.String)
+    lists = np.zeros(frame.height, np.int32)
+    if keys:  # lists in the order of their ids
+        numbered = pl.DataFrame(keys).select(pl.struct(pl.all()).rank("dense").cast(pl.Int32) - 1)
+        lists = numbered.to_series().to_numpy()
+    rank = frame["rank"].to_numpy()
+    if np.isnan(rank).all():
+        raise no_row_left(where, known.notes)
+    missing = "below" if cut or np.isnan(rank).any() else "unknown"
+    return Rankings(
+        rank=rank, list=lists, lists=int(lists.max()) + 1, missing=missing, **columns, **known.shared()
+    )
+
+
+def _spooled(tables: list[_Table], spool: Spool) -> SpooledPairs:
+    """The pairs as files of numbers, a batch each."""
+    folder, files, rows = spool.folder("pairs"), list[Path](), 0
+    weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
+
+    def keep(frame: pl.DataFrame) -> None:
+        nonlocal rows
+        more = [] if not weighted or "weight" in frame.columns else [pl.lit(1.0).alias("weight")]
+        if timed and "timestamp" not in frame.columns:
+            more.append(pl.lit(None, pl.Float64).alias("timestamp"))
+        files.append(folder / f"{len(files):06d}.parquet")
+        numbers = frame.with_columns(pl.col(pl.Categorical).to_physical(), *more)
+        write_parquet(numbers, files[-1])
+        rows += frame.height
+
+    known = _gathered(tables, keep, BATCH_ROWS)
+    for table in tables:
+        table.source.forget()
+    return SpooledPairs(
+        files=tuple(files), codes=known.codes, count=rows, spool=spool, sided=known.sided, **known.shared()
+    )

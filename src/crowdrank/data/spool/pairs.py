@@ -1,0 +1,45 @@
+"""Pairs that do not fit in memory, as coded Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.spool.folder import Spool
+from crowdrank.data.tables import Judgments, Pairs, code_columns
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SpooledPairs(Judgments):
+    """Pairs in Parquet files, read a batch at a time; the models take them as they take Pairs.
+
+    A file holds numbers in the order in which the ids were met; ``codes`` turns them into the codes of
+    the index, which are in the order of the ids.
+    """
+
+    kind = "pairs"
+
+    files: tuple[Path, ...]
+    codes: Mapping[str, NDArray[np.int32]]
+    count: int
+    spool: Spool
+    sided: bool = True
+
+    @property
+    def rows(self) -> int:
+        """Number of comparisons."""
+        return self.count
+
+    def batches(self) -> Iterator[Pairs]:
+        """The pairs, a file at a time, in the order of the rows."""
+        for path in self.files:
+            frame = pl.read_parquet(path)
+            columns: dict[str, Any] = code_columns(frame, self.codes, "left", "right")
+            outcome = frame["outcome"].to_numpy()
+            yield Pairs(index=self.index, outcome=outcome, sided=self.sided, backend=self.backend, **columns)

@@ -1,0 +1,1 @@
+"""Models of ranked lists, and models whose objective is a measure of the whole list."""

@@ -1,0 +1,332 @@
+"""CrowdAgg: the ranking that the workers' own lists score best against (Niu et al., CIKM 2015).
+
+Worker i's judgments make the rank r_ij of every item j a random variable: the contests that j loses, each
+won with probability eta_i P + (1 - eta_i)(1 - P) (eq. 9; P: see contests.py; its distribution: see
+kernels/rank_distribution.py). The ranking pi that is sought is taken as the truth, of which rank r has the
+label kappa(r) = (n - r) / n, r from 0, and every worker's list is measured against it (eq. 13 and 14):
+
+    L(eta, pi) = sum_i sum_j h(pi(j)) f_ij,                     f_ij = E D(r_ij)
+
+    nDCG:  h(r) = (2^kappa(r) - 1) / DCG_max,    D(r) = 1 / log2(2 + r)
+    RBP:   h(r) = (1 - p) kappa(r),              D(r) = p^r
+
+For a given eta the best pi sorts the items by F_j = sum_i f_ij, largest first, for h falls with the rank
+(the rearrangement inequality; algorithm 3). For a given pi, eta_i is the share of i's votes that agree with it
+(eq. 17; half a vote where F is tied), shrunk by a Beta(a, b) prior,
+
+    eta_i = (a + agreeing votes) / (a + b + votes),
+
+over all queries together, or in each query apart (``pool``). The ranking step never lowers L; the step
+of eta may. It begins at eta = 1 and ends when a ranking comes back: the one before, or, in a cycle, an earlier
+one; then the ranking of the cycle with the largest L is taken.
+
+Scores. An item that a worker left alone has f = E_0 D, by fair coins; the score is the mean over the query's
+workers of a_ij = (f_ij - f of such an item) / E_0 D, so 0 is an item that nobody judged, and the order is
+that of F. Its variance is that between workers, with one more worker who says nothing and one more vote that
+is a toss, v = ((D of a win - D of a loss) / 2 E_0 D)^2; m workers, b the mean of a over the m + 1:
+
+    cov(j, k) = (sum_i (a_ij - b_j)(a_ik - b_k) + b_j b_k + v [j = k]) / m^2
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Floats, Integers, summed
+from crowdrank.errors import Note, UsageError
+from crowdrank.models.agreement import quality_notes
+from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.lists.contests import PAIRS, Contests
+from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, Measure, Values
+from crowdrank.prepared.votes import Votes
+from crowdrank.results import LEVEL, Workers, verdicts
+from crowdrank.solve import Covariance, Spread, spread
+
+ROUNDS = 500
+QUALITIES = ("estimated", "equal")
+
+
+# -------------------------------------------------------------------------------------- the model
+
+
+class CrowdAgg(VotesModel):
+    """The ranking that the workers' own lists score best against; the measure is a subclass's."""
+
+    needs_workers = True
+
+    pair: str
+    quality: str
+    prior: tuple[float, float] | None
+    pool: bool
+
+    @abstractmethod
+    def _measure(self, most: dict[int, int]) -> Measure:
+        """The measure; ``most``: for each number of items the most contests of a cell."""
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        for name, value, choices in (("pair", self.pair, PAIRS), ("quality", self.quality, QUALITIES)):
+            if not isinstance(value, str) or value not in choices:
+                raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
+        if not isinstance(self.pool, bool):
+            raise UsageError(f"The parameter 'pool' must be true or false. Got {self.pool!r}.")
+        equal = self.quality == "equal"
+        a, b = (0.0, 0.0) if equal else _beta(self.prior)
+        contests = Contests.of(votes, self.pair)
+        lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
+        found = search(lists, (a, b), pool=self.pool, limit=1 if equal else ROUNDS, run=run)
+        own = lists.values(found.eta)
+        return Outcome(
+            spread=_placed(votes, lists, own),
+            workers=_workers(votes, lists, own, (a, b)),
+            converged=equal or found.converged,
+            iterations=found.rounds,
+            notes=(*votes.notes(regularised=False), *quality_notes(votes, 1.0), *([] if equal else found.notes)),
+            details={"objective": found.objective, "objectives": found.path, "cycle": found.cycle},
+        )
+
+
+class CrowdAggNDCG(CrowdAgg):
+    """CrowdAgg for nDCG: the ranking against which the workers' lists have the largest expected nDCG.
+
+    ``pair``: how a judgment becomes a probability, ``direct``, ``logistic``, ``centred`` or ``printed``.
+    ``quality``: of each worker ``estimated``, or ``equal``. ``prior``: Beta(a, b) on each quality; None or
+    (0, 0) is the paper's. ``pool``: one quality for a worker in all queries, or one in each. Equations 9,
+    13, 14 and 17 of Niu et al. 2015.
+    """
+
+    name = "crowdagg-ndcg"
+
+    def __init__(
+        self,
+        *,
+        pair: str = "direct",
+        quality: str = "estimated",
+        prior: tuple[float, float] | None = (20.0, 5.0),
+        pool: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.pair = pair
+        self.quality = quality
+        self.prior = prior
+        self.pool = pool
+        self.seed = seed
+
+    def _measure(self, most: dict[int, int]) -> Measure:
+        return NDCG(most)
+
+
+class CrowdAggRBP(CrowdAgg):
+    """CrowdAgg for RBP: the ranking against which the workers' lists have the largest expected RBP.
+
+    ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as those of
+    ``CrowdAggNDCG``. Equations 9, 13, 14 and 17 of Niu et al. 2015.
+    """
+
+    name = "crowdagg-rbp"
+
+    def __init__(
+        self,
+        *,
+        p: float = 0.95,
+        pair: str = "direct",
+        quality: str = "estimated",
+        prior: tuple[float, float] | None = (20.0, 5.0),
+        pool: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.p = p
+        self.pair = pair
+        self.quality = quality
+        self.prior = prior
+        self.pool = pool
+        self.seed = seed
+
+    def _measure(self, most: dict[int, int]) -> Measure:
+        p = number("p", self.p, low=0, high=1)
+        if p in (0.0, 1.0):
+            raise UsageError(f"The parameter 'p' must lie between 0 and 1. Got {self.p!r}.")
+        return RBP(p)
+
+
+def _beta(prior: Any) -> tuple[float, float]:
+    if prior is None:
+        return 0.0, 0.0
+    try:
+        a, b = prior
+    except (TypeError, ValueError):
+        raise UsageError(f"The parameter 'prior' must be two numbers, or none. Got {prior!r}.") from None
+    return number("prior", a, low=0), number("prior", b, low=0)
+
+
+def most_contests(contests: Contests, votes: Votes) -> dict[int, int]:
+    """For each number of items the most contests of a cell that are not fair coins, at least 1."""
+    most = {int(n): 1 for n in np.unique(np.bincount(votes.nodes.query))}
+    for cells in contests.groups if contests.fair else ():
+        most |= {n: max(most[n], cells.contests) for n in np.unique(cells.size).tolist()}
+    return most
+
+
+# ----------------------------------------------------------------------------------- the two steps
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Where the two steps ended: eta of each judge, L, L after each round, the length of the longest cycle."""
+
+    eta: Floats
+    objective: float
+    path: list[float]
+    rounds: int
+    cycle: int
+    converged: bool
+    notes: list[Note]
+
+
+def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> Found:
+    """Ranking and eta in turns, from eta = 1 until each unit's ranking has come back.
+
+    A unit is what shares its qualities: a query, or all of them.
+    """
+    judges = len(lists.contests.worker)
+    unit = np.zeros_like(lists.query) if pool else lists.query
+    of = lists.contests.worker if pool else np.arange(judges)
+    units, size = int(unit.max()) + 1, lists.workers if pool else judges
+    eta, etas, objectives = np.ones(judges), [], []
+    seen: list[dict[bytes, int]] = [{} for _ in range(units)]
+    first, last = np.full(units, -1), np.full(units, -1)
+    for turn in range(limit):
+        values = lists.values(eta)
+        own = lists.objective(values, lists.ranks(values))
+        etas.append(eta)
+        objectives.append(np.array([own.sum()]) if pool else own)
+        for place in np.flatnonzero(last < 0):
+            key = (values.level if pool else values.level[unit == place]).tobytes()
+            if key in seen[place]:
+                first[place], last[place] = seen[place][key], turn
+            seen[place][key] = turn
+        if run.progress is not None:
+            run.progress(turn + 1, float(own.sum()), float((last < 0).mean()))
+        if (last >= 0).all():
+            break
+        right, count = lists.agreeing(values.level, of, size)
+        eta = shrunk(right, count, prior)[of]
+    length = np.where(last >= 0, last - first, 0)
+    path = np.array(objectives)
+    chosen = np.array([_best(path[:, place], first[place], last[place]) for place in range(units)])
+    whose = np.zeros(judges, np.int64) if pool else lists.contests.query
+    cycles, longest = int((length > 1).sum()), int(length.max())
+    return Found(
+        eta=np.array(etas)[chosen[whose], np.arange(judges)],
+        objective=float(path[chosen, np.arange(units)].sum()),
+        path=path.sum(axis=1).tolist(),
+        rounds=len(path),
+        cycle=longest if cycles else 0,
+        converged=bool((last >= 0).all()),
+        notes=[*_cycle_note(cycles, units, longest), *_unfinished(int((last < 0).sum()), len(path))],
+    )
+
+
+def shrunk(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
+    """(a + right) / (a + b + count); 1/2 where there is nothing to go by."""
+    a, b = prior
+    total = a + b + count
+    return np.where(total > 0, (a + right) / np.where(total > 0, total, 1.0), 0.5)
+
+
+def _best(path: Floats, first: int, last: int) -> int:
+    """The turn to keep: the last one, or that of the largest L within the cycle."""
+    if last - first <= 1:
+        return len(path) - 1 if last < 0 else int(last)
+    own = path[first + 1 : last + 1]
+    return int(first) + 1 + int(np.argmax(own >= own.max() - 1e-12 * abs(own.max())))
+
+
+def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
+    if cycles:
+        where = f"In {cycles} of {units} queries rankings" if units > 1 else "Rankings"
+        message = (
+            f"{where} and qualities come back after up to {longest} rounds instead of coming to rest; "
+            "the ranking with the largest objective is given."
+        )
+        yield Note("cycle", message)
+
+
+def _unfinished(units: int, rounds: int) -> Iterator[Note]:
+    if units:
+        yield Note("not-converged", f"No ranking came back within {rounds} rounds.")
+
+
+# ---------------------------------------------------------------------------------------- results
+
+
+class BetweenWorkers(Covariance):
+    """That of the mean over workers, from how far they differ (the module's last equation)."""
+
+    pairwise_limit = 2000
+
+    def __init__(self, lists: ExpectedLists, values: Values) -> None:
+        from scipy.sparse import csc_array
+
+        groups = lists.contests.groups
+        a, judge, node = (
+            np.concatenate([np.zeros(0, kind), *parts])
+            for kind, parts in (
+                (np.float64, values.cells),
+                (np.int64, [cells.judge[cells.row] for cells in groups]),
+                (np.int64, [cells.node for cells in groups]),
+            )
+        )
+        own = node >= 0
+        shape = (len(lists.contests.worker), len(lists.query))
+        self.a = csc_array((a[own], (judge[own], node[own])), shape=shape)
+        self.m = np.maximum(lists.judges, 1)[lists.query].astype(float)
+        self.v = np.array([lists.measure.toss(int(n)) ** 2 for n in lists.sizes])[lists.query]
+        self.squares = summed(node[own], a[own] ** 2, shape[1])
+        self.total = values.total
+
+    def block(self, nodes: Integers) -> Floats:
+        """The covariance of the items of one query."""
+        a, m, total = self.a[:, nodes], self.m[nodes[0]], self.total[nodes]
+        products = (a.T @ a).toarray() - np.outer(total, total) / (m + 1.0)
+        return np.asarray((products + np.diag(self.v[nodes])) / m**2)
+
+    def variance(self, nodes: Integers) -> Floats:
+        """Its diagonal: in a query of many items their mean varies little."""
+        m = self.m[nodes]
+        return (self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0) + self.v[nodes]) / m**2
+
+
+def _placed(votes: Votes, lists: ExpectedLists, values: Values) -> Spread:
+    score = values.total / np.maximum(lists.judges, 1)[lists.query]
+    covariance = BetweenWorkers(lists, values)
+    queries = np.split(np.arange(len(score)), lists.start[1:])
+    placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
+    stderr = np.sqrt(np.maximum(covariance.variance(np.arange(len(score))), 0.0))
+    return placed.uncentred(score, stderr)
+
+
+def _workers(votes: Votes, lists: ExpectedLists, values: Values, prior: tuple[float, float]) -> Workers:
+    """Quality is eta by the final ranking; the interval is Jeffreys', by the worker's own votes alone, so that
+    nobody is called reliable for the prior's sake."""
+    from scipy.special import betaincinv
+
+    right, count = lists.agreeing(values.level, lists.contests.worker, lists.workers)
+    quality = shrunk(right, count, prior)
+    tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    low, high = (np.asarray(betaincinv(right + 0.5, count - right + 0.5, tail), float) for tail in tails)
+    low, high = np.minimum(low, quality), np.maximum(high, quality)
+    assert votes.pairs.index.workers is not None
+    return Workers(
+        worker=votes.pairs.index.workers,
+        judgments=votes.judgments,
+        quality=quality,
+        low=low,
+        high=high,
+        verdict=verdicts(low, high),
+        backend=votes.pairs.backend,
+    )

@@ -1,0 +1,182 @@
+"""The workers' lists as distributions of ranks, and how well a ranking fits them: L of Niu et al. 2015."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from crowdrank.data import Floats, Integers, summed
+from crowdrank.kernels.rank_distribution import expected_fair, expected_power, expected_spectrum, fair_tables
+from crowdrank.models.lists.contests import Cells, Contests
+from crowdrank.prepared.votes import EQUAL, Votes
+
+
+class Measure(ABC):
+    """What of a measure enters: the discount of a rank, the gain of a rank, and expected discounts."""
+
+    @abstractmethod
+    def discounts(self, n: int) -> Floats:
+        """D(0 .. n - 1)."""
+
+    @abstractmethod
+    def gains(self, n: int) -> Floats:
+        """h(0 .. n - 1)."""
+
+    @abstractmethod
+    def level(self, n: int) -> float:
+        """E_0 D: that of an item of n whose contests are all fair coins."""
+
+    @abstractmethod
+    def toss(self, n: int) -> float:
+        """How far one decided contest moves it, over E_0 D."""
+
+    @abstractmethod
+    def expected(self, cells: Cells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
+        """E D / E_0 D - 1 of each row of cells, given its chances to lose; ``fair``: ``rest`` is all 1/2."""
+
+
+class NDCG(Measure):
+    """D(r) = 1 / log2(2 + r), gains 2^kappa - 1, normalised."""
+
+    def __init__(self, most: dict[int, int]) -> None:
+        self.tables = {n: fair_tables(self.discounts(n), count) for n, count in most.items()}
+
+    def discounts(self, n: int) -> Floats:
+        """1 / log2(2 + r)."""
+        return 1.0 / np.log2(2.0 + np.arange(n))
+
+    def gains(self, n: int) -> Floats:
+        """2^((n - r) / n) - 1, over the DCG of the best order."""
+        gains = np.exp2(np.arange(n, 0, -1) / n) - 1.0
+        return np.asarray(gains / (gains @ self.discounts(n)))
+
+    def level(self, n: int) -> float:
+        """From the tables of fair coins; an item that is alone is the first."""
+        return float(self.tables[n][0][0]) if n > 1 else float(self.discounts(1)[0])
+
+    def toss(self, n: int) -> float:
+        """From the tables of fair coins; an item that is alone meets nobody."""
+        if n == 1:
+            return 0.0
+        won, lost = self.tables[n][1]
+        return float(won - lost) / (2.0 * self.level(n))
+
+    def expected(self, cells: Cells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
+        """By the tables where the other contests are fair coins, else by the spectrum."""
+        sizes, place = np.unique(cells.size, return_inverse=True)
+        base = np.array([self.level(int(n)) for n in sizes])[place]
+        if fair:
+            tables = np.stack([self.tables[int(n)][cells.contests] for n in sizes])
+            return np.asarray(expected_fair(lost, tables, place) / base - 1.0)
+        found = np.empty(len(lost))
+        for code, n in enumerate(sizes):
+            own = place == code
+            found[own] = expected_spectrum(lost[own], rest[own], self.discounts(int(n)))
+        return np.asarray(found / base - 1.0)
+
+
+class RBP(Measure):
+    """D(r) = p^r, gains kappa: E p^rank is a product, so no distribution is needed."""
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def discounts(self, n: int) -> Floats:
+        """p^r."""
+        return np.asarray(self.p ** np.arange(n))
+
+    def gains(self, n: int) -> Floats:
+        """(1 - p) (n - r) / n."""
+        return (1.0 - self.p) * np.arange(n, 0, -1) / n
+
+    def level(self, n: int) -> float:
+        """((1 + p) / 2)^(n - 1)."""
+        return float(((1.0 + self.p) / 2.0) ** (n - 1))
+
+    def toss(self, n: int) -> float:
+        """(1 - p) / (1 + p)."""
+        return (1.0 - self.p) / (1.0 + self.p)
+
+    def expected(self, cells: Cells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
+        """By the product."""
+        return expected_power(lost, rest, cells.size - 1 - cells.contests, self.p) - 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """At some eta: a of each cell in the order of the groups; ``total`` (N,) their sums; ``alone`` (judges,)
+    E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,) from 0 for the best, shared by ties."""
+
+    cells: list[Floats]
+    total: Floats
+    alone: Floats
+    level: Integers
+
+
+class ExpectedLists:
+    """The workers' lists as distributions of ranks, and how well a ranking fits them."""
+
+    def __init__(self, contests: Contests, measure: Measure, votes: Votes) -> None:
+        self.contests, self.measure = contests, measure
+        self.query, self.workers = votes.nodes.query, votes.n_workers
+        self.sizes = np.bincount(self.query)
+        self.start = np.cumsum(self.sizes) - self.sizes
+        self.judges = np.bincount(contests.query, minlength=len(self.sizes))
+
+    def values(self, eta: Floats) -> Values:
+        """What every list says at these qualities of the judges (eq. 9 and 13)."""
+        alone = np.zeros(len(self.contests.worker))
+        found = []
+        for cells in self.contests.groups:
+            own = eta[cells.judge]
+            lost = cells.chance + own[:, None] * (1.0 - 2.0 * cells.chance)
+            rest = cells.rest + own * (1.0 - 2.0 * cells.rest)
+            value = self.measure.expected(cells, lost, rest, fair=self.contests.fair)
+            if len(cells.node) and cells.node[0] < 0:
+                alone[cells.judge] = value
+            found.append(value)
+        total = np.zeros(len(self.query))
+        for place, cells in enumerate(self.contests.groups):
+            found[place] = (found[place] - alone[cells.judge])[cells.row]
+            items = cells.node >= 0
+            total += summed(cells.node[items], found[place][items], len(total))
+        total, level = self._levels(total)
+        return Values(found, total, alone, level)
+
+    def _levels(self, total: Floats) -> tuple[Floats, Integers]:
+        """Totals of which those that differ by rounding alone are made equal, and their order (algorithm 3)."""
+        order = np.lexsort((-total, self.query))
+        own = self.query[order]
+        rounding = EQUAL * np.maximum.reduceat(np.abs(total), self.start)
+        first = np.diff(own, prepend=-1) > 0
+        steps = first | (-np.diff(total[order], prepend=0.0) > rounding[own])
+        group = np.empty(len(total), np.int64)
+        group[order] = np.cumsum(steps) - 1
+        level = group - group[order][first][self.query]
+        return (summed(group, total, len(total)) / np.maximum(np.bincount(group, minlength=len(total)), 1))[
+            group
+        ], level
+
+    def objective(self, values: Values, rank: Integers) -> Floats:
+        """L of each query at these values, for the ranking in which ``rank`` (N,) is from 0 (eq. 14)."""
+        h = np.concatenate([self.measure.gains(int(n)) for n in self.sizes])[self.start[self.query] + rank]
+        level = np.array([self.measure.level(int(n)) for n in self.sizes])
+        same = self.judges + summed(self.contests.query, values.alone, len(self.sizes))
+        return level * summed(self.query, h * (same[self.query] + values.total), len(self.sizes))
+
+    def ranks(self, values: Values) -> Integers:
+        """The ranking of largest L at these values, from 0."""
+        order = np.lexsort((values.level, self.query))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        return rank - self.start[self.query]
+
+    def agreeing(self, level: Integers, of: Integers, size: int) -> tuple[Floats, Floats]:
+        """For each of ``size`` (judge or worker: ``of`` each judge) the votes that agree with the order, and
+        all that are no ties; half a vote agrees where the two items are tied (eq. 17)."""
+        rows, who = self.contests.rows, of[self.contests.row_judge]
+        ahead = np.sign(level[rows.j] - level[rows.i])
+        right = 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead))
+        return summed(who, right, size), summed(who, rows.wins + rows.losses, size)

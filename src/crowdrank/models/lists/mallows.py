@@ -1,0 +1,359 @@
+"""Mallows: one consensus order for each query, and how closely each worker keeps to it (Mallows 1957).
+
+    P(list, by worker k) = e^(-theta_k d(list, consensus)) / Z        d: Kendall's distance
+
+Found by turns, each of which raises the likelihood: theta of each worker at the consensus, pooled over the queries
+(models.permutations.dispersion); then the consensus at the thetas, Kemeny's order of pairs that weigh theta each
+(kernels.kemeny). No random numbers. Ties and unranked items leave orders open and the sum over these is exact; a
+list of some items only, whose others may be anywhere, is taken as a list of the consensus of these items, which is
+a pseudo-likelihood: a part of a Mallows list is not quite Mallows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, Integers, summed
+from crowdrank.engine import Stats
+from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.kernels.kemeny import Consensus, Squares, consensus
+from crowdrank.kernels.kendall import distances
+from crowdrank.kernels.mallows import above, log_normalisers
+from crowdrank.kernels.plackett_luce import Orders
+from crowdrank.kernels.segments import pairs
+from crowdrank.models.agreement import TELLABLE, quality_notes
+from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.lists.dispersion import Shapes, agreement
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.prepared.held_out import HeldOut
+from crowdrank.prepared.list_shards import ListShard, extremes, shards, tie_share
+from crowdrank.prepared.lists import Lists
+from crowdrank.results import LEVEL, Workers, Z, verdicts
+from crowdrank.solve import by_probability, until
+
+DISPERSIONS = ("by-worker", "shared")
+ROUNDS = 100
+MOST_ITEMS = 1000
+"""The largest group of items that are linked by lists: its consensus takes a square of cells."""
+EQUAL = 1e-9
+"""A smaller drop of the log likelihood, against the margins' size, is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dispersions:
+    """The ``theta`` of each worker."""
+
+    theta: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ConsensusPlaces:
+    """The ``place`` of each node in its part's consensus."""
+
+    place: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Preferences(Stats):
+    """``cells``: how much says i above j."""
+
+    cells: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Distances(Stats):
+    """The total ``distance`` of the lists of each worker from the consensus."""
+
+    distance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps(Stats):
+    """``gaps``: the weight of ordered pairs by how many places apart they are."""
+
+    gaps: Floats
+
+
+@dataclass(frozen=True)
+class MallowsSums:
+    """The sums of lists; ``shared``: all workers count as one."""
+
+    squares: Squares
+    shared: bool
+
+    def preferences(self, shard: ListShard, at: Dispersions) -> Preferences:
+        """The weight of every ordered pair, theta each."""
+        return Preferences(self._cells(shard, shard.weight * at.theta[self._worker(shard)]))
+
+    def distances(self, shard: ListShard, at: ConsensusPlaces) -> Distances:
+        """How far the lists are from the consensus."""
+        far = distances(shard.orders.level, at.place[shard.node], shard.orders.start, penalty=0.0)
+        workers = 1 if self.shared else shard.workers
+        return Distances(summed(self._worker(shard), shard.weight * far, workers))
+
+    def gaps(self, shard: ListShard, at: ConsensusPlaces) -> Gaps:
+        """How far apart in the consensus the pairs are that the lists order."""
+        return Gaps(self._gaps(shard, at.place[shard.node]))
+
+    def _worker(self, shard: ListShard) -> NDArray[Any]:
+        if self.shared:
+            return np.zeros(len(shard.weight), np.int64)
+        assert shard.worker is not None
+        return shard.worker
+
+    def _cells(self, shard: ListShard, weight: Floats) -> Floats:
+        cells = np.zeros(self.squares.cells)
+        for one, other in _ordered_pairs(shard):
+            cells += summed(
+                self.squares.cell(shard.node[one], shard.node[other]), weight[shard.list[one]], len(cells)
+            )
+        return cells
+
+    def _gaps(self, shard: ListShard, place: Integers) -> Floats:
+        gaps, held = np.zeros(int(self.squares.size.max())), np.diff(shard.orders.start)
+        for one, other in _ordered_pairs(shard):
+            apart = np.abs(place[one] - place[other])
+            share = within(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
+            gap = np.maximum(np.rint(apart * share), 1).astype(np.int64)
+            gaps += summed(gap, shard.weight[shard.list[one]], len(gaps))
+        return gaps[1:]
+
+
+def within(held: NDArray[Any], items: NDArray[Any]) -> Floats:
+    """Of the places between two items of a consensus of so many, the share that a list keeps that holds fewer."""
+    return np.asarray((held + 1.0) / (items + 1.0))
+
+
+def _ordered_pairs(shard: ListShard) -> Any:
+    """Pairs of rows of one list, the first of which stands above the second."""
+    for one, other in pairs(shard.orders.start):
+        apart = shard.orders.level[one] < shard.orders.level[other]
+        yield one[apart], other[apart]
+
+
+class Mallows(ListsModel):
+    """Mallows' model of ranked lists: full, partial and top-k, with ties.
+
+        max  sum over lists [-theta_k d(list, consensus) - ln Z(theta_k)] + ln prior(theta)
+
+    ``dispersion``: ``"by-worker"``, a theta for each worker, pooled over the worker's queries; or ``"shared"``,
+    one for all, which makes the consensus Kemeny's. theta = 0 is a worker who guesses. ``shrinkage``: how many
+    lists of an average worker each worker is given besides. The consensus is exact where no cycle of majorities
+    has more than 12 items, else found by local search, with what it may be short of the best in
+    ``fit_.details``. Mallows 1957; Lebanon & Lafferty 2002.
+    """
+
+    name = "mallows"
+
+    def __init__(self, *, dispersion: str = "by-worker", shrinkage: float = 1.0, seed: int = 0) -> None:
+        self.dispersion = dispersion
+        self.shrinkage = shrinkage
+        self.seed = seed
+
+    def _fit(self, lists: Lists, run: Run) -> Outcome:
+        if self.dispersion not in DISPERSIONS:
+            wanted = " or ".join(DISPERSIONS)
+            raise UsageError(f"The parameter 'dispersion' must be {wanted}. Got {self.dispersion!r}.")
+        turns = Turns(lists, run, number("shrinkage", self.shrinkage, low=0.0), self.dispersion == "shared")
+        place, rounds, converged = turns.fit()
+        ahead, scores = turns.posterior(place)
+        spread = by_probability(
+            scores, ahead, lists.nodes.query, lists.parts(), level=LEVEL, tie_break=-place.astype(float)
+        )
+        found = turns.found
+        theta = np.zeros(0) if turns.shared else turns.theta
+        workers, notes = turns.workers(place)
+        return Outcome(
+            spread=spread,
+            workers=workers,
+            converged=converged,
+            iterations=rounds,
+            log_likelihood=turns.log_likelihood,
+            notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap(found), *notes),
+            details={"theta": turns.crowd, "gap": found.gap, "largest_cycle": found.largest},
+            predictor=Places(place, lists.part, _kept(lists), theta, turns.crowd, tie_share(lists)),
+            list_predictor=MallowsLists(place, theta, turns.crowd),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MallowsLists:
+    """ln P of lists of items that the consensus has; a worker that was not seen has the crowd's theta."""
+
+    place: Integers
+    theta: Floats
+    crowd: float
+
+    def __call__(self, given: HeldOut) -> Floats:
+        """ln P of each list; an error if one holds an item without a place in the consensus."""
+        lists = given.lists
+        if (given.node < 0).any():
+            unseen = np.unique(lists.node[given.node < 0])
+            raise InputError(f"These items have no place in the consensus: {lists.item_names(unseen)}.")
+        worker = np.full(len(lists), -1) if given.worker is None else given.worker
+        far = distances(lists.level, self.place[given.node], lists.start, penalty=0.0)
+        return _log_probability(lists, far, at(self.theta, worker, self.crowd))
+
+
+def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
+    """ln P of each list at its distance and theta."""
+    distinct, own = np.unique(theta, return_inverse=True)
+    table = log_normalisers(distinct, int(lists.size.max()))[0]
+    begins = Orders(lists.start, lists.level).begins
+    of = lists.list[begins[:-1]]
+    open_ = summed(of, table[own[of], np.diff(begins)], len(lists))
+    return -theta * far - table[own, lists.size] + open_
+
+
+class Turns:
+    """The thetas and the consensus in turn."""
+
+    def __init__(self, lists: Lists, run: Run, shrinkage: float, shared: bool) -> None:
+        largest = int(np.bincount(lists.part).max())
+        if largest > MOST_ITEMS:
+            raise InputError(
+                f"mallows orders at most {MOST_ITEMS} items that are linked by lists. Got {largest}.",
+                hint="Use --model plackett-luce",
+            )
+        self.lists, self.shrinkage = lists, shrinkage
+        self.shared = shared or lists.worker is None
+        self.squares = Squares(lists.part)
+        worker = np.zeros(len(lists), np.int64) if self.shared else lists.worker
+        assert worker is not None
+        self.shapes = Shapes.of(lists, worker.astype(np.int64), 1 if self.shared else lists.n_workers)
+        self.session = run.engine.open(shards(lists))
+        self.sums = MallowsSums(self.squares, self.shared)
+        self.progress = run.progress
+        self.theta = self.stderr = np.ones(len(self.shapes.counts))
+        self.crowd, self.log_likelihood, self.rounds = 1.0, -np.inf, 0
+
+    def fit(self) -> tuple[Integers, int, bool]:
+        """The consensus, the number of rounds, and whether it came to rest."""
+        self.cells = self._weights(np.ones_like(self.theta))
+        self.found = consensus(self.cells, self.squares)
+        return until(self._turn, self.found.place, tol=1e-9, limit=ROUNDS)
+
+    def _turn(self, place: Integers) -> tuple[Integers, float]:
+        """theta at the consensus, then the consensus at theta."""
+        distance = self.session.evaluate(self.sums.distances, ConsensusPlaces(place)).distance
+        before = self.theta
+        self.crowd = self.shapes.crowd(distance)
+        self.theta, self.stderr = self.shapes.fit(distance, 0.0 if self.shared else self.shrinkage)
+        self.log_likelihood = self.shapes.log_likelihood(self.theta, distance)
+        self.cells = self._weights(self.theta)
+        self.found = consensus(self.cells, self.squares, place)
+        change = np.abs(self.theta - before).max() + np.count_nonzero(self.found.place != place)
+        self.rounds += 1
+        if self.progress:
+            self.progress(self.rounds, self.log_likelihood, float(change))
+        return self.found.place, float(change)
+
+    def _weights(self, theta: Floats) -> Floats:
+        return self.session.evaluate(self.sums.preferences, Dispersions(theta)).cells
+
+    def posterior(self, place: Integers) -> tuple[list[Floats], Floats]:
+        """For each part P(i above j) of every pair (n, n), and a score for each node.
+
+        Exchanging the items at places a < b of the consensus, and nothing else, costs the log likelihood
+
+            drop_ab = m_ab + sum of (m_ac + m_cb) over the places c between
+
+        m the margins; so P(the item at a is above that at b) = 1 / (1 + e^-drop). The score of an item is the sum
+        of P - 1/2 over the others, how many places it is above the middle, made to fall along the consensus.
+        A worker's theta counts as no more than the crowd's here: that of few lists is found with the
+        consensus that it is to prove, and would make it look surer than it is.
+        """
+        from scipy.special import expit
+
+        cells = self._weights(np.minimum(self.theta, self.crowd))
+        ahead, scores = [], np.zeros(len(place))
+        for nodes in self.lists.parts():
+            order = nodes[np.argsort(place[nodes], kind="stable")]
+            weight = self.squares.square(cells, order)
+            sure = expit(_drops(weight - weight.T))
+            net = (sure - 0.5).sum(axis=1)
+            falling = np.minimum.accumulate(net), np.maximum.accumulate(net[::-1])[::-1]
+            scores[order] = 0.5 * (falling[0] + falling[1])
+            back = np.argsort(np.argsort(place[nodes], kind="stable"))
+            ahead.append(sure[np.ix_(back, back)])
+        return ahead, scores
+
+    def workers(self, place: Integers) -> tuple[Workers | None, list[Note]]:
+        """By theta; by agreement with the consensus where it is one for all."""
+        lists = self.lists
+        plain = lists.agreement(-place.astype(float))
+        if plain is None or self.shared:
+            return plain, []
+        gaps = self.session.evaluate(self.sums.gaps, ConsensusPlaces(place)).gaps
+        half = Z * self.stderr
+        ends = [self.theta, np.maximum(self.theta - half, 0.0), self.theta + half]
+        quality, low, high = (agreement(theta, gaps) for theta in ends)
+        perfect = float(agreement(np.array([self.crowd]), gaps)[0])
+        workers = replace(
+            plain,
+            quality=quality,
+            low=low,
+            high=high,
+            verdict=verdicts(low, high, tellable=perfect > TELLABLE),
+            further=dict(zip(("theta", "theta_low", "theta_high"), ends, strict=True)),
+        )
+        return workers, quality_notes(lists, 1.0)
+
+
+def _drops(margin: Floats) -> Floats:
+    """What an exchange of two places costs, above the diagonal, and minus that below; margins in order."""
+    along = np.cumsum(margin, axis=1)  # m_a1 + ... + m_ab
+    right = along - along.diagonal()[:, None]  # m_a,a+1 + ... + m_ab; transposed, m_a+1,b + ... + m_b-1,b
+    drop = np.triu(right + right.T, 1)
+    size = max(float(np.abs(margin).max(initial=0.0)), 1e-300)
+    drop = np.where(drop > EQUAL * size, drop, 0.0)
+    return np.asarray(drop - drop.T)
+
+
+def _kept(lists: Lists) -> Floats:
+    """Of each node's part: the share of the places between two items that an average list keeps."""
+    part = lists.part[lists.node[lists.start[:-1]]]
+    items = np.bincount(lists.part)
+    weight = summed(part, lists.weight, len(items))
+    held = summed(part, lists.weight * lists.size, len(items)) / np.where(weight > 0, weight, 1.0)
+    return np.asarray(within(np.where(weight > 0, held, items), items)[lists.part])
+
+
+def _gap(found: Consensus) -> list[Note]:
+    if found.gap == 0:
+        return []
+    message = (
+        f"Majorities go round in a cycle of {found.largest} items, too many to try all their orders; the "
+        f"consensus found by search is at most {found.gap:.3g} of log likelihood short of the best."
+    )
+    return [Note("consensus-gap", message)]
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """P(i above j) by how many places apart they are in the consensus, and the worker's theta (the crowd's where
+    the worker is not known). Items that no list links are as likely to stand either way.
+
+    ``kept``: the share of these places that an average list keeps, of each node's part; theta is that of lists.
+    """
+
+    place: Integers
+    part: NDArray[np.int32]
+    kept: Floats
+    theta: Floats
+    crowd: float
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        own = at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
+        ahead = self.place[right] - self.place[left]
+        known = (left >= 0) & (right >= 0) & (self.part[left] == self.part[right]) & (ahead != 0)
+        chance = above(np.maximum(np.abs(ahead) * self.kept[left], 1.0), own)
+        return with_ties(np.where(known, np.where(ahead > 0, chance, 1.0 - chance), 0.5), self.tie)

@@ -1,0 +1,255 @@
+"""Plackett-Luce: each place of a list goes to one of the items that are left (Plackett 1975; Luce 1959).
+
+    P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the items j that are left
+
+a = 1, or the precision of the list's worker. Filled from the bottom, the same holds of the list turned round and
+of -s; the probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open, and
+the sum over these is exact; see kernels.plackett_luce. The scores are those of maximum penalised likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Floats, summed
+from crowdrank.errors import InputError, UsageError
+from crowdrank.kernels import LOGISTIC
+from crowdrank.kernels.plackett_luce import Orders, derivatives
+from crowdrank.kernels.segments import pairs
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
+from crowdrank.models.ascent import Ascent, convergence, fixed_parameters, require_near, unsettled
+from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.list_sums import ListSums
+from crowdrank.models.predictors import Compared, at
+from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
+from crowdrank.models.worker_parameters import LOG_SLOPE
+from crowdrank.prepared.held_out import HeldOut
+from crowdrank.prepared.list_shards import extremes, require_finite, shards, tie_share, turn_lists
+from crowdrank.prepared.lists import Lists
+from crowdrank.results import LEVEL, Workers, Z, verdicts
+from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
+
+DIRECTIONS = ("top", "bottom", "auto")
+PRECISIONS = ("none", "by-worker")
+STEPS = 15
+"""Steps of minorise and maximise before the first of Newton's."""
+BINS = 4000
+
+
+class PlackettLuce(ListsModel):
+    """Plackett-Luce of ranked lists: full, partial and top-k, with ties.
+
+        max_s  sum over lists ln P(list) + lambda sum_i [ln F(s_i) + ln F(-s_i)]
+
+    F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses against an
+    item of score 0. Where it is not given, lambda is estimated from the lists; 0 is plain maximum likelihood.
+    ``direction``: lists are filled from the ``"top"``, or from the ``"bottom"``, the worst item being taken out
+    first; ``"auto"`` takes what makes the lists more likely. ``precision``: ``"none"``, or ``"by-worker"``: each
+    worker's lists follow the scores times a precision of the worker's own, with a log-normal prior around 1,
+    whose width ``precision_sd`` is estimated where it is not given. Plackett 1975; Hunter 2004.
+    """
+
+    name = "plackett-luce"
+
+    def __init__(
+        self,
+        *,
+        regularization: float | None = None,
+        direction: str = "top",
+        precision: str = "none",
+        precision_sd: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.regularization = regularization
+        self.direction = direction
+        self.precision = precision
+        self.precision_sd = precision_sd
+        self.seed = seed
+
+    def _fit(self, lists: Lists, run: Run) -> Outcome:
+        ascent, top, sign = self._climb_in_direction(lists, run)
+        found, notes, details = ascent.uncertainty(top)
+        fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
+        require_near(ascent, top)
+        scores = spread(
+            sign * scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL
+        )
+        workers, said = _workers(lists, top, covariance, scores.score)
+        slopes = np.exp(top.point.workers[:, 0])
+        return Outcome(
+            spread=scores,
+            workers=workers,
+            converged=top.converged,
+            iterations=ascent.iterations,
+            log_likelihood=top.log_likelihood,
+            notes=(
+                *lists.notes(),
+                *extremes(lists, regularised=not ascent.gauge),
+                *convergence(top),
+                *unsettled(ascent),
+                *notes,
+                *said,
+            ),
+            details={
+                **details,
+                "direction": "top" if sign > 0 else "bottom",
+                "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
+            },
+            predictor=Compared(LOGISTIC, scores.score, slopes, tie_share(lists)),
+            list_predictor=LuceLists(sign * scores.score, slopes, sign),
+            posterior=ascent.posterior(top, covariance, ("precision",) if len(slopes) else ()),
+        )
+
+    def _climb_in_direction(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
+        """The climb and its top in the direction asked for, or in that of the larger likelihood; where lists are
+        filled from the bottom they are turned round, and the sign of the scores with them: -1."""
+        if self.direction not in DIRECTIONS:
+            wanted = ", ".join(DIRECTIONS)
+            raise UsageError(f"The parameter 'direction' must be one of {wanted}. Got {self.direction!r}.")
+        found = []
+        if self.direction != "bottom":
+            found.append((*self._climb(lists, run), 1.0))
+        if self.direction != "top":
+            found.append((*self._climb(turn_lists(lists)[0], run), -1.0))
+        return max(found, key=lambda climbed: climbed[1].log_likelihood)
+
+    def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
+        """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as found,
+        for lambda and the mean precision say the same of the scale of the scores."""
+        if self.precision not in PRECISIONS:
+            wanted = " or ".join(PRECISIONS)
+            raise UsageError(f"The parameter 'precision' must be {wanted}. Got {self.precision!r}.")
+        strength = None if self.regularization is None else number("regularization", self.regularization, low=0)
+        if strength == 0:
+            require_finite(lists)
+        plain = self._ascent(lists, run, strength, by_worker=False)
+        top = plain.fit()
+        if self.precision == "none":
+            return plain, top
+        if not lists.n_workers:
+            raise InputError(
+                "precision=by-worker needs to know who ranked, and these lists do not say.",
+                hint="Use --set precision=none",
+            )
+        ascent = self._ascent(lists, run, plain.priors.node.strength, by_worker=True)
+        ascent.iterations = plain.iterations
+        return ascent, ascent.fit(Point(top.point.scores, ascent.start))
+
+    def _ascent(self, lists: Lists, run: Run, strength: float | None, by_worker: bool) -> LuceAscent:
+        start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
+        low, high = start + LOG_SLOPE.low, start + LOG_SLOPE.high
+        bounds = Bounds(low, high, np.zeros(start.shape, bool), members=len(start))
+        columns: tuple[ColumnPrior, ...] = (self._prior(),) if by_worker else ()
+        node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
+        return LuceAscent(
+            lists,
+            run.engine.open(shards(lists)),
+            ListSums(by_worker),
+            run,
+            Priors(node, columns, estimates_strength=strength is None),
+            columns=(LOG_SLOPE,) if by_worker else (),
+            bounds=bounds,
+            start=start,
+            part=lists.part,
+            judged=lists.judgments > 0,
+            total=float(lists.weight @ (lists.size - 1)),
+            gauge=strength == 0,
+            varied=by_worker,
+        )
+
+    def _prior(self) -> Normal:
+        mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
+        if self.precision_sd is not None:
+            return Normal(mean, number("precision_sd", self.precision_sd, low=1e-6))
+        assert width is not None
+        return Normal(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
+
+
+@dataclass(frozen=True, eq=False)
+class LuceLists:
+    """ln P of lists; ``sign`` is -1 if they are filled from the bottom, and ``scores`` are then those from there.
+
+    Items and workers that were not seen are average ones.
+    """
+
+    scores: Floats
+    slopes: Floats
+    sign: float
+
+    def __call__(self, given: HeldOut) -> Floats:
+        """ln P of each list."""
+        lists, x = given.lists, at(self.scores, given.node, 0.0)
+        if self.sign < 0:
+            lists, rows = turn_lists(lists)
+            x = x[rows]
+        if len(self.slopes) and given.worker is not None:
+            x = x * at(self.slopes, given.worker, 1.0)[lists.list]
+        return derivatives(x, Orders(lists.start, lists.level)).value
+
+
+class LuceAscent(Ascent):
+    """The climb of Plackett-Luce. From far away Newton's steps go too far, for some items come first again and
+    again; so it begins with some of Hunter's (2004): a rate times what was won over what was to be won."""
+
+    def __init__(self, lists: Lists, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        last = lists.level[lists.start[1:] - 1][lists.list]
+        chosen = lists.weight[lists.list] * (lists.level < last)
+        self.wins = summed(lists.node, chosen, len(lists.nodes))
+
+    def first(self) -> Point:
+        """Scores with every worker parameter at its start."""
+        scores, workers = np.zeros(len(self.part)), self.start
+        for _ in range(STEPS):
+            gradient = self.session.evaluate(self.sums.gradient, At(scores, workers)).scores
+            pulled = self.priors(Point(scores, workers)).scores
+            won = self.wins + 0.5
+            scores = scores + np.log(won / np.maximum(won - gradient - pulled, 0.1 * won))
+        return Point(scores, workers, self._common())
+
+
+def _workers(
+    lists: Lists, top: Maximum, covariance: Covariance | None, scores: Floats
+) -> tuple[Workers | None, list[Any]]:
+    """By agreement with the scores; or, where workers have precisions, by these."""
+    values = top.point.workers[:, 0]
+    plain = lists.agreement(scores)
+    if plain is None or not len(values):
+        return plain, []
+    curve = Agreement(LOGISTIC, *_differences(lists, scores))
+    half = np.full(len(values), np.inf)
+    if covariance is not None:
+        variance = covariance.worker_variance() - fixed_parameters(top)
+        half = Z * np.sqrt(np.maximum(variance[:, 0], 0.0))
+    ends = values[:, None] + half[:, None] * np.array([0.0, -1.0, 1.0])
+    quality, low, high = curve.quality((LOG_SLOPE,), ends[:, :, None]).T
+    with np.errstate(over="ignore"):
+        own, least, most = np.exp(ends).T
+    workers = Workers(
+        worker=plain.worker,
+        judgments=plain.judgments,
+        quality=quality,
+        low=low,
+        high=high,
+        verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
+        further={"precision": own, "precision_low": least, "precision_high": most},
+        backend=plain.backend,
+    )
+    return workers, quality_notes(lists, curve.perfect)
+
+
+def _differences(lists: Lists, scores: Floats) -> tuple[Floats, Floats]:
+    """How far apart the items are that lists order: middles of narrow bins, and the weight of pairs in each."""
+    top = max(float(np.ptp(scores)), 1e-9)
+    counts = np.zeros(BINS)
+    own = scores[lists.node]
+    for one, other in pairs(lists.start):
+        apart = lists.level[one] < lists.level[other]
+        d = np.abs(own[one] - own[other])[apart]
+        counts += summed(
+            np.minimum((d / top * BINS).astype(np.int64), BINS - 1), lists.weight[lists.list[one[apart]]], BINS
+        )
+    return (np.arange(BINS) + 0.5) * top / BINS, counts

@@ -1,1 +1,0 @@
-"""Models whose objective is a measure of the whole list."""

@@ -1,0 +1,67 @@
+"""One fit of a pairwise likelihood: what its climb starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crowdrank.data import Floats
+from crowdrank.kernels import Link
+from crowdrank.models.ascent import Ascent
+from crowdrank.models.base import Run
+from crowdrank.models.pairs.design import Design
+from crowdrank.models.pairs.likelihood import PairedSums
+from crowdrank.models.priors import STRENGTH, ColumnPrior, Priors, VirtualNode
+from crowdrank.models.worker_parameters import POSITION, WorkerParameter
+from crowdrank.prepared.comparisons import Comparisons, Tally, plan
+from crowdrank.prepared.votes import Votes
+from crowdrank.solve import NO_WORKERS, Bounds
+
+
+class PairedClimb(Ascent):
+    """The climb of a pairwise model on one set of votes.
+
+    ``strength``: lambda, estimated where it is None. ``games``: counts of pairs that stand for the votes
+    (of a design without workers). ``columns``: their priors, estimated where none is given.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        design: Design,
+        votes: Votes,
+        run: Run,
+        *,
+        strength: float | None,
+        games: Comparisons | None = None,
+        columns: Mapping[WorkerParameter, ColumnPrior] | None = None,
+    ) -> None:
+        self.link, self.design, self.votes = link, design, votes
+        if games is None:
+            self.rows = votes.counted(design.by, sided=POSITION in design.columns, ties=design.ties != "half")
+        else:
+            self.rows = Tally(plan(games), games.nodes, 0)
+        bounds, start = self._bounds()
+        super().__init__(
+            run.engine.open(self.rows.shards),
+            PairedSums(link, design.ties, design.columns),
+            run,
+            Priors(
+                VirtualNode(link, STRENGTH if strength is None else strength),
+                tuple((columns or {}).get(column) or design.prior(column, votes) for column in design.columns),
+                tuple(design.common_prior(column, votes) for column in design.common),
+                estimates_strength=strength is None,
+            ),
+            columns=design.columns,
+            bounds=bounds,
+            start=start,
+            part=votes.graph.part,
+            judged=votes.graph.wins + votes.graph.losses > 0,
+            total=float((votes.comparisons if games is None else games).weight.sum()),
+            gauge=strength == 0,
+            varied=design.by == "worker",
+        )
+
+    def _bounds(self) -> tuple[Bounds, Floats]:
+        if self.design.by == "pair":
+            return Bounds.none(), NO_WORKERS
+        return self.design.bounds(self.votes, self.rows.workers)

@@ -1,0 +1,311 @@
+"""Crowd-BT: Bradley-Terry with a quality for each worker (Chen et al. 2013).
+
+A worker k repeats the outcome of a Bradley-Terry contest with probability eta_k and reverses it
+otherwise (eq. 4, 5):
+
+    P(i beats j, said by k) = eta_k F(s_i - s_j) + (1 - eta_k) F(s_j - s_i)
+
+eta = 1 is a perfect worker, 1/2 a spammer whose votes carry nothing, 0 one whose votes count reversed.
+Scores and qualities together maximise (eq. 8, with a Beta(a, b) prior on each eta; Beta(1, 1) is flat)
+
+    sum over votes ln P + lambda sum_i [ln F(s_i) + ln F(-s_i)] + sum_k [(a-1) ln eta_k + (b-1) ln(1-eta_k)]
+
+(s, eta) and (-s, 1 - eta) are equally likely: which of the two is reported is decided by anchors
+where there are some, else by the larger mean quality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.errors import Note, UsageError
+from crowdrank.kernels import LOGISTIC
+from crowdrank.models.base import Outcome, Run
+from crowdrank.models.pairs.climb import PairedClimb
+from crowdrank.models.pairs.estimator import PairedModel, require_finite
+from crowdrank.models.pairs.likelihood import PairedSums
+from crowdrank.models.pairs.quality import People
+from crowdrank.models.priors import BetaPrior, Priors
+from crowdrank.models.worker_parameters import ETA, WorkerParameter
+from crowdrank.prepared.comparisons import Comparisons, Tally, plan
+from crowdrank.prepared.graph import graph
+from crowdrank.prepared.votes import Votes
+from crowdrank.solve import NO_WORKERS, ArrowProblem, At, Bounds, Maximum, Point, freeze_workers, maximize, until
+
+STARTS = ("one", "agreed")
+EM_ROUNDS = 6
+
+
+class CrowdBT(PairedModel):
+    """Crowd-BT: scores of items and qualities of workers together (eq. 8).
+
+    ``prior``: the Beta(a, b) prior on each quality, a and b at least 1; ``regularization``: lambda of
+    the virtual node; either is estimated from the votes where it is not given (the paper's are (1, 1)
+    and 0.5). ``ties`` and ``position``: see BradleyTerry; thresholds differ from worker to worker where
+    nothing is said. ``start``: where the qualities start, ``"one"`` (everybody perfect) or
+    ``"agreed"`` (by pairs that more than ten workers judged and nine tenths agree on, footnote 4);
+    gold pairs given as anchors go before both, and count as ``anchor_weight`` votes each of a perfect
+    worker. Workers of known quality keep it.
+    """
+
+    name = "crowd-bt"
+    needs_workers = True
+    anchors = frozenset({"pairs", "workers"})
+    link = LOGISTIC
+
+    def __init__(
+        self,
+        *,
+        prior: tuple[float, float] | None = None,
+        regularization: float | None = None,
+        ties: str | None = None,
+        position: str | None = None,
+        start: str = "one",
+        anchor_weight: float = 1.0,
+        intervals: str = "information",
+        resamples: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.prior = prior
+        self.regularization = regularization
+        self.ties = ties
+        self.position = position
+        self.start = start
+        self.anchor_weight = anchor_weight
+        self.intervals = intervals
+        self.resamples = resamples
+        self.seed = seed
+
+    @property
+    def columns(self) -> tuple[WorkerParameter, ...]:
+        """The quality."""
+        return (ETA,)
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        climb = _Qualities(self, votes, run)
+        top, mirror, notes = climb.choose_direction(climb.fit())
+        if climb.gauge:
+            climb.require_finite(top)
+        people = People(climb, top, climb.prior.log_density)
+        covariance, more, details = climb.uncertainty(top, people.variance())
+        scores, said, details = self._placed(climb, top, covariance, details)
+        details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
+        notes = [*notes, *more, *said, *people.notes()]
+        return self._outcome(climb, top, scores, people.workers(covariance), covariance, notes, details)
+
+
+class _Qualities(PairedClimb):
+    """One fit of Crowd-BT: the start, the prior on qualities, the mirror."""
+
+    def __init__(self, model: CrowdBT, votes: Votes, run: Run) -> None:
+        if model.start not in STARTS:
+            raise UsageError(f"The parameter 'start' must be one of {', '.join(STARTS)}. Got {model.start!r}.")
+        self.known = run.anchors.known(votes.pairs.index)
+        eta = BetaPrior.parse(model.prior, estimable=True)
+        super().__init__(
+            model.link, model._design(votes), votes, run, strength=model._strength(votes), columns={ETA: eta}
+        )
+        self.gold = votes.gold
+        by_agreement = model.start == "agreed" and not len(self.gold)
+        gold = agreed_pairs(votes.comparisons, self.plain) if by_agreement else self.gold
+        if len(gold):
+            self.start[:, 0] = self._first_qualities(gold)
+        self.bounds.fixed[self.known[0], 0] = True
+        self.start[self.known[0], 0] = self.known[1]
+
+    @cached_property
+    def plain(self) -> Tally:
+        """Counts by worker, whatever the sides, a tie being half a win for either."""
+        return self.votes.counted("worker")
+
+    @property
+    def prior(self) -> BetaPrior:
+        """The prior on qualities as it stands."""
+        found = self.priors.columns[0]
+        assert isinstance(found, BetaPrior)
+        return found
+
+    def _first_qualities(self, gold: NDArray[np.int64]) -> Floats:
+        """Each quality at the worker's accuracy on gold pairs (section 3.3)."""
+        right, total = _accuracy(self.plain, gold)
+        seen = total[: self.votes.n_workers] > 0
+        own = (right + 1.0) / (total + 2.0)
+        eta = np.where(total > 0, own, own[: self.votes.n_workers][seen].mean() if seen.any() else 1.0)
+        eta[self.votes.n_workers :] = 1.0
+        return eta
+
+    def fit(self, start: Point | None = None) -> Maximum:
+        """Scores under the starting qualities; then qualities by a few rounds of EM; then both."""
+        scores, common = self._first_scores(), self._common()
+        workers = self.start.copy()
+        workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
+        shift = self.bounds.carried @ common if self.bounds.common else 0.0
+        start_at = At(scores, workers + shift)
+        at, rounds, _ = until(self._step, start_at, tol=0.01, limit=EM_ROUNDS)
+        self.iterations += rounds
+        return self.fit_priors(Point(at.scores, at.workers - shift, common))
+
+    def _first_scores(self) -> Floats:
+        """Scores with the qualities at their start; where all start at 1, that is Bradley-Terry."""
+        zeros = np.zeros(self.rows.nodes)
+        if (self.start[:, 0] == 1.0).all():
+            session, sums = self.run.engine.open(plan(self.votes.comparisons)), PairedSums(self.link)
+            problem = ArrowProblem(
+                lambda at: session.evaluate(sums.curvature, at),
+                Priors(self.priors.node),
+                Bounds.none(),
+                self.votes.graph.part,
+                self.gauge,
+            )
+            start = Point(zeros, NO_WORKERS)
+            top = maximize(problem, start, total_weight=self.total, progress=self.run.progress)
+            self.iterations += top.iterations
+            return top.point.scores
+        workers = self.start.copy()
+        if any(self.bounds_with_barriers().barriers):
+            workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
+        return self.maximize(Point(zeros, workers, self._common()), freeze_workers(self.bounds)).point.scores
+
+    def _step(self, at: At) -> tuple[At, float]:
+        """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores held.
+
+        The expected number of faithful votes is n eta + eta (1 - eta) dL/d eta, so the gradient is enough.
+        """
+        eta, gradient = at.workers[:, 0], self.session.evaluate(self.sums.gradient, at).workers[:, 0]
+        votes = self.rows.weights
+        faithful = votes * eta + eta * (1.0 - eta) * gradient
+        a, b = self.prior.exponents
+        new = (faithful + a) / np.maximum(votes + a + b, 1e-300)
+        new = np.where(self.bounds.fixed[:, 0], eta, np.clip(new, 1e-3, 1 - 1e-3))
+        workers = at.workers.copy()
+        workers[:, 0] = new
+        return replace(at, workers=workers), float(np.abs(new - eta).max(initial=0.0))
+
+    def choose_direction(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
+        """Turn round every group of votes whose scores stand on their head, and climb again from there.
+
+        A group is what shares workers: between groups nothing relates the signs.
+        """
+        node_group, worker_group = self._groups()
+        flips, by = self._flips(top, node_group, worker_group)
+        report: dict[str, Any] = {"by": by, "turned": int(flips.sum())}
+        if flips.any():
+            sign = np.where(flips[node_group], -1.0, 1.0)
+            turn = flips[worker_group] & ~self.bounds.fixed[:, 0]
+            workers = top.point.workers.copy()
+            workers[:, 0] = np.where(turn, 1.0 - workers[:, 0], workers[:, 0])
+            top = self.fit_priors(replace(top.point, scores=sign * top.point.scores, workers=workers))
+            subject = (
+                "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
+            )
+            reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
+            message = f"{subject} was decided by {reason}; the votes alone do not tell it."
+            return top, report, [Note("mirror", message)]
+        return top, report, self._doubt(top, by)
+
+    def require_finite(self, top: Maximum) -> None:
+        """Without regularisation: with the votes of liars reversed, is there still a finite maximum?"""
+        pairs = self.votes.comparisons
+        keys, (won, lost) = pairs.pair, np.zeros((2, len(pairs)))
+        for shard in self.plain:
+            eta = top.point.workers[shard.worker, 0]
+            counts = np.where(eta < 0.5, [shard.losses, shard.wins], [shard.wins, shard.losses]) * (eta != 0.5)
+            place = np.searchsorted(keys, shard.pair)
+            won += summed(place, counts[0], len(keys))
+            lost += summed(place, counts[1], len(keys))
+        require_finite(self.votes, graph(replace(pairs, wins=won, losses=lost)))
+
+    def _doubt(self, top: Maximum, by: str) -> list[Note]:
+        """A note where the workers are so poor that the direction of the ranking is uncertain."""
+        mean = float(np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments))
+        if by != "mean quality" or mean >= 0.6:
+            return []
+        message = (
+            f"The mean quality of the workers is {mean:.2f}: the whole ranking may stand on its head. "
+            "Gold pairs (--anchors) would decide it."
+        )
+        return [Note("mirror", message)]
+
+    def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Groups of connected parts that share workers: one number for each node and each worker."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        part, count = self.votes.graph.part, self.votes.graph.parts
+        workers = self.rows.workers
+
+        def met(shard: Comparisons) -> NDArray[np.int64]:
+            assert shard.worker is not None
+            people = shard.worker < self.votes.n_workers  # gold pairs relate nothing to each other
+            return np.unique(part[shard.i[people]].astype(np.int64) * workers + shard.worker[people])
+
+        edges = np.divmod(np.unique(np.concatenate([met(shard) for shard in self.rows])), workers)
+        size = count + workers
+        links = coo_array((np.ones(len(edges[0]), np.int8), (edges[0], count + edges[1])), shape=(size, size))
+        group = connected_components(links, directed=False)[1]
+        return group[:count][part], group[count:]
+
+    def _flips(
+        self, top: Maximum, node_group: NDArray[np.int32], worker_group: NDArray[np.int32]
+    ) -> tuple[NDArray[np.bool_], str]:
+        """Which groups to turn round, and by what that was decided."""
+        groups = int(max(node_group.max(initial=0), worker_group.max(initial=0))) + 1
+        own = slice(0, self.votes.n_workers)
+        weight = self.votes.judgments
+        total = summed(worker_group[own], weight, groups)
+        mean = summed(worker_group[own], weight * top.point.workers[own, 0], groups) / np.maximum(total, 1e-300)
+        flips = (total > 0) & (mean < 0.5)
+        by = "mean quality"
+        if len(self.known[0]):
+            flips[worker_group[self.known[0]]] = False
+            by = "known workers"
+        if len(self.gold):
+            scores = top.point.scores
+            says = np.sign(scores[self.gold[:, 0]] - scores[self.gold[:, 1]])
+            tally = summed(node_group[self.gold[:, 0]], says, groups)
+            flips = np.where(tally != 0, tally < 0, flips)
+            by = "anchors"
+        return flips, by
+
+
+def _accuracy(rows: Tally, gold: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """For each worker the weight of right answers on gold pairs, and of all answers on them."""
+    keys = gold.min(axis=1) * rows.nodes + gold.max(axis=1)
+    order = np.argsort(keys)
+    keys, low_better = keys[order], (gold[:, 0] < gold[:, 1])[order]
+    right, total = np.zeros((2, rows.workers))
+    for shard in rows:
+        place = np.minimum(np.searchsorted(keys, shard.pair), len(keys) - 1)
+        hit = keys[place] == shard.pair
+        assert shard.worker is not None
+        worker, agreed = shard.worker[hit], np.where(low_better[place], shard.wins, shard.losses)[hit]
+        right += summed(worker, agreed, rows.workers)
+        total += summed(worker, (shard.wins + shard.losses)[hit], rows.workers)
+    return right, total
+
+
+def agreed_pairs(
+    pairs: Comparisons, by_worker: Tally, *, workers: int = 10, share: float = 0.9
+) -> NDArray[np.int64]:
+    """Gold pairs made from the votes themselves (Crowd-BT, footnote 4), as (better, worse) nodes.
+
+    A pair counts when more than ``workers`` workers judged it and at least ``share`` of them agree.
+    ``pairs``: the same votes, workers not told apart.
+    """
+    keys = pairs.pair
+    voters, ahead, behind = np.zeros((3, len(keys)))
+    for shard in by_worker:
+        place = np.searchsorted(keys, shard.pair)
+        says = np.sign(shard.wins - shard.losses)
+        for counts, kind in ((voters, None), (ahead, says > 0), (behind, says < 0)):
+            counts += np.bincount(place, kind, len(keys))
+    enough = (voters > workers) & (np.maximum(ahead, behind) >= share * voters)
+    low, high = pairs.i[enough].astype(np.int64), pairs.j[enough].astype(np.int64)
+    first = ahead[enough] > behind[enough]
+    return np.stack([np.where(first, low, high), np.where(first, high, low)], axis=1)

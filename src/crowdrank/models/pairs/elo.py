@@ -1,0 +1,154 @@
+"""Elo: ratings that move with each vote (Elo 1978).
+
+The votes are played one after the other. Before a vote between i and j the ratings say that i wins
+with probability
+
+    E = 1 / (1 + base^((r_j - r_i) / scale)),
+
+after it, S being 1 where i won, 0 where j did and 1/2 for a tie, and w the weight of the vote,
+
+    r_i <- r_i + k w (S - E),        r_j <- r_j - k w (S - E).
+
+What one wins the other loses, so the mean of each connected part stays where it began. Written as
+odd functions, S - E = (s - tanh(h (r_i - r_j))) / 2 with s = 2 S - 1 and h = ln(base) / (2 scale).
+
+How sure a rating is. In the unit scale / ln(base), where E is the logistic function, a vote is a step
+of length kappa = k ln(base) / scale up the gradient of the Bradley-Terry likelihood. With the
+information I = sum w E (1 - E) of an item's votes, linear about the true ratings, and items whose
+ratings vary with v0 before anything is known, the variance of its rating is
+
+    one order:         kappa/2 + (v0 - kappa/2) exp(-2 kappa I)
+    over all orders:   (1 - exp(-kappa I))^2 / I + v0 exp(-2 kappa I).
+
+Many votes leave kappa/2 in the first, a noise that does not vanish, for each step forgets a little of
+what came before; and 1/I in the second, as in Bradley-Terry. Few leave v0 in both. A mean over N
+orders has the second plus 1/N of the variance seen between its orders.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, summed
+from crowdrank.kernels import LOGISTIC
+from crowdrank.models.base import Outcome, Run, number
+from crowdrank.models.online import TIES, OnlineModel, OnlineState, Passes, VoteTuple
+from crowdrank.models.pairs.predict import Judged
+from crowdrank.prepared.votes import Votes
+
+
+class Elo(OnlineModel["EloState"]):
+    """Elo: r_i moves by k (S - E) with each vote, E = 1 / (1 + base^((r_j - r_i) / scale)) (Elo 1978).
+
+    ``k``: how far a vote moves a rating at most; 32 is the usual one where nothing else is said.
+    ``initial``: the rating that all begin with, and the mean that each connected part keeps: 0, so that
+    scores are centred as those of other models are; 1500 gives the usual figures. ``scale`` and
+    ``base``: ``scale`` points are odds of ``base`` to 1. ``orders``: 1 plays the votes by their
+    timestamps, or as the rows stand; N > 1 takes the mean over N random orders, drawn by ``seed``.
+    """
+
+    name = "elo"
+
+    def __init__(
+        self,
+        *,
+        k: float = 32.0,
+        initial: float = 0.0,
+        scale: float = 400.0,
+        base: float = 10.0,
+        orders: int = 1,
+        seed: int = 0,
+    ) -> None:
+        self.k = k
+        self.initial = initial
+        self.scale = scale
+        self.base = base
+        self.orders = orders
+        self.seed = seed
+
+    def start(self, *, ties: float = TIES) -> EloState:
+        """Equal ratings; how many ties to expect does not matter."""
+        unit = elo_unit(self.scale, self.base)
+        return EloState(number("k", self.k, low=0.0) / unit, unit, number("initial", self.initial))
+
+    def fold(self, state: EloState, votes: Iterable[VoteTuple]) -> EloState:
+        """Each vote moves two ratings, in the unit in which E is the logistic function."""
+        ratings, met, half_step, tanh = state.ratings, state.met, state.half_step, math.tanh
+        for left, right, said, weight, _ in votes:
+            move = half_step * weight * (said - tanh(0.5 * (ratings[left] - ratings[right])))
+            ratings[left] += move
+            ratings[right] -= move
+            pair = left << 32 | right
+            met[pair] = met.get(pair, 0.0) + weight
+        return state
+
+    def estimate(self, state: EloState) -> tuple[Floats, Floats]:
+        """The ratings in points, and the variance of one order."""
+        ratings, step = np.array(state.ratings), 2.0 * state.half_step
+        left, before = _memory(ratings, *state.pairs(), step)
+        variance = before - 0.5 * step * np.expm1(-2.0 * step * left)
+        return state.initial + state.unit * ratings, state.unit**2 * variance
+
+    def _variance(self, votes: Votes, found: Passes) -> Floats:
+        """That of one order, or of the mean over several."""
+        if found.orders == 1:
+            return found.within
+        rows, unit = votes.comparisons, elo_unit(self.scale, self.base)
+        ratings, step = (found.score - self.initial) / unit, self.k / unit
+        information, before = _memory(ratings, rows.i, rows.j, rows.wins + rows.losses, step)
+        own = before + np.expm1(-step * information) ** 2 / information
+        return unit**2 * own + found.between / found.orders
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        unit, raised = elo_unit(self.scale, self.base), number("initial", self.initial)
+        outcome = super()._fit(votes, run)
+        spread = outcome.spread
+        return replace(
+            outcome,
+            spread=replace(
+                spread, score=spread.score + raised, low=spread.low + raised, high=spread.high + raised
+            ),
+            details={**outcome.details, "intervals": "linear about the ratings"},
+            predictor=Judged.of_scores(LOGISTIC, spread.score / unit, votes.tie_share),
+        )
+
+
+class EloState(OnlineState):
+    """Ratings in the unit in which E is the logistic function, and the weight of the votes on each pair."""
+
+    def __init__(self, step: float, unit: float, initial: float) -> None:
+        super().__init__()
+        self.half_step, self.unit, self.initial = step / 2.0, unit, initial
+        self.ratings: list[float] = []
+        self.met: dict[int, float] = {}
+
+    def grow(self, nodes: int, workers: int) -> None:
+        """New items start at the first rating."""
+        self.ratings += [0.0] * (nodes - len(self.ratings))
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """The nodes left and right of each pair as it was shown, and the weight of its votes."""
+        left, right = np.divmod(np.array(list(self.met), np.int64), 1 << 32)
+        return left, right, np.array(list(self.met.values()), float)
+
+
+def elo_unit(scale: float, base: float) -> float:
+    """How many points of Elo's scale one unit of the logistic function is: scale / ln(base)."""
+    return number("scale", scale, low=1e-6) / math.log(number("base", base, low=1.0 + 1e-6))
+
+
+def _memory(
+    ratings: Floats, i: NDArray[Any], j: NDArray[Any], weight: Floats, step: float
+) -> tuple[Floats, Floats]:
+    """The information I of each item's votes, and what is left of v0: v0 exp(-2 kappa I)."""
+    known = weight * LOGISTIC.values(ratings[i] - ratings[j]).density
+    count = len(ratings)
+    information = np.maximum(summed(i, known, count) + summed(j, known, count), 1e-300)
+    before = max(1.0, float(np.mean(ratings**2)) if count else 0.0)
+    return information, np.exp(-2.0 * step * information) * before

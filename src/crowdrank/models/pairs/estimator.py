@@ -1,0 +1,176 @@
+"""What the pairwise likelihood models share: their parameters, and a fit turned into results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats
+from crowdrank.errors import FitError, Note
+from crowdrank.kernels import Link
+from crowdrank.kernels.links import TINY
+from crowdrank.models.ascent import convergence, require_near, unsettled
+from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.pairs.bootstrap import bootstrap_scores, check_intervals
+from crowdrank.models.pairs.climb import PairedClimb
+from crowdrank.models.pairs.design import Design, unsided
+from crowdrank.models.pairs.predict import Judged
+from crowdrank.models.pairs.quality import Judges, position_bias
+from crowdrank.models.priors import ColumnPrior
+from crowdrank.models.worker_parameters import WorkerParameter
+from crowdrank.prepared.graph import Graph
+from crowdrank.prepared.votes import Votes
+from crowdrank.results import Workers
+from crowdrank.solve import Covariance, Maximum, Spread
+
+
+class PairedModel(VotesModel):
+    """Scores by penalised maximum likelihood.
+
+    A subclass names the link and the columns of worker parameters, if any. ``intervals``: by the
+    ``"information"``, or by ``resamples`` refits to votes (``"bootstrap"``) or to workers with all their
+    votes (``"bootstrap-workers"``) that are drawn anew.
+    """
+
+    link: ClassVar[Link]
+    usual_position: ClassVar[str] = "none"
+    anchors = frozenset({"pairs"})
+
+    def __init__(
+        self,
+        *,
+        regularization: float | None = None,
+        ties: str | None = None,
+        position: str | None = None,
+        anchor_weight: float = 1.0,
+        intervals: str = "information",
+        resamples: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.regularization = regularization
+        self.ties = ties
+        self.position = position
+        self.anchor_weight = anchor_weight
+        self.intervals = intervals
+        self.resamples = resamples
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        strength = self._strength(votes)
+        climb = PairedClimb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
+        top = climb.fit()
+        found, notes, details = climb.uncertainty(top)
+        fitted, (top, covariance, scale) = top, climb.of_the_average_judge(top, found)
+        scores, more, details = self._placed(climb, fitted, covariance, details, scale)
+        judges = Judges(climb, top, covariance, scores.score)
+        details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]
+        return self._outcome(climb, top, scores, judges.workers(), covariance, notes, details)
+
+    def _placed(
+        self,
+        climb: PairedClimb,
+        top: Maximum,
+        covariance: Covariance | None,
+        details: dict[str, Any],
+        scale: float = 1.0,
+    ) -> tuple[Spread, list[Note], dict[str, Any]]:
+        """Scores, times ``scale``, with their uncertainty, by the information or by resamples."""
+        if self.intervals == "information":
+            return climb.votes.placed(scale * top.point.scores, covariance), [], details
+        scores, notes, done = bootstrap_scores(climb, top, self.intervals, self.resamples)
+        return scores.times(scale), notes, {**details, "intervals": done}
+
+    @property
+    def columns(self) -> tuple[WorkerParameter, ...]:
+        """The columns of worker parameters that the model itself has."""
+        return ()
+
+    def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
+        """Priors on columns that are given, not estimated."""
+        return {}
+
+    def _design(self, votes: Votes) -> Design:
+        design = Design.of(self.columns, self.ties, self.position or self.usual_position, votes, self.link)
+        check_intervals(self.intervals, self.resamples, votes, design)
+        return design
+
+    def _strength(self, votes: Votes) -> float | None:
+        """lambda as given; None where the data is to say."""
+        if self.regularization is None:
+            return None
+        strength = number("regularization", self.regularization, low=0)
+        if strength == 0:
+            require_finite(votes, votes.graph)
+        return strength
+
+    def _outcome(
+        self,
+        climb: PairedClimb,
+        top: Maximum,
+        scores: Spread,
+        workers: Workers | None,
+        covariance: Covariance | None,
+        notes: Sequence[Note],
+        details: dict[str, Any],
+    ) -> Outcome:
+        votes = climb.votes
+        require_near(climb, top)
+        bias, said = position_bias(climb, top, covariance)
+        return Outcome(
+            spread=scores,
+            workers=workers,
+            converged=top.converged,
+            iterations=climb.iterations,
+            log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
+            notes=(
+                *votes.notes(regularised=not climb.gauge),
+                *unsided(self.position, votes),
+                *convergence(top),
+                *unsettled(climb),
+                *said,
+                *notes,
+            ),
+            details={
+                **details,
+                "ties": climb.design.ties,
+                **bias,
+                "priors": climb.priors.details(climb.design.columns),
+            },
+            predictor=_predictor(climb, top, scores.score),
+            posterior=climb.posterior(top, covariance),
+        )
+
+
+def _predictor(climb: PairedClimb, top: Maximum, scores: Floats) -> Judged:
+    width = len(climb.design.columns)
+    values = climb.bounds.values(top.point)[: climb.members].reshape(-1, width) if width else np.zeros((0, 0))
+    typical = np.zeros(width)
+    for place, name in enumerate(climb.design.columns):
+        if name in climb.design.common:
+            typical[place] = top.point.common[climb.design.common.index(name)]
+        else:
+            typical[place] = values[:, place].mean() if len(values) else 0.0
+    return Judged(climb.link, climb.design, scores, values, typical, climb.votes.tie_share)
+
+
+def gold_log_likelihood(votes: Votes, link: Link, scores: Floats) -> float:
+    """What the gold pairs add to the log likelihood: they are no judgments."""
+    if not votes.has_gold:
+        return 0.0
+    win = link.values(scores[votes.gold[:, 0]] - scores[votes.gold[:, 1]]).win
+    return votes.gold_weight * float(np.log(np.maximum(win, TINY)).sum())
+
+
+def require_finite(votes: Votes, graph: Graph) -> None:
+    """Without regularisation the maximum is finite only within strongly connected parts (Ford 1957)."""
+    in_strong, in_part = np.bincount(graph.strong)[graph.strong], np.bincount(graph.part)[graph.part]
+    apart = np.flatnonzero(in_strong < in_part)
+    if not len(apart):
+        return
+    raise FitError(
+        "Without regularisation the scores have no finite maximum: some items only won or only lost against "
+        f"the rest of their group: {votes.item_names(apart)}.",
+        hint="Use regularization > 0, for example --set regularization=0.5",
+    )

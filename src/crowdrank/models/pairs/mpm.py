@@ -1,0 +1,236 @@
+"""MPM: the Multinomial Preference Model (Volkovs & Zemel 2012), with an adherence for each worker.
+
+A vote is not the answer to a question but one draw among all ordered pairs of the query's items: worker
+k says "i over j" with probability
+
+    P(i over j) = exp(theta_k (v_i - v_j)) / Z_q(theta_k)
+    Z_q(theta)  = sum over l != m of exp(theta (v_l - v_m))
+                = (sum_l e^(theta v_l)) (sum_m e^(-theta v_m)) - n                              n items
+
+so clear pairs are named more often than close ones, and which pairs were judged tells of the scores too.
+theta_k, the adherence, says how closely worker k keeps to the common order; where it is negative the
+votes count reversed. The votes enter only through each worker's net wins of each item and number of
+votes in each query; a tie is half a vote for either, which leaves the net wins as they are.
+
+    max  sum_k,q [theta_k sum_i w_ki v_i - n_kq ln Z_q(theta_k)]
+            - lambda/2 sum_i v_i^2 - sum_k (theta_k - 1)^2 / (2 sigma^2)      with mean theta = 1
+
+Given the pair, P(i over j | i, j asked) = F(2 theta_k (v_i - v_j)): scores are half of Bradley-Terry's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.errors import Note
+from crowdrank.kernels import LOGISTIC
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
+from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.pairs.multinomial import Adherences, NetSums, Strengths, ballots
+from crowdrank.models.pairs.multinomial_problem import HeldInverse, MultinomialLook, MultinomialProblem
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.priors import Normal
+from crowdrank.models.worker_parameters import SLOPE
+from crowdrank.prepared.votes import Votes
+from crowdrank.results import Covariance, NormalPosterior, Workers, Z, verdicts
+from crowdrank.solve import NotPositiveError, newton, slope_goal
+
+ROUNDS = 60
+SETTLED = 1e-3
+"""The priors are settled when no width changes by more than this share."""
+ALIKE = 1e9
+"""The precision of adherences that are all but equal: with these the climb begins."""
+REVERSED = 0.3
+"""Where more of the votes than this are of workers with a negative adherence, that is said."""
+
+
+class MPM(VotesModel):
+    """The Multinomial Preference Model: votes as draws among all ordered pairs, an adherence for each worker.
+
+    ``regularization``: lambda, the precision of the normal prior on the scores; ``adherence_sd``: sigma, how
+    far adherences differ. What is not given is estimated from the votes. The mean adherence is 1, held
+    exactly, for only the products of adherences and scores are in the data. Volkovs & Zemel 2012.
+    """
+
+    name = "mpm"
+    needs_workers = True
+
+    def __init__(
+        self, *, regularization: float | None = None, adherence_sd: float | None = None, seed: int = 0
+    ) -> None:
+        self.regularization = regularization
+        self.adherence_sd = adherence_sd
+        self.seed = seed
+
+    def _fit(self, votes: Votes, run: Run) -> Outcome:
+        search = _Search(votes, run, *self._priors())
+        here = search.run()
+        covariance, notes = search.uncertainty(here)
+        scores = votes.placed(here.scores, covariance)
+        rows = votes.comparisons
+        apart = 2.0 * np.abs(scores.score[rows.i] - scores.score[rows.j])  # as a Bradley-Terry vote has it
+        curve = Agreement(LOGISTIC, apart, rows.weight)
+        return Outcome(
+            spread=scores,
+            workers=_workers(votes, here.theta, covariance, curve),
+            converged=search.converged(here),
+            iterations=search.iterations,
+            log_likelihood=here.log_likelihood,
+            notes=(
+                *votes.notes(),
+                *search.convergence(here),
+                *notes,
+                *_direction(votes, here.theta),
+                *quality_notes(votes, curve.perfect),
+            ),
+            details={
+                "intervals": "none" if covariance is None else "exact information",
+                "ties": "half",
+                "priors": {"regularization": search.scores.sd**-2.0, "adherence_sd": search.workers.sd},
+            },
+            predictor=Adhering(scores.score, here.theta, votes.tie_share),
+            posterior=_posterior(here.theta, covariance),
+        )
+
+    def _priors(self) -> tuple[Normal, Normal]:
+        """Of the scores and of the adherences; their widths estimated where they are not given."""
+        scores, workers = Normal(0.0, 1.0, True, expected=0.5), Normal(1.0, 0.5, True, expected=0.5)
+        if self.regularization is not None:
+            precision = number("regularization", self.regularization, low=1e-6)
+            scores = Normal(0.0, precision**-0.5)
+        if self.adherence_sd is not None:
+            workers = Normal(1.0, number("adherence_sd", self.adherence_sd, low=1e-6))
+        return scores, workers
+
+
+class _Search:
+    """The climb, and how wide the priors are."""
+
+    def __init__(self, votes: Votes, run: Run, scores: Normal, workers: Normal) -> None:
+        self.votes, self.run_, self.scores, self.workers = votes, run, scores, workers
+        rows, query = votes.counted("worker"), votes.nodes.query
+        sums = NetSums(query, int(query.max()) + 1)
+        found = run.engine.open(rows.shards).evaluate(sums.wins, None)
+        self.judged = votes.graph.wins + votes.graph.losses > 0
+        self.ballots = ballots(found.net, found.count, query, self.judged)
+        self.total, self.iterations = float(rows.weights.sum()), 0
+
+    @property
+    def strengths(self) -> Strengths:
+        """The precisions of the priors as they are."""
+        return Strengths(self.scores.sd**-2.0, self.workers.sd**-2.0)
+
+    def run(self) -> MultinomialLook:
+        """From equal scores and adherences to the top; the priors follow every step."""
+        point = Adherences(self.ballots, np.zeros(len(self.votes.nodes)), np.ones(self.votes.n_workers))
+        here = self._climb(point, Strengths(self.strengths.scores, ALIKE), steps=6)
+        for _ in range(ROUNDS if self.scores.estimated or self.workers.estimated else 0):
+            here = self._climb(here.point, self.strengths, steps=1)
+            if self._estimate(here) < SETTLED:
+                break
+        return self._climb(here.point, self.strengths)
+
+    def _climb(self, start: Adherences, strengths: Strengths, steps: int | None = None) -> MultinomialLook:
+        top = newton(MultinomialProblem(strengths), start, total_weight=self.total, steps=steps)
+        self.iterations += top.iterations
+        if self.run_.progress is not None:
+            self.run_.progress(self.iterations, top.look.value, top.look.slope / max(self.total, 1.0))
+        return top.look
+
+    def _estimate(self, here: MultinomialLook) -> float:
+        """The widths that these scores and adherences speak for; the largest change of a logarithm."""
+        try:
+            inverse = HeldInverse.of(here)
+        except NotPositiveError:  # not yet near a maximum
+            return np.inf
+        before = np.log([self.scores.sd, self.workers.sd])
+        if self.scores.estimated:
+            variance = inverse.score_variance()
+            own = variance[self.judged] if len(variance) == len(self.judged) else variance
+            self.scores = self.scores.estimate(here.scores[self.judged], own)
+        if self.workers.estimated:
+            self.workers = self.workers.estimate(here.theta, inverse.worker_variance()[:, 0])
+        return float(np.abs(np.log([self.scores.sd, self.workers.sd]) - before).max())
+
+    def uncertainty(self, here: MultinomialLook) -> tuple[HeldInverse | None, list[Note]]:
+        """The inverse information at the maximum; None where there is no maximum."""
+        try:
+            return HeldInverse.of(here), []
+        except NotPositiveError:
+            message = "The fit did not end at a proper maximum, so there are no intervals."
+            return None, [Note("no-intervals", message)]
+
+    def converged(self, here: MultinomialLook) -> bool:
+        """Whether the slope has vanished."""
+        return here.slope <= slope_goal(self.total)
+
+    def convergence(self, here: MultinomialLook) -> list[Note]:
+        """A note where the climb stopped short of a maximum."""
+        if self.converged(here):
+            return []
+        message = (
+            f"The fit did not converge in {self.iterations} iterations; the steepest slope left is "
+            f"{here.slope:.2g}. Scores and intervals are provisional."
+        )
+        return [Note("not-converged", message)]
+
+
+def _posterior(theta: Floats, covariance: Covariance | None) -> NormalPosterior | None:
+    """Scores and adherences; the mean adherence is held."""
+    if covariance is None:
+        return None
+    own = theta[:, None]
+    return NormalPosterior(covariance, "normal, exact information", ("adherence",), own, np.zeros(own.shape, bool))
+
+
+def _direction(votes: Votes, theta: Floats) -> list[Note]:
+    """A note where so many votes count reversed that it might as well be the others."""
+    share = float(votes.judgments[theta < 0].sum() / votes.judgments.sum())
+    if share <= REVERSED:
+        return []
+    message = f"{share:.0%} of the votes count reversed: the whole ranking may stand on its head."
+    return [Note("mirror", message)]
+
+
+def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve: Agreement) -> Workers:
+    """Qualities and adherences with intervals; one worker alone says nothing of the own adherence."""
+    deviation = np.full(len(theta), np.inf)
+    if covariance is not None and len(theta) > 1:
+        deviation = np.sqrt(np.maximum(covariance.worker_variance()[:, 0], 0.0))
+    half = Z * deviation
+    quality, low, high = (curve.quality((SLOPE,), end[:, None]) for end in (theta, theta - half, theta + half))
+    pairs = votes.pairs
+    assert pairs.index.workers is not None
+    return Workers(
+        worker=pairs.index.workers,
+        judgments=votes.judgments,
+        quality=quality,
+        low=low,
+        high=high,
+        verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
+        further={"adherence": theta, "adherence_low": theta - half, "adherence_high": theta + half},
+        backend=pairs.backend,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Adhering:
+    """P(left | the pair asked) = F(2 theta (v_left - v_right)); an unseen worker has adherence 1."""
+
+    scores: Floats
+    theta: Floats
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        from scipy.special import expit
+
+        theta = np.ones(len(left)) if worker is None else at(self.theta, worker, 1.0)
+        return with_ties(expit(2.0 * theta * (at(self.scores, left, 0.0) - at(self.scores, right, 0.0))), self.tie)

@@ -1,0 +1,57 @@
+"""What a pairwise likelihood says of votes to come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats
+from crowdrank.kernels import Link
+from crowdrank.models.pairs.design import PLAIN, Design
+from crowdrank.models.pairs.likelihood import Judge
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.worker_parameters import ETA, POSITION
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The likelihood's own probabilities, at the fitted scores and the worker's fitted parameters.
+
+    ``values`` (workers, columns); a worker who was not seen has the ``typical`` ones, an item that was
+    not seen score 0. Where the model has no ties, each vote is a tie with the same probability, ``tie``.
+    """
+
+    link: Link
+    design: Design
+    scores: Floats
+    values: Floats
+    typical: Floats
+    tie: float
+
+    @classmethod
+    def of_scores(cls, link: Link, scores: Floats, tie: float, eta: Floats | None = None) -> Judged:
+        """Scores and a link, and the qualities of the workers where there are some."""
+        if eta is None:
+            return cls(link, PLAIN, scores, np.zeros((0, 0)), np.zeros(0), tie)
+        design = Design("half", (ETA,), frozenset({ETA}), "worker")
+        return cls(link, design, scores, eta[:, None], np.array([eta.mean()]), tie)
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        columns = self.design.columns
+        if worker is None or self.design.by != "worker":
+            worker = np.full(len(d), -1)
+        values = at(self.values, worker, self.typical).astype(float)
+        if not sided and POSITION in columns:
+            values[:, columns.index(POSITION)] = 0.0
+        outcomes = Judge.of(columns, values).outcomes(self.link, self.design.ties, d)
+        if len(outcomes) == 2:
+            return with_ties(outcomes[0].p, self.tie)
+        win, loss, tie = (chance.p for chance in outcomes)
+        return np.stack([win, tie, loss], axis=1)

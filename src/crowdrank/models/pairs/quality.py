@@ -1,0 +1,245 @@
+"""How good the workers are: from fitted parameters and posteriors to quality, interval and verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Floats
+from crowdrank.errors import Note
+from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
+from crowdrank.models.ascent import fixed_parameters
+from crowdrank.models.pairs.climb import PairedClimb
+from crowdrank.models.pairs.likelihood import OnGrid, QualitySums
+from crowdrank.models.worker_parameters import POSITION
+from crowdrank.results import LEVEL, Workers, Z, verdicts
+from crowdrank.solve import Covariance, Maximum, highest_density
+
+POINTS = 49
+DROP = 18.0
+"""Where the log density is this far below its top, nothing of the posterior is left."""
+DRAWS = 256
+
+
+class Judges:
+    """The workers of a fit by their columns: values, deviations, quality."""
+
+    def __init__(self, climb: PairedClimb, top: Maximum, covariance: Covariance | None, scores: Floats) -> None:
+        self.climb, self.top, self.scores = climb, top, scores
+        self.values = climb.bounds.values(top.point)[: climb.members]
+        self.deviation = np.full_like(self.values, np.inf)
+        if covariance is not None and len(self.values):
+            # a parameter that is held has the curvature 1 in its place
+            variance = covariance.worker_variance() - fixed_parameters(top)
+            self.deviation = np.sqrt(np.maximum(variance, 0.0))[: climb.members]
+
+    @cached_property
+    def curve(self) -> Agreement | None:
+        """How a worker's slope leads to agreement; None where a model does not tell workers apart."""
+        design = self.climb.design
+        if design.by != "worker" or not any(column.tells_quality for column in design.columns):
+            return None
+        rows = self.climb.votes.without_gold().comparisons  # gold pairs are no judgments
+        d = np.abs(self.scores[rows.i] - self.scores[rows.j])
+        return Agreement(self.climb.link, d, rows.weight)
+
+    def notes(self) -> list[Note]:
+        """Notes where the votes say little about how good the workers are."""
+        return [] if self.curve is None else quality_notes(self.climb.votes, self.curve.perfect)
+
+    def details(self) -> dict[str, float]:
+        """How often a worker of slope 1 and no lapses would agree with the fitted order."""
+        return {} if self.curve is None else {"perfect_quality": self.curve.perfect}
+
+    def workers(self) -> Workers | None:
+        """The table of workers; by agreement with the ranking where a model does not tell workers apart."""
+        curve, columns = self.curve, self.climb.design.columns
+        if curve is None:
+            plain = self.climb.votes.agreement(self.scores)
+            return plain and replace(plain, further=self.further())
+        pairs = self.climb.votes.pairs
+        assert pairs.index.workers is not None
+        quality, (low, high) = curve.quality(columns, self.values[:, None])[:, 0], self._interval(curve)
+        low, high = np.minimum(low, quality), np.maximum(high, quality)
+        return Workers(
+            worker=pairs.index.workers,
+            judgments=self.climb.votes.judgments,
+            quality=quality,
+            low=low,
+            high=high,
+            verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
+            further=self.further(),
+            backend=pairs.backend,
+        )
+
+    def further(self) -> dict[str, Floats]:
+        """The columns that differ from worker to worker, each with its interval."""
+        found: dict[str, Floats] = {}
+        if self.climb.design.by != "worker":
+            return found
+        for place, column in enumerate(self.climb.design.columns):
+            name, natural = column.shown, column.natural
+            if column not in self.climb.design.varying or name is None or natural is None:
+                continue
+            own, half = self.values[:, place], Z * self.deviation[:, place]
+            with np.errstate(over="ignore"):
+                found |= {
+                    name: natural(own),
+                    f"{name}_low": natural(own - half),
+                    f"{name}_high": natural(own + half),
+                }
+        return found
+
+    def _interval(self, curve: Agreement) -> tuple[Floats, Floats]:
+        """Quantiles of the quality over the normal posterior of each worker's columns."""
+        if not np.isfinite(self.deviation).all():
+            return np.zeros(len(self.values)), np.ones(len(self.values))
+        from scipy.linalg import LinAlgError, cholesky
+
+        width = self.values.shape[1]
+        blocks = self.top.curvature.fixed(fixed_parameters(self.top)).workers[: len(self.values)]
+        try:
+            inverse = np.linalg.inv(blocks)
+            own = np.sqrt(np.einsum("kbb->kb", inverse))
+            factors = np.stack(
+                [cholesky(block, lower=True) for block in inverse / (own[:, :, None] * own[:, None, :])]
+            )
+        except (LinAlgError, np.linalg.LinAlgError):
+            factors = np.broadcast_to(np.eye(width), (len(self.values), width, width))
+        drawn = np.einsum("kbc,mc->kmb", factors, _normal_points(DRAWS, width))
+        quality = curve.quality(self.climb.design.columns, self.values[:, None] + drawn * self.deviation[:, None])
+        low, high = np.quantile(quality, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
+        return low, high
+
+
+def _normal_points(count: int, width: int) -> Floats:
+    """Evenly spread standard normal points: an additive recurrence on the golden ratios of each dimension."""
+    from scipy.special import ndtri
+
+    root = 1.0
+    for _ in range(64):  # the root of x^(width + 1) = x + 1
+        root = (1.0 + root) ** (1.0 / (width + 1))
+    steps = root ** -np.arange(1.0, width + 1)
+    return np.asarray(ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0))
+
+
+def position_bias(
+    climb: PairedClimb, top: Maximum, covariance: Covariance | None
+) -> tuple[dict[str, Any], list[Note]]:
+    """The bias towards the left in fit.json, and a note where it is there beyond doubt."""
+    design = climb.design
+    if POSITION not in design.columns:
+        return {}, []
+    if POSITION in design.common:
+        place = design.common.index(POSITION)
+        bias, variance = top.point.common[place], np.inf
+        if covariance is not None and len(covariance.common_covariance()):
+            variance = covariance.common_covariance()[place, place]
+    else:
+        place = design.columns.index(POSITION)
+        bias = climb.bounds.values(top.point)[0, place]
+        variance = np.inf if covariance is None else covariance.worker_variance()[0, place]
+    half = Z * np.sqrt(variance)
+    low, high = bias - half, bias + half
+    left, left_low, left_high = (
+        float(climb.link.values(np.array([value])).win[0])
+        for value in np.nan_to_num([bias, low, high], posinf=700, neginf=-700)
+    )
+    details = {
+        "position": {
+            "bias": float(bias), "low": float(low), "high": float(high),
+            "left": left, "left_low": left_low, "left_high": left_high,
+        }
+    }  # fmt: skip
+    if low <= 0 <= high:
+        return details, []
+    side, share, least, most = (
+        ("left", left, left_low, left_high) if bias > 0 else ("right", 1 - left, 1 - left_high, 1 - left_low)
+    )
+    message = (
+        f"The {side} side is favoured: of two equal items the {side} one is chosen in {share:.1%} of the votes "
+        f"that decide ({least:.1%} to {most:.1%}). The scores are free of it."
+    )
+    return details, [Note("position", message)]
+
+
+class People:
+    """The workers of Crowd-BT: each one's own posterior of eta, on a grid, all else at its fitted value."""
+
+    def __init__(self, climb: PairedClimb, top: Maximum, log_prior: Callable[[Floats], Floats]) -> None:
+        self.climb, self.votes, self.top = climb, climb.votes, top
+        self.own = slice(0, climb.votes.n_workers)
+        low, high = self._windows()
+        grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
+        sums = QualitySums(climb.link, climb.design.ties, climb.design.columns)
+        at = OnGrid(top.point.scores, climb.bounds.values(top.point), grid)
+        found = climb.session.evaluate(sums.table, at)
+        self.perfect = found.agree / found.votes  # how often eta = 1 agrees with the fitted order
+        self.known = climb.bounds.fixed[self.own, 0]
+        self.density = highest_density(found.table + log_prior(grid), low, high, LEVEL)
+
+    def _windows(self) -> tuple[Floats, Floats]:
+        """Where each eta can be: as far from the estimate as its slope and curvature let the density be seen.
+
+        The log density falls by about |slope| x + curvature x^2 / 2 at a distance x.
+        """
+        eta = self.top.point.workers[self.own, 0]
+        slope = np.abs(self.top.gradient[self.own, 0])
+        curvature = np.maximum(self.top.curvature.workers[self.own, 0, 0], 1e-12)
+        reach = 1.5 * 2.0 * DROP / (slope + np.sqrt(slope**2 + 2.0 * DROP * curvature))
+        return np.clip(eta - reach, 0.0, 1.0), np.clip(eta + reach, 0.0, 1.0)
+
+    def variance(self) -> Floats:
+        """Posterior variances of eta in the place of the worker parameters; 0 for those that are known."""
+        variance = np.zeros_like(self.top.point.workers)
+        variance[self.own, 0] = np.where(self.known, 0.0, self.density.variance)
+        return variance
+
+    def notes(self) -> list[Note]:
+        """Notes where the votes say little about how good the workers are."""
+        return quality_notes(self.votes, self.perfect)
+
+    def workers(self, covariance: Covariance | None) -> Workers:
+        """Qualities and intervals; these are wider where the scores are uncertain too."""
+        known = self.top.curvature.workers[self.own, 0, 0] > 0  # else the votes say nothing of the worker
+        eta = np.where(known | self.known, self.top.point.workers[self.own, 0], self.density.mean)
+        low, high = np.minimum(self.density.low, eta), np.maximum(self.density.high, eta)
+        if covariance is not None:
+            low, high = _widen(eta, low, high, _inflation(self.top, covariance, self.density.variance))
+        low, high = np.where(self.known, eta, low), np.where(self.known, eta, high)
+        scale = 2.0 * self.perfect - 1.0
+        quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
+        pairs = self.votes.pairs
+        assert pairs.index.workers is not None
+        judges = Judges(self.climb, self.top, covariance, self.top.point.scores)
+        return Workers(
+            worker=pairs.index.workers,
+            judgments=self.votes.judgments,
+            quality=quality,
+            low=quality_low,
+            high=quality_high,
+            verdict=verdicts(quality_low, quality_high, tellable=self.perfect > TELLABLE),
+            further={"eta": eta, "eta_low": low, "eta_high": high, **judges.further()},
+            backend=pairs.backend,
+        )
+
+
+def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Floats:
+    """How much wider each eta's interval is when the scores are uncertain too: sd over conditional sd.
+
+    The conditional variance is the inverse of the curvature, or ``own_variance`` where eta is at a bound.
+    """
+    curvature = top.curvature.workers[: len(own_variance), 0, 0]
+    free = ~top.held[: len(own_variance), 0] & (curvature > 0)
+    conditional = np.where(free, 1.0 / np.where(free, curvature, 1.0), own_variance)
+    total = covariance.worker_variance()[: len(own_variance), 0]
+    return np.sqrt(np.maximum(total / np.maximum(conditional, 1e-300), 1.0))
+
+
+def _widen(eta: Floats, low: Floats, high: Floats, factor: Floats) -> tuple[Floats, Floats]:
+    """Stretch an interval about the estimate, within [0, 1]."""
+    return np.clip(eta - factor * (eta - low), 0.0, 1.0), np.clip(eta + factor * (high - eta), 0.0, 1.0)

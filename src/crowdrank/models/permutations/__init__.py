@@ -1,1 +1,0 @@
-"""Models of whole lists: Plackett-Luce and Mallows."""

@@ -1,0 +1,158 @@
+"""Labels in shards of whole items: what the models of this family sum over.
+
+With A (items, workers x labels) the weight of each label that each worker gave each item, an E step is
+``A @ table`` for a table of log probabilities (workers x labels, classes), and an M step is ``A' @ posterior``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Anchors, Floats, Resident
+from crowdrank.errors import InputError, Note
+from crowdrank.prepared.labels import Labels
+from crowdrank.prepared.plan import cut
+from crowdrank.solve.matrices import Matrix
+
+MOST_CLASSES = 20
+"""With more distinct labels than this they are no classes, and have no confusion matrix."""
+TOLERANCE = 1e-8
+"""Converged: no slope is steeper than this times the total weight of the labels."""
+STOP = 1e-10
+"""Within the first ``PATIENCE`` rounds, EM ends only where no slope is steeper than this times that."""
+PATIENCE, ROUNDS, TRIAL = 100, 3000, 12
+"""``TRIAL``: rounds from a mirror image. Its likelihood is the same, so that few tell which prior is better."""
+LOST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows(Resident):
+    """Rows sorted by ``node``, which counts from the shard's first one; ``known`` (nodes,) is the true label
+    of a node, or -1."""
+
+    node: NDArray[np.int64]
+    worker: NDArray[np.int32]
+    label: NDArray[np.int64]
+    weight: Floats
+    known: NDArray[np.int64]
+    first: int
+    workers: int
+    classes: int
+
+    @property
+    def nodes(self) -> slice:
+        """Its nodes among all."""
+        return slice(self.first, self.first + len(self.known))
+
+    @cached_property
+    def cells(self) -> NDArray[np.int64]:
+        """For each row the place of its (node, label)."""
+        return self.node * self.classes + self.label
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """A, by rows."""
+        from scipy.sparse import csr_array
+
+        starts = np.searchsorted(self.node, np.arange(len(self.known) + 1))
+        columns = self.worker.astype(np.int64) * self.classes + self.label
+        return csr_array((self.weight, columns, starts), shape=(len(self.known), self.workers * self.classes))
+
+    @cached_property
+    def transposed(self) -> Matrix:
+        """A', by rows."""
+        return self.matrix.T.tocsr()
+
+    def posterior(self, logs: Floats) -> tuple[Floats, Floats]:
+        """The posterior of each node's class from log joint probabilities (nodes, classes), and the log of their
+        sum.
+
+        A node whose label is known has no other.
+        """
+        told = np.flatnonzero(self.known >= 0)
+        if len(told):
+            joint = logs[told, self.known[told]]
+            logs[told] = -np.inf
+            logs[told, self.known[told]] = joint
+        top = reduce(np.maximum, logs.T)  # class by class: faster than along short rows
+        found = np.exp(logs - top[:, None])
+        total = found @ np.ones(self.classes)
+        return found / total[:, None], top + np.log(total)
+
+
+def plan_labels(labels: Labels, known: NDArray[np.int64] | None = None) -> list[LabelRows]:
+    """Cut into shards of whole items."""
+    count = len(labels.nodes)
+    if known is None:
+        known = np.full(count, -1)
+    ends = np.searchsorted(labels.node, np.arange(count), side="right")
+    return [
+        LabelRows(
+            node=labels.node[own] - first,
+            worker=labels.worker[own],
+            label=labels.label[own],
+            weight=labels.weight[own],
+            known=known[first:end],
+            first=first,
+            workers=labels.people,
+            classes=len(labels.values),
+        )
+        for first, end in cut(ends)
+        for own in [slice(ends[first - 1] if first else 0, ends[end - 1])]
+    ]
+
+
+def require_classes(name: str, labels: Labels) -> None:
+    """An error where the labels are too many to be classes."""
+    if len(labels.values) > MOST_CLASSES:
+        raise InputError(
+            f"{name} takes at most {MOST_CLASSES} distinct labels, and these are {len(labels.values)}.",
+            hint="For ratings on a fine scale use --model ordinal or --model average.",
+        )
+
+
+def ending(total: float, limit: int = ROUNDS) -> dict[str, Any]:
+    """When ``accelerate`` ends, for labels of this total weight."""
+    total = max(total, 1.0)
+    return {"tol": STOP * total, "enough": TOLERANCE * total, "patience": PATIENCE, "limit": limit}
+
+
+def settled(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
+    """Whether the fit has converged, and a note where it has not."""
+    if slope <= TOLERANCE * max(total, 1.0):
+        return True, []
+    message = (
+        f"EM did not converge in {rounds} rounds; the steepest slope left is {slope:.2g}. Scores and "
+        "intervals are provisional."
+    )
+    return False, [Note("not-converged", message)]
+
+
+def normalised(table: Floats) -> Floats:
+    """Shares along the last axis; equal ones where there is nothing."""
+    total = table.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(total > 0, table / np.maximum(total, LOST), 1.0 / table.shape[-1]))
+
+
+def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], list[Note]]:
+    """The true label of each node by its place in the values, -1 where it is not known; and a note on those of
+    no use."""
+    known = np.full(len(labels.nodes), -1)
+    if anchors.labels is None:
+        return known, []
+    nodes, values = anchors.truths(labels.nodes, labels.index)
+    place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
+    found = labels.values[place] == values
+    known[nodes[found]] = place[found]
+    used = set(labels.items().gather(nodes[found]).to_list())
+    items = anchors.labels.frame["item"].to_list()
+    total, lost = len(items), sum(item not in used for item in items)
+    if not lost:
+        return known, []
+    message = f"{lost} of {total} known labels are of items that nobody judged, or that nobody gave."
+    return known, [Note("anchors", message)]

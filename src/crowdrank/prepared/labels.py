@@ -1,0 +1,97 @@
+"""Labels made ready for a model: who gave which item which of a few values."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, Integers, Ratings, named_nodes, node_codes, summed
+from crowdrank.errors import InputError, Note
+from crowdrank.prepared.subjects import Subjects
+from crowdrank.results import Evidence, LabelPosterior
+
+LARGEST = 1e100
+"""The squares of larger labels are no numbers."""
+
+
+class Labels(Subjects):
+    """Labels as rows sorted by (node, worker, label), those of one worker about one node with equal labels
+    as one row.
+
+    ``label`` is the place in ``values``, the distinct labels from the smallest; ``worker`` is 0 everywhere
+    where nobody says who judged.
+    """
+
+    def __init__(self, ratings: Ratings) -> None:
+        self.index, self.backend = ratings.index, ratings.backend
+        self.nodes = named_nodes(len(self.index.items), ratings.query, ratings.item)
+        self.values, label = np.unique(ratings.label, return_inverse=True)
+        if np.abs(self.values).max() > LARGEST:
+            raise InputError(f"Labels must lie between -{LARGEST:g} and {LARGEST:g}.")
+        node = node_codes(self.nodes, self.index, ratings.query, ratings.item)
+        worker = np.zeros(len(node), np.int32) if ratings.worker is None else ratings.worker
+        order = np.lexsort((label, worker, node))
+        node, worker, label = node[order], worker[order], label[order]
+        same = (np.diff(node, prepend=-1) == 0) & (np.diff(worker, prepend=-1) == 0)
+        start = ~(same & (np.diff(label, prepend=-1) == 0))
+        place = np.cumsum(start) - 1
+        weight = None if ratings.weight is None else ratings.weight[order]
+        self.node: Integers = node[start]
+        self.worker: NDArray[np.int32] = worker[start]
+        self.label: Integers = label[start]
+        self.weight: Floats = summed(place, weight, int(start.sum()))
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @property
+    def people(self) -> int:
+        """Number of workers, one where nobody says who judged."""
+        return max(self.n_workers, 1)
+
+    @cached_property
+    def judgments(self) -> Floats:
+        """The weight of the labels of each node."""
+        return summed(self.node, self.weight, len(self.nodes))
+
+    @cached_property
+    def given(self) -> Floats:
+        """The weight of the labels of each worker."""
+        return summed(self.worker, self.weight, self.people)
+
+    @cached_property
+    def counts(self) -> Floats:
+        """The weight of each label of each node (N, K)."""
+        width = len(self.values)
+        return summed(self.node * width + self.label, self.weight, len(self.nodes) * width).reshape(-1, width)
+
+    @property
+    def part(self) -> NDArray[np.int32]:
+        """Labels are on one scale: the items of a query are one part."""
+        return self.nodes.query
+
+    def posterior(self, probability: Floats) -> LabelPosterior:
+        """The probability (N, K) of each label of each node as a table."""
+        return LabelPosterior(self.queries(), self.items(), self.values, probability, backend=self.backend)
+
+    def notes(self) -> list[Note]:
+        """What the user should know about these labels before believing a ranking of them."""
+        notes = list(self.few(self.judgments))
+        unjudged = np.flatnonzero(self.judgments == 0)
+        if len(unjudged):
+            verb = "item has" if len(unjudged) == 1 else "items have"
+            notes.append(Note("unjudged", f"{len(unjudged)} {verb} no label: {self.item_names(unjudged)}."))
+        if len(self.values) == 1:
+            notes.append(Note("one-label", f"Every label is {self.values[0]:g}: nothing is told apart."))
+        if self.n_workers == 1:
+            notes.append(Note("one-worker", "All labels were given by one worker."))
+        return notes
+
+    def evidence(self, rank: Integers) -> Evidence:
+        """The weight of the labels of each node; all items of a query are on one scale."""
+        sizes = np.bincount(self.nodes.query)
+        opponents = sizes[self.nodes.query] - 1
+        none = np.zeros(len(sizes), np.int64)
+        return Evidence(self.judgments, opponents, self.part, none, np.empty(0), "labels")

@@ -1,0 +1,182 @@
+"""Ranked lists made ready for a model: rows by list, best first, with levels for ties."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data import Floats, Integers, Rankings, named_nodes, node_codes, summed
+from crowdrank.errors import InputError, Note
+from crowdrank.kernels.kendall import agreements
+from crowdrank.prepared.subjects import Subjects
+from crowdrank.results import Evidence, Workers
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+BLOCK = 1 << 11
+
+
+class Lists(Subjects):
+    """Lists as rows sorted by (list, level, node).
+
+    ``level`` counts from 0, the best, without gaps; equal levels are tied. ``bottom`` marks the items that
+    a list does not rank where these stand below: they share its last level, with no order among them.
+    The rows of list l are ``start[l]:start[l + 1]``; ``worker``, ``query`` and ``weight`` have one entry a
+    list, as has ``number``, that of the list in the table. A list that orders nothing is left out.
+    """
+
+    def __init__(self, rankings: Rankings) -> None:
+        table = rankings.complete()
+        self.index, self.backend, self.missing = rankings.index, rankings.backend, rankings.missing
+        self.nodes = named_nodes(len(self.index.items), rankings.query, rankings.item)
+        node = node_codes(self.nodes, self.index, table.query, table.item)
+        height = np.where(table.ranked, table.rank, np.inf)
+        order = np.lexsort((node, height, table.list))
+        own, height = table.list[order], height[order]
+        new_list = np.diff(own, prepend=-1) > 0
+        step = new_list | np.concatenate([[False], height[1:] > height[:-1]])
+        climbed = np.cumsum(step)
+        place = np.cumsum(new_list) - 1
+        level = climbed - climbed[new_list][place]
+        orders = np.bincount(place, level > 0) > 0
+        self.given = len(orders)
+        kept = orders[place]
+        rows, first = order[kept], order[new_list][orders]
+        self.number: Integers = own[new_list][orders].astype(np.int64)
+        self.list: Integers = (np.cumsum(orders) - 1)[place[kept]]
+        self.node: Integers = node[rows]
+        self.level: Integers = level[kept]
+        self.bottom: NDArray[np.bool_] = ~table.ranked[rows]
+        self.start: Integers = np.concatenate([[0], np.cumsum(np.bincount(self.list, minlength=orders.sum()))])
+        self.query: NDArray[np.int32] = self.nodes.query[node[first]]
+        self.worker: NDArray[np.int32] | None = None if table.worker is None else table.worker[first]
+        total = summed(place, table.weight[order] if table.weight is not None else None, self.given)
+        self.weight: Floats = (total / np.bincount(place))[orders]  # of a list: the mean of its rows'
+        if not len(self):
+            raise InputError(
+                "No list orders two items.", hint="A list is one (query, worker) with at least two items."
+            )
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def size(self) -> Integers:
+        """The number of rows of each list."""
+        return np.diff(self.start)
+
+    @cached_property
+    def group(self) -> Integers:
+        """The number of each row's tied group, over all lists; a row that is tied with none is its own."""
+        new = (np.diff(self.list, prepend=-1) > 0) | (np.diff(self.level, prepend=-1) != 0)
+        return np.asarray(np.cumsum(new) - 1)
+
+    @cached_property
+    def incidence(self) -> csr_array:
+        """Which node stands in which list (lists, nodes)."""
+        from scipy.sparse import csr_array
+
+        return csr_array((np.ones(len(self.node)), self.node, self.start), shape=(len(self), len(self.nodes)))
+
+    @cached_property
+    def part(self) -> NDArray[np.int32]:
+        """The connected part of each node: lists link what they hold."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        leader = self.node[self.start[:-1]][self.list]
+        count = len(self.nodes)
+        edges = coo_array((np.ones(len(self.node), np.int8), (leader, self.node)), shape=(count, count))
+        part: NDArray[np.int32] = connected_components(edges, directed=False)[1]
+        return part
+
+    @cached_property
+    def judgments(self) -> Floats:
+        """The weight of the lists in which each node stands."""
+        return summed(self.node, self.weight[self.list], len(self.nodes))
+
+    def parts(self) -> list[Integers]:
+        """The nodes of each connected part."""
+        order = np.argsort(self.part, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.part))[:-1])
+
+    def notes(self) -> list[Note]:
+        """What the user should know about these lists before believing a ranking of them."""
+        notes = [*self._unordered(), *self._below()]
+        found = np.flatnonzero(self.judgments == 0)
+        if len(found):
+            verb = "item was" if len(found) == 1 else "items were"
+            message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
+            notes.append(Note("unjudged", message))
+        return [*notes, *self.disconnected(self.part, "ranked in one list"), *self.few(self.judgments)]
+
+    def _unordered(self) -> list[Note]:
+        lost = self.given - len(self)
+        if not lost:
+            return []
+        words = "list orders" if lost == 1 else "lists order"
+        return [Note("empty-lists", f"{lost} {words} nothing, and {'is' if lost == 1 else 'are'} left out.")]
+
+    def _below(self) -> list[Note]:
+        if not self.bottom.any():
+            return []
+        cut = len(np.unique(self.list[self.bottom]))
+        message = (
+            f"{cut} of {len(self)} lists do not rank every item of their query; what they do not rank stands "
+            "below what they rank (missing=below)."
+        )
+        return [Note("missing", message)]
+
+    def agreement(self, scores: Floats) -> Workers | None:
+        """For models without worker parameters: the share of pairs that each worker orders as the scores do.
+
+        A pair of equal scores is half an agreement. The pairs of a list hang together, so a list of m items
+        counts as m - 1 judgments in the interval, which is Jeffreys'.
+        """
+        if self.worker is None:
+            return None
+        ordered, alike = agreements(self.level, -scores[self.node], self.start)
+        share = alike / np.maximum(ordered, 1.0)
+        judged = self.weight * (self.size - 1)
+        total = summed(self.worker, judged, self.n_workers)
+        return self.judged_by(summed(self.worker, judged * share, self.n_workers), total)
+
+    def evidence(self, rank: Integers) -> Evidence:
+        """The weight of the lists of each node, and in how many lists two nodes stand together."""
+        side, place, most = self.squares(rank)
+        cells = self._met((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
+        return Evidence(self.judgments, self._opponents(), self.part, side, cells, "lists")
+
+    def _met(self, place: Integers, side: Integers, cells: int) -> Floats:
+        """The weight of the lists in which two places of a query's ranking meet, above the diagonal: a square
+        for each query, one after the other, as many as make ``cells``."""
+        from scipy.sparse import csr_array
+
+        total = int(side.sum())
+        where = (self.list, place[self.node])
+        weight = self.weight[self.list]
+        held, weighted = (
+            csr_array((values, where), shape=(len(self), total)) for values in (np.ones(len(weight)), weight)
+        )
+        met = (held.T @ weighted).tocoo()
+        weight, (row, column) = met.data, met.coords
+        alone = summed(place[self.node], self.weight[self.list], total)
+        weight = np.where(row == column, (weight - alone[row]) / 2.0, weight)  # a node does not meet itself
+        query = np.repeat(np.arange(len(side)), side)[row]
+        offset, start = (np.cumsum(length) - length for length in (side, side**2))
+        cell = start[query] + (row - offset[query]) * side[query] + column - offset[query]
+        kept = (row <= column) & (cell < cells)
+        return summed(cell[kept], weight[kept], cells)
+
+    def _opponents(self) -> Integers:
+        """With how many nodes each node shares a list."""
+        columns = self.incidence.tocsc()
+        found = np.zeros(len(self.nodes), np.int64)
+        for first in range(0, len(found), BLOCK):
+            together = (columns[:, first : first + BLOCK].T @ self.incidence).tocsr()
+            found[first : first + BLOCK] = np.diff(together.indptr)
+        return np.maximum(found - 1, 0)

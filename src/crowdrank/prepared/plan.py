@@ -1,0 +1,25 @@
+"""The one planner of shards: runs of whole units, cut by the data alone and never by the machine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crowdrank.data.arrays import Integers
+
+SHARD_ROWS = 1 << 16
+"""Rows of a shard. A shard ends with the unit (a row, a list, an item, a query) that reaches them."""
+
+
+def cut(ends: Integers, *, width: int = 1) -> list[tuple[int, int]]:
+    """Cut units into shards: (first, end) of each.
+
+    ``ends``: the number of rows up to the end of each unit. ``width``: how many numbers a model keeps per row; a
+    shard has so many times fewer rows.
+    """
+    rows, shards, first = max(SHARD_ROWS // width, 1), [], 0
+    while first < len(ends):
+        before = ends[first - 1] if first else 0
+        end = min(int(np.searchsorted(ends, before + rows)) + 1, len(ends))
+        shards.append((first, end))
+        first = end
+    return shards

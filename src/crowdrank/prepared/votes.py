@@ -1,0 +1,277 @@
+"""Pairs made ready for a model: nodes, connections, what the user should know, workers' agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data import LEFT, RIGHT, TIE, Floats, Pairs, SpooledPairs, summed
+from crowdrank.errors import Note
+from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, coded_votes, nodes_of, plan, tally
+from crowdrank.prepared.graph import Graph, graph
+from crowdrank.prepared.spooled import tally_batches, tally_spooled
+from crowdrank.prepared.subjects import Subjects
+from crowdrank.results import LEVEL, Evidence, Workers
+from crowdrank.solve import Covariance, Spread, spread
+
+ONE_SIDED = 0.9
+EQUAL = 1e-9
+"""Scores that differ by less are tied: that much is rounding."""
+
+
+class Votes(Subjects):
+    """Pairs with everything that more than one model derives from them, a batch of votes at a time."""
+
+    def __init__(self, pairs: Pairs | SpooledPairs) -> None:
+        self.pairs, self.index, self.backend = pairs, pairs.index, pairs.backend
+        judged = pairs.judged if isinstance(pairs, Pairs) else None
+        self.nodes = judged or nodes_of(pairs.batches(), pairs.index)
+        self.gold = np.empty((0, 2), np.int64)
+        self.gold_weight = 0.0
+
+    def with_gold(self, gold: NDArray[np.int64], weight: float) -> Votes:
+        """The same with gold pairs (better, worse nodes), each counting ``weight`` votes."""
+        more = copy(self)
+        for derived in ("comparisons", "graph"):
+            more.__dict__.pop(derived, None)
+        more.gold, more.gold_weight = gold, weight
+        return more
+
+    def without_gold(self) -> Votes:
+        """The votes alone."""
+        return self.with_gold(np.empty((0, 2), np.int64), 0.0) if self.has_gold else self
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """Counts, workers not told apart; gold pairs among them."""
+        if isinstance(self.pairs, SpooledPairs):
+            return tally_batches(self._batches(), len(self.nodes), self.pairs.spool)
+        return tally(len(self.nodes), self._all())
+
+    @cached_property
+    def graph(self) -> Graph:
+        """How the comparisons connect."""
+        return graph(self.comparisons)
+
+    def counted(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
+        """Counts by ``"worker"``; or ``"crowd"``, as if one worker had cast every vote; or ``"pair"``, by no one.
+
+        Gold pairs are the votes of one more worker, who is perfect. ``sided`` and ``ties``: see ``tally``.
+        """
+        nodes = len(self.nodes)
+        if by == "pair":
+            return Tally(plan(self.comparisons), nodes, 0)
+        everyone = by == "crowd"
+        workers = (1 if everyone else self.n_workers) + self.has_gold
+        if isinstance(self.pairs, SpooledPairs):
+            batches = self._batches(everyone)
+            return tally_spooled(batches, nodes, workers, self.pairs.spool, sided=sided, ties=ties)
+        rows = tally(nodes, self._all(everyone), workers, sided=sided, ties=ties)
+        return Tally(plan(rows), nodes, workers)
+
+    def _votes(self) -> Iterator[CodedVotes]:
+        """The votes by nodes: all at once where they are in memory, else a batch at a time."""
+        if isinstance(self.pairs, Pairs):
+            return iter([self._coded])
+        return map(partial(coded_votes, self.nodes), self.pairs.batches())
+
+    @cached_property
+    def _coded(self) -> CodedVotes:
+        """The votes by nodes, in memory."""
+        assert isinstance(self.pairs, Pairs)
+        return coded_votes(self.nodes, self.pairs)
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether there are gold pairs that count as votes."""
+        return bool(len(self.gold)) and self.gold_weight > 0
+
+    def _batches(self, everyone: bool = False) -> Iterator[CodedVotes]:
+        """The votes, ``everyone`` being one worker where asked for, and at last the gold pairs that count."""
+        for votes in self._votes():
+            yield votes._replace(worker=np.zeros(len(votes.left), np.int32)) if everyone else votes
+        if self.has_gold:
+            yield self._gold_votes(1 if everyone else self.n_workers)
+
+    def _gold_votes(self, worker: int) -> CodedVotes:
+        count = len(self.gold)
+        return CodedVotes(
+            left=self.gold[:, 0],
+            right=self.gold[:, 1],
+            outcome=np.full(count, LEFT, np.int8),
+            worker=np.full(count, worker, np.int32) if worker else None,
+            weight=np.full(count, self.gold_weight),
+        )
+
+    def _all(self, everyone: bool = False) -> CodedVotes:
+        """Votes and gold pairs in memory, as one batch."""
+        first, *more = self._batches(everyone)
+        if not more:
+            return first
+        weighted = [
+            batch._replace(weight=np.ones(len(batch.left)) if batch.weight is None else batch.weight)
+            for batch in (first, *more)
+        ]
+        joined: list[Any] = [
+            None if column[0] is None else np.concatenate(column) for column in zip(*weighted, strict=True)
+        ]
+        return CodedVotes(*joined)
+
+    def evidence(self, rank: NDArray[np.int64]) -> Evidence:
+        """How many votes and opponents each node has, and who met whom in the order of ``rank``."""
+        count, query = len(self.nodes), self.nodes.query
+        side, place, most = self.squares(rank)
+        ends = np.cumsum(side**2)
+        counted = ends <= most
+        opponents, cells = np.zeros(count, np.int64), np.zeros(most)
+        for shard in plan(self.comparisons):
+            rows = shard.load()
+            weight = rows.wins + rows.losses
+            met = weight > 0
+            i, j, weight = rows.i[met], rows.j[met], weight[met]
+            opponents += np.bincount(i, minlength=count) + np.bincount(j, minlength=count)
+            own = query[i]
+            above, below = np.minimum(place[i], place[j]), np.maximum(place[i], place[j])
+            cell = ends[own] - side[own] ** 2 + above * side[own] + below
+            cells += summed(cell[counted[own]], weight[counted[own]], len(cells))
+        votes = self.graph.wins + self.graph.losses
+        return Evidence(votes, opponents, self.graph.part, side, cells)
+
+    def placed(self, scores: Floats, covariance: Covariance | None) -> Spread:
+        """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
+        parts = self.graph.members()
+        return spread(scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins)
+
+    # ------------------------------------------------------------------------------ what to know
+
+    def notes(self, *, regularised: bool = True) -> list[Note]:
+        """What the user should know about these votes before believing a ranking of them."""
+        return [
+            *self.never("winless", self.graph.wins, self.graph.losses, "never won", regularised),
+            *self.never("unbeaten", self.graph.losses, self.graph.wins, "never lost", regularised),
+            *self._unjudged(),
+            *self.disconnected(self.graph.part),
+            *self.few(self.graph.wins + self.graph.losses),
+            *self._one_sided(),
+            *self._both_orders(),
+        ]
+
+    def _unjudged(self) -> list[Note]:
+        found = np.flatnonzero((self.graph.wins == 0) & (self.graph.losses == 0))
+        if not len(found):
+            return []
+        verb = "item was" if len(found) == 1 else "items were"
+        message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
+        return [Note("unjudged", message)]
+
+    def _one_sided(self) -> list[Note]:
+        """Workers who nearly always choose the same side, more often than chance explains."""
+        pairs, count = self.pairs, max(self.n_workers, 1)
+        if not pairs.sided:
+            return []
+        lefts, total = self._counts[:2].astype(int)
+        most = np.maximum(lefts, total - lefts)
+        suspects = np.flatnonzero((total >= 10) & (most >= ONE_SIDED * total))
+        if not len(suspects):
+            return []
+        from scipy.special import bdtrc
+
+        chance = 2 * bdtrc(most[suspects] - 1, total[suspects], 0.5) * count
+        suspects = suspects[chance < 0.05]
+        notes = []
+        for code in suspects[:10]:
+            side = "left" if lefts[code] == most[code] else "right"
+            name = (
+                "all votes together" if pairs.index.workers is None else f"worker {pairs.index.workers[int(code)]}"
+            )
+            message = f"One-sided: {name} chose {side} in {most[code]} of {total[code]} decided votes."
+            notes.append(Note("one-sided", message))
+        if len(suspects) > 10:
+            notes.append(Note("one-sided", f"One-sided: {len(suspects) - 10} further workers."))
+        return notes
+
+    def _both_orders(self) -> list[Note]:
+        """Pairs that a worker judged once in each order, choosing the same side both times.
+
+        A worker who does not look at the side does so in at most half of them. Looked for where the votes
+        are in memory.
+        """
+        pairs = self.pairs
+        if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
+            return []
+        left, right, outcome, worker, _ = self._coded
+        low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
+        frame = pl.DataFrame(
+            {
+                "worker": worker,
+                "pair": low * np.int64(len(self.nodes)) + high,
+                "turned": (left > right).astype(np.int8),
+                "chosen": (outcome == RIGHT).astype(np.int8),
+            }
+        ).filter(pl.Series(outcome != TIE))
+        shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("turned", "chosen").sum())
+        twice = shown.filter(len=2, turned=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
+        both, same = twice.row(0)
+        if not same:
+            return []
+        message = (
+            f"{both} times a worker judged the same two items twice, once in each order; {same} times "
+            f"({same / both:.0%}) the same side was chosen in both, which chance alone brings to at most half. "
+            "All these votes count."
+        )
+        return [Note("both-orders", message)]
+
+    # ----------------------------------------------------------------------------------- workers
+
+    @cached_property
+    def _counts(self) -> Floats:
+        """For each worker (or all together) the votes for the left side, those for either, and the
+        weight of all and of the ties among them."""
+        counts = np.zeros((4, max(self.n_workers, 1)))
+        for batch in self._votes():
+            worker = np.zeros(len(batch.left), np.int32) if batch.worker is None else batch.worker
+            for place, chosen in enumerate((batch.outcome == LEFT, batch.outcome != TIE)):
+                counts[place] += np.bincount(worker[chosen], minlength=counts.shape[1])
+            counts[2] += summed(worker, batch.weight, counts.shape[1])
+            ties = batch.outcome == TIE
+            weight = None if batch.weight is None else batch.weight[ties]
+            counts[3] += summed(worker[ties], weight, counts.shape[1])
+        return counts
+
+    @property
+    def judgments(self) -> Floats:
+        """The weight of each worker's votes."""
+        return self._counts[2, : self.n_workers]
+
+    @property
+    def ties(self) -> bool:
+        """Whether any vote is a tie."""
+        return bool(self._counts[3].any())
+
+    @property
+    def tie_share(self) -> float:
+        """The share of ties among the votes, with half a vote more for either kind."""
+        return float((self._counts[3].sum() + 0.5) / (self._counts[2].sum() + 1.0))
+
+    def agreement(self, scores: Floats) -> Workers | None:
+        """For models without worker parameters: how often each worker's votes agree with the scores.
+
+        A tie, of votes or of scores, is half an agreement; the interval is Jeffreys'.
+        """
+        if self.index.workers is None:
+            return None
+        agreed = np.zeros(self.n_workers)
+        for batch in self._votes():
+            difference = scores[batch.left] - scores[batch.right]
+            ahead = np.where(np.abs(difference) > EQUAL, np.sign(difference), 0.0)
+            said = np.where(batch.outcome == LEFT, 1, np.where(batch.outcome == RIGHT, -1, 0))
+            share = (1 + said * ahead) / 2
+            assert batch.worker is not None
+            agreed += summed(batch.worker, share if batch.weight is None else batch.weight * share, self.n_workers)
+        return self.judged_by(agreed, self.judgments)

@@ -1,0 +1,53 @@
+"""One keyed source of random numbers: what is drawn depends on (seed, step, key) alone.
+
+Nothing depends on the order in which numbers are drawn, so other shards, more threads or a cluster change nothing,
+and no global state is touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
+
+def generator(seed: int, step: int = 0, key: int = 0) -> np.random.Generator:
+    """The generator of this seed, step and key; any two differ in every number they draw."""
+    return np.random.Generator(np.random.Philox(key=[seed, step], counter=[0, 0, 0, key]))
+
+
+def uniforms(keys: tuple[NDArray[np.int64], ...], seed: int) -> NDArray[np.float64]:
+    """Numbers within [0, 1), one per row, that depend on the row's own keys alone."""
+    return np.asarray((_hash_rows(keys, seed) >> np.uint64(11)) * 2.0**-53)
+
+
+def signs(keys: tuple[NDArray[np.int64], ...], draws: int, seed: int) -> NDArray[np.int8]:
+    """Signs +-1 (rows, draws) that depend on a row's own keys alone."""
+    rows = _hash_rows(keys, seed)
+    with np.errstate(over="ignore"):
+        words = [_mix(rows + np.uint64(number)) for number in range(1, -(-draws // 64) + 1)]
+    bits = np.stack(words, axis=1).view(np.uint8)
+    return (np.unpackbits(bits, axis=1)[:, :draws].astype(np.int8) << 1) - 1
+
+
+def _hash_rows(keys: tuple[NDArray[np.int64], ...], seed: int) -> Hashes:
+    rows = np.full(len(keys[0]), seed, np.uint64)
+    with np.errstate(over="ignore"):
+        for key in keys:
+            rows = _mix(rows + key.astype(np.uint64))
+    return rows
+
+
+def _mix(x: Hashes) -> Hashes:
+    """One round of splitmix64."""
+    return scramble(x + np.uint64(0x9E3779B97F4A7C15))
+
+
+def scramble(x: Any) -> Hashes:
+    """The last steps of splitmix64: every bit of the result depends on every bit of x."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
