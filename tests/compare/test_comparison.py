@@ -40,8 +40,8 @@ def test_predictions_need_no_resamples(monkeypatch):
     from crowdrank.models.pairs import estimator
 
     calls = []
-    plain = estimator.bootstrapped
-    monkeypatch.setattr(estimator, "bootstrapped", lambda *words: calls.append(1) or plain(*words))
+    plain = estimator.bootstrap_scores
+    monkeypatch.setattr(estimator, "bootstrap_scores", lambda *words: calls.append(1) or plain(*words))
     cr.compare_models(random_votes(), ["bt"], settings={"intervals": "bootstrap", "resamples": 20})
     assert len(calls) == 1  # the fit to all votes
 

@@ -13,14 +13,11 @@ import pytest
 import crowdrank as cr
 from answers import fit, held_to, same, translate
 from cases import ROWS, drawn, every_case, fitted_in_shards, of_lists, of_votes
-from crowdrank.models import list_shards
-from crowdrank.models.labels import rows as label_rows
-from crowdrank.models.thurstonian import panels
-from crowdrank.prepared import comparisons
+from crowdrank.prepared import comparisons, label_rows, list_shards, panels
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
 from crowdrank.prepared.votes import Votes
-from shards import PLANNERS, small_shards
+from shards import small_shards
 
 
 def other_names(frame):
@@ -116,4 +113,3 @@ def test_small_shards_are_several(rows, queries):
             len(panels.panels(Votes(votes))) + (not queries),  # whole queries are in a shard
         ]
     assert min(counts) > 1
-    assert len(counts) == len(PLANNERS) - 1  # votes on disk are cut as those in memory are

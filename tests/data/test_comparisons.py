@@ -9,6 +9,7 @@ from crowdrank.models.pairs.crowd_bt import agreed_pairs
 from crowdrank.prepared.comparisons import CodedVotes, Tally, coded_votes, nodes_of, plan, tally
 from crowdrank.prepared.graph import graph
 from helpers import random_votes
+from shards import cut_small
 
 
 def counted(votes, workers=None, weights=None, nodes=4):
@@ -78,7 +79,7 @@ def test_a_node_is_an_item_within_a_query():
 @pytest.mark.parametrize("rows", [1, 3, 1000])
 def test_shards_join_to_the_whole(rows):
     table = counted([(0, 1, LEFT), (1, 2, LEFT), (2, 3, LEFT), (0, 3, LEFT), (0, 2, LEFT)])
-    shards = [ref.load() for ref in plan(table, rows)]
+    shards = [ref.load() for ref in cut_small(plan, rows, table)]
     assert np.concatenate([shard.i for shard in shards]).tolist() == table.i.tolist()
     assert sum(len(shard) for shard in shards) == 5
 
@@ -106,5 +107,5 @@ def test_agreed_pairs_need_many_workers_and_nine_tenths():
     votes = [(0, 1, LEFT)] * 10 + [(0, 1, RIGHT)] + [(1, 2, LEFT)] * 10 + [(2, 3, RIGHT)] * 9 + [(2, 3, LEFT)] * 2
     workers = [*range(11), *range(10), *range(11)]
     rows = counted(votes, workers)
-    by_worker = Tally(plan(rows, 5), rows.nodes, rows.workers)
+    by_worker = Tally(cut_small(plan, 5, rows), rows.nodes, rows.workers)
     assert agreed_pairs(counted(votes), by_worker).tolist() == [[0, 1]]

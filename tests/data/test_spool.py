@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 
 import crowdrank as cr
 from cases import single_models
-from crowdrank.data import SpooledPairs, runs
+from crowdrank.data import SpooledPairs
 from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.memory import budget
 from crowdrank.errors import CrowdrankError, InputError, UsageError
+from crowdrank.prepared import runs
 from crowdrank.prepared.comparisons import CodedVotes, plan, tally
 from crowdrank.prepared.spooled import tally_batches, tally_spooled
 from helpers import random_votes
+from shards import cut_small
 
 
 @pytest.fixture(autouse=True)
@@ -90,8 +92,8 @@ def test_merged_runs_are_the_tally_of_everything(rows, size, by_worker):
     ]
     workers = 4 if by_worker else 0
     wanted, spool = tally(6, whole, workers), Spool()
-    found = tally_spooled(batches, 6, workers, spool, rows=7)
-    for mine, shard in zip(found, plan(wanted, 7), strict=True):
+    found = cut_small(tally_spooled, 7, batches, 6, workers, spool)
+    for mine, shard in zip(found, cut_small(plan, 7, wanted), strict=True):
         for name in ("i", "j", "wins", "losses", *(["worker"] if by_worker else [])):
             assert getattr(mine, name).tolist() == getattr(shard, name).tolist()
     if not by_worker:

@@ -17,6 +17,7 @@ from crowdrank.models.pairs.bootstrap import Bootstrap
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.together import Together
 from crowdrank.prepared.votes import Votes
+from crowdrank.random import generator
 from crowdrank.simulate import bt_crowd
 from crowdrank.solve import resampled
 from helpers import random_votes
@@ -163,7 +164,7 @@ class TestDraws:
         ballots = Ballots.of(climb, by_worker=True)
         own = dict(frame.group_by("worker").len().iter_rows())
         sizes = [own[f"w{code}"] for code in range(5)]
-        rng = np.random.default_rng([3, 4])
+        rng = generator(3, 4)
         times = rng.multinomial(5, np.full(5, 0.2))
         assert ballots.draw(4).counts.sum() == pytest.approx(times @ sizes + 2)
 

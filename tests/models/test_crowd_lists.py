@@ -168,7 +168,7 @@ def test_workers_who_share_one_item_or_none(seed):
 
 
 def test_more_workers_than_can_be_told_apart(monkeypatch):
-    from crowdrank.models.listwise import crowd_lists
+    from crowdrank.models.lists import crowd_lists
 
     frame, truth = crowd(5)
     some = CrowdLists().fit(frame)

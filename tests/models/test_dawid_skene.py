@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.models.labels import dawid_skene, rows
+from crowdrank.models.labels import dawid_skene
+from crowdrank.prepared import label_rows
 from helpers import random_labels
 from labelled import labels_of, nothing_known, rows_of, run_of, slope_of, steps_up
+from shards import cut_small
 
 
 class TestDawidSkene:
@@ -38,7 +40,10 @@ class TestDawidSkene:
         counts = np.zeros_like(confusion)
         for node, worker, label, weight in rows_of(graded):
             counts[worker, :, label] += weight * posterior[node]
-        session, sums = cr.LocalEngine(1).open(rows.plan_labels(graded, None, size)), dawid_skene.ConfusionSums()
+        session, sums = (
+            cr.LocalEngine(1).open(cut_small(label_rows.plan_labels, size, graded)),
+            dawid_skene.ConfusionSums(),
+        )
         at = dawid_skene.ConfusionAt(confusion, shares)
         found = session.evaluate(sums.counts, at)
         assert found.value == pytest.approx(np.log(joint.sum(axis=1)).sum())
@@ -59,7 +64,7 @@ class TestDawidSkene:
             for node, own, label, weight in rows_of(graded):
                 said[label] += weight * posterior[node, true] * (own == worker)
             np.testing.assert_allclose(new[worker, true], said / said.sum())
-        items = posterior.sum(axis=0) + smoothing * rows.normalised(graded.counts).mean(axis=0)
+        items = posterior.sum(axis=0) + smoothing * label_rows.normalised(graded.counts).mean(axis=0)
         np.testing.assert_allclose(new_shares, items / items.sum())
 
     @pytest.mark.parametrize("smoothing", [0.0, 2.0])
@@ -76,7 +81,9 @@ class TestDawidSkene:
 
         def point(logits):
             own = np.exp(logits)
-            return np.concatenate([rows.normalised(own[:-3].reshape(-1, 3)).ravel(), rows.normalised(own[-3:])])
+            return np.concatenate(
+                [label_rows.normalised(own[:-3].reshape(-1, 3)).ravel(), label_rows.normalised(own[-3:])]
+            )
 
         slopes = [slope_of(lambda own: em._step(point(own))[1], logits, place) for place in range(len(logits))]
         assert em._step(point(logits))[2] == pytest.approx(np.abs(slopes).max(), rel=1e-6)

@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.models.labels import consensus, dawid_skene, rows
+from crowdrank.models.labels import consensus, dawid_skene
+from crowdrank.prepared import label_rows
 from helpers import random_labels
 from labelled import labels_of, rows_of, run_of, slope_of
+from shards import cut_small
 
 MODELS = (cr.MajorityVote, cr.Average, cr.DawidSkene, cr.GLAD, cr.OrdinalLabels)
 LEARNERS = MODELS[2:]
@@ -19,7 +21,7 @@ LEARNERS = MODELS[2:]
 class TestShards:
     def test_cut_between_items_and_hold_every_row(self, graded):
         for size in (1, 4, 7, 1000):
-            shards = rows.plan_labels(graded, None, size)
+            shards = cut_small(label_rows.plan_labels, size, graded)
             assert sum(len(shard.node) for shard in shards) == len(graded)
             assert sum(len(shard.known) for shard in shards) == len(graded.nodes)
             again = [

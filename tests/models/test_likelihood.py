@@ -15,6 +15,7 @@ from crowdrank.prepared.comparisons import CodedVotes, plan, tally
 from crowdrank.solve import At, Draw, Point
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal
+from shards import cut_small
 
 N, K = 5, 3
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4])
@@ -68,7 +69,7 @@ def values(columns):
 
 
 def evaluate(shape, table, scores, workers, order="curvature", shard_rows=10**9):
-    session, sums = LocalEngine(2).open(plan(table, shard_rows)), PairedSums(*shape)
+    session, sums = LocalEngine(2).open(cut_small(plan, shard_rows, table)), PairedSums(*shape)
     at = Draw(scores, workers, 1) if order == "information" else At(scores, workers)
     return session.evaluate(getattr(sums, order), at)
 
@@ -182,7 +183,7 @@ def test_quality_table_is_the_likelihood_on_the_grid(link):
     shape = (link, *CROWD_BT)
     table = rows(shape)
     grid = np.array([[0.1, 0.5, 0.9], [0.2, 0.6, 0.7], [0.3, 0.4, 1.0]])
-    session = LocalEngine(1).open(plan(table, 9))
+    session = LocalEngine(1).open(cut_small(plan, 9, table))
     found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, QUALITIES[:, None], grid))
     for place in range(3):
         expected = evaluate(shape, table, SCORES, grid[:, [place]]).value
@@ -194,7 +195,7 @@ def test_quality_table_is_the_likelihood_on_the_grid(link):
 
 def test_workers_beyond_the_grid_do_not_count(link):
     table = rows((link, *CROWD_BT))
-    session = LocalEngine(1).open(plan(table, 9))
+    session = LocalEngine(1).open(cut_small(plan, 9, table))
     found = session.evaluate(QualitySums(link).table, OnGrid(SCORES, QUALITIES[:, None], np.full((K - 1, 2), 0.5)))
     assert found.votes == pytest.approx(table.weight[table.worker < K - 1].sum())
     assert found.table.shape == (K - 1, 2)

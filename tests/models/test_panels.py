@@ -7,6 +7,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.prepared.panels import panels
 from crowdrank.prepared.votes import Votes
+from shards import cut_small
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def votes() -> Votes:
 
 @pytest.mark.parametrize("rows", [1, 50, 100_000])
 def test_every_vote_is_in_the_shard_of_its_query(votes: Votes, rows: int) -> None:
-    found = panels(votes, rows)
+    found = cut_small(panels, rows, votes)
     assert sum(len(shard) for shard in found) == len(votes.counted("worker").shards[0].load())
     assert [shard.first for shard in found] == [0, *np.cumsum([len(shard.query) for shard in found])[:-1]]
     assert sum(shard.queries for shard in found) == 9

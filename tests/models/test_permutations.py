@@ -260,7 +260,7 @@ class TestMallows:
             Mallows(shrinkage=-1).fit(random_lists())
 
     def test_too_many_items(self, monkeypatch):
-        from crowdrank.models.permutations import mallows
+        from crowdrank.models.lists import mallows
 
         monkeypatch.setattr(mallows, "MOST_ITEMS", 3)
         with pytest.raises(cr.InputError, match="at most 3 items"):

@@ -235,7 +235,7 @@ def test_a_worker_of_one_vote_is_one_of_the_crowd(crowd):
     more = judgments.head(1).with_columns(worker=pl.lit("newcomer"))
     model = TPP(domains=1).fit(pl.concat([judgments, more]))
     own = model.skills_.polars().filter(worker="newcomer").row(0, named=True)
-    share = np.exp(model._predictor.crowd.log)
+    share = np.exp(model.result_.predictor.crowd.log)
     mean = share @ GRID * model.fit_.details["identification"]["sharpest_tau"]
     tau = model.skills_.polars()["tau"]
     assert abs(own["tau"] - mean) < 0.15 * (tau.max() - tau.min())
@@ -316,7 +316,7 @@ def test_a_shared_expertise_is_that_of_one_worker(crowd):
 @pytest.mark.parametrize("inference", ["grid", "gibbs"])
 def test_both_inferences_report_the_same_likelihood(inference, crowd, fitted):
     model = fitted if inference == "grid" else TPP(inference="gibbs", domains=2).fit(crowd.judgments)
-    answer = model._predictor.answer
+    answer = model.result_.predictor.answer
     shards = panels(Votes(cr.read(crowd.judgments)))
     found = log_likelihood(shards, answer.score, answer.difficulty, answer.tau, answer.theta)
     assert model.fit_.log_likelihood == pytest.approx(found, rel=1e-12)
@@ -342,7 +342,7 @@ def test_a_change_of_scale_leaves_the_likelihood():
 def test_predictions_are_sums_over_domains_and_types(fitted, crowd):
     asked = crowd.judgments.sample(20, seed=0)
     found = fitted.probabilities(asked)
-    told = fitted._predictor
+    told = fitted.result_.predictor
     queries, workers = fitted.queries_.query.to_list(), fitted.workers_.worker.to_list()
     unit = fitted.fit_.details["identification"]["sharpest_tau"]
     rows = fitted.ranking_.polars().select("query", "item", "score").iter_rows()
@@ -380,6 +380,6 @@ def test_predictions_of_the_unseen_lie_between(fitted, crowd):
 
 
 def test_the_guess_counts_half_for_truth(fitted):
-    types = fitted._predictor.types
+    types = fitted.result_.predictor.types
     want = types[..., HALF + 1 :].sum(axis=2) + types[..., HALF] / 2
     np.testing.assert_allclose(fitted.skills_.truthful.reshape(-1, 2).T, want)

@@ -21,6 +21,7 @@ from crowdrank.models.thurstonian.slots import MANY, layout
 from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
 from crowdrank.prepared.panels import Panel, panels
 from crowdrank.prepared.votes import Votes
+from shards import cut_small
 
 # One query: three items, two workers, two domains.
 LEFT, RIGHT = np.array([0, 0, 1, 0, 1]), np.array([1, 2, 2, 1, 2])
@@ -248,14 +249,14 @@ def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficul
 def test_shards_and_threads_change_nothing():
     *_, votes = crowd(0, queries=12)
     answers = [
-        fitted(panels(votes, rows), run=run_of(threads=threads), count=HELD + 3)
+        fitted(cut_small(panels, rows, votes), run=run_of(threads=threads), count=HELD + 3)
         for rows, threads in [(1, 1), (1, 2), (200, 1), (10**6, 1)]
     ]
     for other in answers[1:]:
         for name in ("score", "difficulty", "domain", "tau", "theta"):
             np.testing.assert_allclose(getattr(other, name), getattr(answers[0], name), rtol=1e-12, atol=1e-12)
     assert answers[0].score.tobytes() == answers[1].score.tobytes()
-    again = fitted(panels(votes, 200), run=run_of(seed=1), count=HELD + 3)
+    again = fitted(cut_small(panels, 200, votes), run=run_of(seed=1), count=HELD + 3)
     assert not np.array_equal(again.score, answers[2].score)
 
 

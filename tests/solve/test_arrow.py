@@ -160,13 +160,12 @@ def test_scores_in_another_unit_that_is_uncertain_too():
     """d(c s) = c ds + s dc, against the whole covariance of (s, c)."""
     inner = random_arrow().covariance()
     weights = np.full((4, 1), 0.25)
-    across, own = inner.with_combination(weights)
     scores, scale = np.arange(6.0), 2.0
     jacobian = np.hstack([scale * np.eye(6), scores[:, None]])
     block = np.linalg.inv(whole(random_arrow()))
     onto = np.vstack([np.eye(10)[:6], np.append(np.zeros(6), weights)])
     expected = jacobian @ onto @ block @ onto.T @ jacobian.T
-    found = Rescaled(inner, scores, scale, across, own)
+    found = Rescaled(inner, scores, scale, weights)
     nodes = np.flatnonzero(PART == 0)
     np.testing.assert_allclose(found.block(nodes), expected[np.ix_(nodes, nodes)], rtol=1e-9)
     centre = np.eye(3) - 1 / 3

@@ -90,7 +90,7 @@ class Comparison:
         return None if first is None or first.log_loss is None or first.error is not None else first
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as ``crowdrank compare --json`` has them."""
+        """Plain values, as the command line writes them in JSON."""
         notes = [{"code": note.code, "message": note.worded()} for note in self.notes]
         values = plain({**asdict(replace(self, notes=())), "notes": notes})
         return {"models": values.pop("rows"), **values}

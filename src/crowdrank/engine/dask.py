@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from crowdrank.engine.base import Branches, R, S, Session, State, StateSession, Stats, sum_branches
 from crowdrank.engine.local import map_shards
 from crowdrank.engine.threads import available_threads, one_blas_thread
-from crowdrank.errors import CrowdrankError, UsageError
+from crowdrank.errors import CrowdrankError, Remedy, UsageError
 
 PACKAGES = ("crowdrank", "numpy", "scipy", "polars")
 """What must be the same on the workers for the same result."""
@@ -333,5 +333,5 @@ def _readable() -> Iterator[None]:
     except FileNotFoundError as error:
         raise CrowdrankError(
             f"The workers of the cluster cannot read {error.filename or error}.",
-            hint="Judgments on disk must lie in a folder that all machines share: --spool DIR",
+            hint=("Judgments on disk must be in a folder that all machines share: ", Remedy("spool", "DIR")),
         ) from error

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.engine import Session
-from crowdrank.errors import FitError, Note
+from crowdrank.errors import FitError, Note, parameter
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
 from crowdrank.models.worker_parameters import WorkerParameter
@@ -298,7 +298,7 @@ def require_near(climb: Ascent, top: Maximum) -> None:
         raise FitError(
             f"Without regularisation the scores have no finite maximum: one of them has reached "
             f"{np.abs(top.point.scores).max():.0f} and would go on.",
-            hint="Use regularization > 0, for example --set regularization=0.5",
+            hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
 from crowdrank.engine import Engine, one_blas_thread, running
-from crowdrank.errors import InputError, Note, NotFittedError, UsageError
+from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
 from crowdrank.prepared.held_out import held_out
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
@@ -237,7 +237,7 @@ class PreparedModel(Model, Generic[S]):
 
     needs_workers: ClassVar[bool] = False
     anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs", "workers" and "labels", what it can use
-    _plain: ClassVar[str] = "--model bt"
+    without_workers: ClassVar[str] = "bt"  # the model to use if nobody says who judged
 
     def fit(
         self,
@@ -300,7 +300,12 @@ class PreparedModel(Model, Generic[S]):
         if self.needs_workers and table.index.workers is None:
             raise InputError(
                 f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
-                hint=f"Name the column with --columns worker=NAME, or use a model without workers: {self._plain}",
+                hint=(
+                    "Name the column, ",
+                    Remedy("columns", "worker=NAME"),
+                    ", or use a model without workers, ",
+                    Remedy("model", self.without_workers),
+                ),
             )
 
     def _unused(self, anchors: Anchors) -> list[Note]:
@@ -342,7 +347,7 @@ class VotesModel(PreparedModel[Votes]):
 class ListsModel(PreparedModel[Lists]):
     """A model of ranked lists. Ratings are lists too: those of one worker within a query, larger ones first."""
 
-    _plain = "--model plackett-luce"
+    without_workers = "plackett-luce"
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
         lists = to_lists(table, self.name)
@@ -352,13 +357,13 @@ class ListsModel(PreparedModel[Lists]):
 class LabelsModel(PreparedModel[Labels]):
     """A model of graded labels."""
 
-    _plain = "--model average"
+    without_workers = "average"
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
         if not isinstance(table, Ratings):
             raise InputError(
                 f"{self.name} takes ratings, and these judgments are {table.kind}.",
-                hint="Choose a model that takes them: crowdrank models",
+                hint="Choose a model that takes them.",
             )
         return Labels(table), (*table.notes, *self._unused(anchors))
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data.arrays import Floats
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.base import number
@@ -166,7 +166,7 @@ class BetaPrior:
         except (TypeError, ValueError, UsageError):
             raise UsageError(
                 f"The parameter 'prior' must be two numbers of at least 1. Got {given!r}.",
-                hint="For example --set prior=[4,1.5]",
+                hint=("For example ", parameter("prior", "[4,1.5]")),
             ) from None
         return cls(a, b)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Anchors, Floats, Resident
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, Remedy
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.plan import cut
 from crowdrank.solve.matrices import Matrix
@@ -112,7 +112,12 @@ def require_classes(name: str, labels: Labels) -> None:
     if len(labels.values) > MOST_CLASSES:
         raise InputError(
             f"{name} takes at most {MOST_CLASSES} distinct labels, and these are {len(labels.values)}.",
-            hint="For ratings on a fine scale use --model ordinal or --model average.",
+            hint=(
+                "For ratings on a fine scale use ",
+                Remedy("model", "ordinal"),
+                " or ",
+                Remedy("model", "average"),
+            ),
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, Resident, summed
-from crowdrank.errors import FitError, Note
+from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels.kemeny import Squares
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import segment_of
@@ -130,5 +130,5 @@ def require_finite(lists: Lists) -> None:
         raise FitError(
             "Without regularisation the scores have no finite maximum: some items always stand above or always "
             f"below the rest of their group: {lists.item_names(apart)}.",
-            hint="Use regularization > 0, for example --set regularization=0.5",
+            hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
         )

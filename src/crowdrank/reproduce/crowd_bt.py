@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Anchors, Pairs, Scored, read, read_gold, read_ranking
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Remedy
 from crowdrank.measures import evaluate
 from crowdrank.models.base import Model
 from crowdrank.models.pairs.bradley_terry import BradleyTerry
@@ -130,7 +130,7 @@ def _reading_level(data: Path | None) -> tuple[Pairs, Scored]:
     if not (folder / "pairs.csv").exists():
         raise InputError(
             "The reading-level data is not there.", source=str(folder),
-            hint="Name the folder that holds readinglevel/ with --data or CROWDRANK_DATA.",
+            hint=("Name the folder that holds readinglevel/: ", Remedy("data", "DIR"), ", or set CROWDRANK_DATA."),
         )  # fmt: skip
     votes = read(folder / "pairs.csv")
     assert isinstance(votes, Pairs)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from crowdrank.data import Judgments, Scored, read, read_ranking, to_pairs
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Remedy
 from crowdrank.measures import evaluate
 from crowdrank.models.base import Model
 
@@ -44,7 +44,7 @@ def _folder(data: Path | None, name: str, file: str) -> Path:
     if not (folder / file).exists():
         raise InputError(
             f"The data {name} is not there.", source=str(folder),
-            hint=f"Name the folder that holds {name}/ with --data or CROWDRANK_DATA.",
+            hint=(f"Name the folder that holds {name}/: ", Remedy("data", "DIR"), ", or set CROWDRANK_DATA."),
         )  # fmt: skip
     return folder
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data import Judgments, Pairs, Rankings, Scored, read, read_gold, read_ranking, to_pairs
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Remedy
 from crowdrank.measures import evaluate
 from crowdrank.models.registry import make
 from crowdrank.reproduce.result import Result
@@ -36,7 +36,7 @@ def runs(data: Path | None) -> tuple[Rankings, Scored]:
     if not files:
         raise InputError(
             "The data MQ2008-agg is not there.", source=str(folder),
-            hint="Name the folder that holds MQ2008-agg/ with --data or CROWDRANK_DATA.",
+            hint=("Name the folder that holds MQ2008-agg/: ", Remedy("data", "DIR"), ", or set CROWDRANK_DATA."),
         )  # fmt: skip
     lists = read(files)
     assert isinstance(lists, Rankings)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.kemeny import Consensus, Squares, consensus
 from crowdrank.kernels.kendall import distances
 from crowdrank.kernels.mallows import above, log_normalisers
@@ -217,7 +217,7 @@ class Turns:
         if largest > MOST_ITEMS:
             raise InputError(
                 f"mallows orders at most {MOST_ITEMS} items that are linked by lists. Got {largest}.",
-                hint="Use --model plackett-luce",
+                hint=("Use ", Remedy("model", "plackett-luce")),
             )
         self.lists, self.shrinkage = lists, shrinkage
         self.shared = shared or lists.worker is None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, UsageError, parameter
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
@@ -132,7 +132,7 @@ class PlackettLuce(ListsModel):
         if not lists.n_workers:
             raise InputError(
                 "precision=by-worker needs to know who ranked, and these lists do not say.",
-                hint="Use --set precision=none",
+                hint=("Use ", parameter("precision", "none")),
             )
         ascent = self._ascent(lists, run, plain.priors.node.strength, by_worker=True)
         ascent.iterations = plain.iterations

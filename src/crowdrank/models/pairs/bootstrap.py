@@ -27,7 +27,7 @@ import numpy as np
 
 from crowdrank.data import Floats, SpooledPairs
 from crowdrank.engine import LocalEngine, thread_pool
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, parameter
 from crowdrank.models.ascent import FAR
 from crowdrank.models.base import whole
 from crowdrank.models.pairs.ballots import Ballots, Drawn
@@ -55,13 +55,14 @@ def check_intervals(intervals: Any, resamples: Any, votes: Votes, design: Design
     if intervals == "bootstrap-workers" and votes.n_workers < 2:
         known = "one worker cast them all" if votes.n_workers else "these judgments do not say who judged"
         raise InputError(
-            f"intervals=bootstrap-workers draws workers, and {known}.", hint="Use --set intervals=bootstrap"
+            f"intervals=bootstrap-workers draws workers, and {known}.",
+            hint=("Use ", parameter("intervals", "bootstrap")),
         )
     told_apart = intervals == "bootstrap-workers" or (intervals == "bootstrap" and design.by == "worker")
     if told_apart and isinstance(votes.pairs, SpooledPairs):
         raise UsageError(
             "A bootstrap that tells workers apart needs the votes in memory, and these are on disk.",
-            hint="Give more memory (--memory), or use --set intervals=information",
+            hint=("Give more ", Remedy("memory", "16GB"), ", or use ", parameter("intervals", "information")),
         )
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import Note, UsageError
+from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run
 from crowdrank.models.pairs.climb import PairedClimb
@@ -226,11 +226,8 @@ class _Qualities(PairedClimb):
         mean = float(np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments))
         if by != "mean quality" or mean >= 0.6:
             return []
-        message = (
-            f"The mean quality of the workers is {mean:.2f}: the whole ranking may stand on its head. "
-            "Gold pairs (--anchors) would decide it."
-        )
-        return [Note("mirror", message)]
+        message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
+        return [Note("mirror", message, hint=("Gold pairs would decide it: ", Remedy("anchors", "FILE")))]
 
     def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Groups of connected parts that share workers: one number for each node and each worker."""

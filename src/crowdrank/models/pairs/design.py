@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data import Floats
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, UsageError, parameter
 from crowdrank.kernels import LOGISTIC, PROBIT, TIES, Link
 from crowdrank.models.priors import Normal
 from crowdrank.models.worker_parameters import POSITION, THRESHOLD, WorkerParameter
@@ -110,12 +110,13 @@ def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[
     kind, each = given.removesuffix(BY_WORKER), given.endswith(BY_WORKER)
     if kind == "davidson" and link.name == PROBIT.name:
         raise UsageError(
-            "Davidson's ties belong to the logistic link, not to Thurstone's.", hint="Use --set ties=rao-kupper"
+            "Davidson's ties belong to the logistic link, not to Thurstone's.",
+            hint=("Use ", parameter("ties", "rao-kupper")),
         )
     if each and not votes.n_workers:
         raise InputError(
             f"ties={given} needs to know who judged, and these judgments do not say.",
-            hint=f"Use --set ties={kind}",
+            hint=("Use ", parameter("ties", kind)),
         )
     return kind, each
 
@@ -129,7 +130,7 @@ def _position(given: Any, votes: Votes) -> tuple[bool, bool]:
     if given == "by-worker" and not votes.n_workers:
         raise InputError(
             "position=by-worker needs to know who judged, and these judgments do not say.",
-            hint="Use --set position=shared",
+            hint=("Use ", parameter("position", "shared")),
         )
     return True, given == "by-worker"
 

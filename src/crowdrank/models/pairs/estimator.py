@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crowdrank.data.arrays import Floats
-from crowdrank.errors import FitError, Note
+from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.ascent import convergence, require_near, unsettled
@@ -172,5 +172,5 @@ def require_finite(votes: Votes, graph: Graph) -> None:
     raise FitError(
         "Without regularisation the scores have no finite maximum: some items only won or only lost against "
         f"the rest of their group: {votes.item_names(apart)}.",
-        hint="Use regularization > 0, for example --set regularization=0.5",
+        hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
     )
