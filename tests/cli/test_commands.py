@@ -152,7 +152,7 @@ class TestReproduce:
         assert crowdrank("reproduce", "table9").code == 2
         ran = crowdrank("reproduce", "crowd-bt-table3", "--data", tmp_path)
         assert ran.code == 2
-        assert "--data or CROWDRANK_DATA" in ran.err
+        assert "--data DIR, or set CROWDRANK_DATA" in ran.err
 
 
 def test_demo(crowdrank, tmp_path):

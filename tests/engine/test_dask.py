@@ -211,7 +211,7 @@ def test_files_that_the_workers_cannot_read(engine, tmp_path):
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
     at = At(np.zeros(12), np.ones((8, 1)))
-    with pytest.raises(CrowdrankError, match=r"cannot read .*\n.*--spool"):
+    with pytest.raises(CrowdrankError, match=r"cannot read .*\n.*spool=DIR"):
         engine.open(shards).evaluate(PairedSums(LOGISTIC).gradient, at)
 
 
