@@ -15,10 +15,8 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
-from crowdrank.models.thurstonian.classes import _odds, classes
-from crowdrank.models.thurstonian.sampler import HELD, KeptRound, SamplerRounds, draw_answer
-from crowdrank.models.thurstonian.slots import MANY, layout
-from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, _many, moves
+from crowdrank.models.thurstonian.sampler import HELD, KeptRound, SamplerRounds, _odds, classes, draw_answer
+from crowdrank.models.thurstonian.sweeps import MANY, Chances, Seen, Sweep, _many, layout, moves
 from crowdrank.prepared.panels import Panel, panels
 from crowdrank.prepared.votes import Votes
 from shards import cut_small

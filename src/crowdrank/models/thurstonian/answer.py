@@ -15,8 +15,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers
+from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.thurstonian.types import GRID, Types
 from crowdrank.prepared.panels import Panel
 
 
@@ -89,3 +92,44 @@ def log_likelihood(shards: list[Panel], score: Floats, difficulty: Floats, tau: 
         queries = slice(shard.first_query, shard.first_query + shard.queries)
         parts.append(mixed(domain_log_likelihoods(shard, score[shard.nodes], difficulty[queries], tau), theta))
     return float(np.concatenate(parts).sum())
+
+
+ROWS = 1 << 15
+"""Votes that are looked at in one go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """Probabilities of votes: over the domains of the query and the types of the worker."""
+
+    scores: Floats
+    query: NDArray[np.int32]
+    answer: Answer
+    types: Floats
+    crowd: Types
+    tie: float
+
+    def __call__(
+        self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
+    ) -> Floats:
+        """The probabilities of left, tie and right."""
+        found = np.empty(len(left))
+        for start in range(0, len(left), ROWS):
+            rows = slice(start, start + ROWS)
+            found[rows] = self._left(left[rows], right[rows], None if worker is None else worker[rows])
+        return with_ties(found, self.tie)
+
+    def _left(self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None) -> Floats:
+        from scipy.special import ndtr
+
+        ahead = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        query = np.where(left >= 0, self.query[left], np.where(right >= 0, self.query[right], -1))
+        domain = at(self.answer.domain, query, self.answer.theta)
+        hard = at(self.answer.difficulty, query, float(self.answer.difficulty.mean()))
+        crowd = np.exp(self.crowd.log)
+        likely = np.zeros((len(left), len(GRID)))
+        for place, types in enumerate(self.types):
+            own = crowd if worker is None else at(types, worker, crowd)
+            likely += domain[:, place, None] * own
+        slope = GRID / np.sqrt(2.0 * (1.0 + GRID**2 * hard[:, None]))
+        return np.asarray((likely * ndtr(slope * ahead[:, None])).sum(axis=1))

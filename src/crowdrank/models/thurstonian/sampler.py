@@ -11,12 +11,23 @@ and van Dyk 1997).
 Domains are by chance at first. From there the sampler does not find them all: workers of one domain who oppose
 each other soon perceive opposite scores, which no draw undoes. So the first rounds begin anew a few times, with
 domains and signs of tau from ``classes`` and everyone perceiving the true scores.
+
+The classes are queries grouped by who agrees with their scores.
+
+In a query l of the class m, worker k agrees with the order of the scores with the probability p_km; or, if the
+scores came out reversed, with 1 - p_km. Both signs of a class are equally likely, the classes have the shares
+theta. With a_kl votes that agree and b_kl that do not,
+
+    ln P(l | m, +) = sum_k a_kl ln p_km + b_kl ln(1 - p_km),        ln P(l | m, -) with a and b exchanged.
+
+EM from several starts, each with some queries as the classes; the likeliest end is kept.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,12 +36,55 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
-from crowdrank.models.thurstonian.classes import classes
-from crowdrank.models.thurstonian.slots import SlotLayout, layout
-from crowdrank.models.thurstonian.sweeps import Chances, Seen, Sweep, moves
+from crowdrank.models.thurstonian.sweeps import Chances, Seen, SlotLayout, Sweep, layout, moves
 from crowdrank.prepared.panels import Panel
 from crowdrank.random import generator
 from crowdrank.solve import rounds
+
+CLASS_STARTS, CLASS_STEPS = 20, 30
+"""Starts of the classes, and steps of EM from each."""
+
+
+def classes(
+    agreed: Any, against: Any, count: int, generator: np.random.Generator
+) -> tuple[Integers, Floats, Floats]:
+    """The class of each query, 1 or -1 for its sign, and the chances p of agreement (workers, classes).
+
+    ``agreed`` and ``against`` are sparse matrices of votes (queries, workers); there are ``count`` classes. Most
+    votes of a class agree with the scores: it has that sign.
+    """
+    _, odds, p = max((_climb(agreed, against, count, generator) for _ in range(CLASS_STARTS)), key=itemgetter(0))
+    option = odds.argmax(axis=1)
+    own = option % count
+    votes = (agreed + against).T @ np.eye(count)[own]
+    side = np.where((np.sign(p - 0.5) * votes).sum(axis=0) < 0, -1.0, 1.0)
+    return own, np.where(option < count, 1.0, -1.0) * side[own], np.where(side < 0, 1.0 - p, p)
+
+
+def _climb(agreed: Any, against: Any, count: int, generator: np.random.Generator) -> tuple[float, Floats, Floats]:
+    """EM from some queries as the classes: the log-likelihood, the odds (queries, 2 count), and p."""
+    queries = agreed.shape[0]
+    chosen = generator.choice(queries, count, replace=queries < count)
+    p, theta = _share(agreed[chosen].toarray().T, against[chosen].toarray().T), np.full(count, 1.0 / count)
+    for _ in range(CLASS_STEPS):
+        odds, value = _odds(agreed, against, p, theta)
+        ahead, behind = np.split(odds, 2, axis=1)
+        p = _share(agreed.T @ ahead + against.T @ behind, against.T @ ahead + agreed.T @ behind)
+        theta = (1.0 + (ahead + behind).sum(axis=0)) / (count + queries)
+    return value, odds, p
+
+
+def _share(agreed: Floats, against: Floats) -> Floats:
+    return (1.0 + agreed) / (2.0 + agreed + against)
+
+
+def _odds(agreed: Any, against: Any, p: Floats, theta: Floats) -> tuple[Floats, float]:
+    """The probability of each class with either sign (queries, 2 count), and the log-likelihood."""
+    yes, no = np.log(p), np.log1p(-p)
+    logs = np.hstack([agreed @ yes + against @ no, agreed @ no + against @ yes]) + np.log(0.5 * np.tile(theta, 2))
+    total = np.logaddexp.reduce(logs, axis=1)
+    return np.exp(logs - total[:, None]), float(total.sum())
+
 
 ROUNDS, SWEEPS, BURN = 60, 4, 1
 """Rounds of EM, sweeps in each, and how many of them do not count."""

@@ -27,9 +27,8 @@ from crowdrank.data import Floats, Integers
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, whole
-from crowdrank.models.thurstonian.answer import Answer, log_likelihood
+from crowdrank.models.thurstonian.answer import Answer, Informed, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
-from crowdrank.models.thurstonian.informed import Informed
 from crowdrank.models.thurstonian.reading import AnswerAt, ByQuery, Reading, TypesAt, agreement, quantiles
 from crowdrank.models.thurstonian.sampler import draw_answer
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
