@@ -152,7 +152,7 @@ def test_the_mean_adherence_is_one():
 
 def test_the_fit_is_a_maximum_under_the_fixed_mean():
     frame = random_votes(seed=2)
-    model = cr.MPM(regularization=1.5, adherence_sd=0.6).fit(frame)
+    model = cr.MPM(precision=1.5, adherence_sd=0.6).fit(frame)
     assert model.fit_.converged
     assert model.fit_.details["priors"] == pytest.approx({"regularization": 1.5, "adherence_sd": 0.6})
     search_sums = {"scores": model.ranking_.score, "theta": model.workers_.further["adherence"]}

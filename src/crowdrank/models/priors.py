@@ -158,14 +158,17 @@ class BetaPrior:
 
     @classmethod
     def parse(cls, given: Any, *, estimable: bool = False) -> BetaPrior:
-        """From the parameter ``prior``: two numbers of at least 1; None leaves it to the data."""
-        if given is None and estimable:
+        """From the parameter ``prior``: two numbers of at least 1, None for a flat prior, or "estimated"."""
+        if given is None:
+            return cls(1.0, 1.0)
+        if given == "estimated" and estimable:
             return cls(*_PSEUDO, estimated=True)
         try:
             a, b = (number("prior", value, low=1.0) for value in given)
         except (TypeError, ValueError, UsageError):
+            or_estimated = ", 'estimated'" if estimable else ""
             raise UsageError(
-                f"The parameter 'prior' must be two numbers of at least 1. Got {given!r}.",
+                f"The parameter 'prior' must be two numbers of at least 1{or_estimated}, or None. Got {given!r}.",
                 hint=("For example ", parameter("prior", "[4,1.5]")),
             ) from None
         return cls(a, b)

@@ -50,7 +50,7 @@ TABLE2B: dict[str, tuple[float, ...]] = {
 }
 GIVEN: dict[str, dict[str, Any]] = {
     "BradleyTerry": {"regularization": 0.5},
-    "MPM": {"regularization": 1.0, "adherence_sd": 0.5},
+    "MPM": {"precision": 1.0, "adherence_sd": 0.5},
     "Crowd-BT": {"regularization": 0.5, "prior": (4.0, 2.0)},
 }
 EQUAL: dict[str, tuple[str, dict[str, Any]]] = {

@@ -10,6 +10,7 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.errors import InputError, Note, UsageError, parameter
 from crowdrank.kernels import LOGISTIC, PROBIT, TIES, Link
+from crowdrank.models.parameters import AUTO
 from crowdrank.models.priors import Normal
 from crowdrank.models.worker_parameters import POSITION, THRESHOLD, WorkerParameter
 from crowdrank.prepared.votes import Votes
@@ -101,12 +102,12 @@ PLAIN = Design("half", (), frozenset(), "pair")
 
 def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[str, bool]:
     """The tie model and whether each worker has a threshold. None: Rao-Kupper where there are ties."""
-    if given is None:
+    if given == AUTO:
         if not votes.ties:
             return "half", False
         return "rao-kupper", worker_aware
     if given not in TIE_CHOICES:
-        raise UsageError(f"The parameter 'ties' must be one of {', '.join(TIE_CHOICES)}. Got {given!r}.")
+        raise UsageError(f"The parameter 'ties' must be {AUTO} or one of {', '.join(TIE_CHOICES)}. Got {given!r}.")
     kind, each = given.removesuffix(BY_WORKER), given.endswith(BY_WORKER)
     if kind == "davidson" and link.name == PROBIT.name:
         raise UsageError(
@@ -124,7 +125,9 @@ def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[
 def _position(given: Any, votes: Votes) -> tuple[bool, bool]:
     """Whether the side matters, and whether for each worker differently."""
     if given not in POSITIONS:
-        raise UsageError(f"The parameter 'position' must be one of {', '.join(POSITIONS)}. Got {given!r}.")
+        raise UsageError(
+            f"The parameter 'position' must be {AUTO} or one of {', '.join(POSITIONS)}. Got {given!r}."
+        )
     if given == "none" or not votes.pairs.sided:
         return False, False
     if given == "by-worker" and not votes.n_workers:
@@ -137,7 +140,7 @@ def _position(given: Any, votes: Votes) -> tuple[bool, bool]:
 
 def unsided(given: Any, votes: Votes) -> list[Note]:
     """A note where a position bias was asked for and nobody says who stood where."""
-    if given in (None, "none") or votes.pairs.sided:
+    if given in (AUTO, "none") or votes.pairs.sided:
         return []
     return [
         Note("unsided", "The judgments do not say which item was shown on the left: no position bias is fitted.")

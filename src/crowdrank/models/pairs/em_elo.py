@@ -48,12 +48,13 @@ from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.ascent import convergence
-from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import PLAIN
 from crowdrank.models.pairs.elo import elo_unit
 from crowdrank.models.pairs.estimator import require_finite
 from crowdrank.models.pairs.predict import Judged
+from crowdrank.models.parameters import virtual_votes
 from crowdrank.models.priors import BetaPrior
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.graph import graph
@@ -82,8 +83,8 @@ class EMElo(VotesModel):
     def __init__(
         self,
         *,
-        prior: tuple[float, float] = (4.0, 2.0),
-        regularization: float = 0.5,
+        prior: tuple[float, float] | None = (4.0, 2.0),
+        regularization: float | str | None = 0.5,
         scale: float = 400.0,
         base: float = 10.0,
         seed: int = 0,
@@ -96,7 +97,7 @@ class EMElo(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         unit = elo_unit(self.scale, self.base)
-        strength = number("regularization", self.regularization, low=0)
+        strength = virtual_votes(self.regularization)
         found = _DirectionEM(BetaPrior.parse(self.prior), votes, run).run()
         top, result, covariance, more, details = _ratings(votes, found.direction, strength, run)
         perfect = _agreement(votes, found.direction, result.score)
@@ -107,7 +108,7 @@ class EMElo(VotesModel):
             iterations=found.rounds + top.iterations,
             log_likelihood=found.log_likelihood,
             notes=(
-                *votes.notes(regularised=strength > 0),
+                *votes.notes(regularised=strength != 0),
                 *found.notes,
                 *convergence(top),
                 *more,
@@ -291,7 +292,7 @@ class _DirectionEM:
 
 
 def _ratings(
-    votes: Votes, direction: Floats, strength: float, run: Run
+    votes: Votes, direction: Floats, strength: float | None, run: Run
 ) -> tuple[Maximum, Spread, Covariance | None, list[Note], dict[str, Any]]:
     """Where Elo's steps come to rest, in the unit of the logistic function: each pair is one game."""
     games = replace(votes.comparisons, wins=0.5 * (1.0 + direction), losses=0.5 * (1.0 - direction))

@@ -12,12 +12,13 @@ from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
 from crowdrank.models.ascent import convergence, require_near, unsettled
-from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.bootstrap import bootstrap_scores, check_intervals
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import Design, unsided
 from crowdrank.models.pairs.predict import Judged
 from crowdrank.models.pairs.quality import Judges, position_bias
+from crowdrank.models.parameters import AUTO, virtual_votes
 from crowdrank.models.priors import ColumnPrior
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.prepared.graph import Graph
@@ -41,9 +42,9 @@ class PairedModel(VotesModel):
     def __init__(
         self,
         *,
-        regularization: float | None = None,
-        ties: str | None = None,
-        position: str | None = None,
+        regularization: float | str | None = "estimated",
+        ties: str = "auto",
+        position: str = "auto",
         anchor_weight: float = 1.0,
         intervals: str = "information",
         resamples: int = 1000,
@@ -92,15 +93,14 @@ class PairedModel(VotesModel):
         return {}
 
     def _design(self, votes: Votes) -> Design:
-        design = Design.of(self.columns, self.ties, self.position or self.usual_position, votes, self.link)
+        position = self.usual_position if self.position == AUTO else self.position
+        design = Design.of(self.columns, self.ties, position, votes, self.link)
         check_intervals(self.intervals, self.resamples, votes, design)
         return design
 
     def _strength(self, votes: Votes) -> float | None:
-        """lambda as given; None where the data is to say."""
-        if self.regularization is None:
-            return None
-        strength = number("regularization", self.regularization, low=0)
+        """lambda as given; None if it is estimated."""
+        strength = virtual_votes(self.regularization)
         if strength == 0:
             require_finite(votes, votes.graph)
         return strength

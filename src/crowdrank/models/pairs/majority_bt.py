@@ -8,11 +8,12 @@ import numpy as np
 
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.ascent import convergence
-from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import PLAIN
 from crowdrank.models.pairs.estimator import require_finite
 from crowdrank.models.pairs.predict import Judged
+from crowdrank.models.parameters import virtual_votes
 from crowdrank.prepared.graph import graph
 from crowdrank.prepared.votes import Votes
 
@@ -30,7 +31,7 @@ class MajorityBT(VotesModel):
 
     name = "majority-bt"
 
-    def __init__(self, *, regularization: float | None = None, seed: int = 0) -> None:
+    def __init__(self, *, regularization: float | str | None = "estimated", seed: int = 0) -> None:
         self.regularization = regularization
         self.seed = seed
 
@@ -40,8 +41,8 @@ class MajorityBT(VotesModel):
         even = np.abs(ahead) <= 1e-9 * pairs.weight  # but for rounding
         verdict = np.where(even, 0.5, ahead > 0)
         games = replace(pairs, wins=verdict, losses=1.0 - verdict)
-        strength = self.regularization
-        if strength is not None and number("regularization", strength, low=0) == 0:
+        strength = virtual_votes(self.regularization)
+        if strength == 0:
             require_finite(votes, graph(games))
         climb = PairedClimb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
         top = climb.fit()

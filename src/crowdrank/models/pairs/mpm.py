@@ -30,9 +30,10 @@ from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.multinomial import Adherences, NetSums, Strengths, ballots
 from crowdrank.models.pairs.multinomial_problem import HeldInverse, MultinomialLook, MultinomialProblem
+from crowdrank.models.parameters import estimable
 from crowdrank.models.predictors import at, with_ties
 from crowdrank.models.priors import Normal
 from crowdrank.models.worker_parameters import SLOPE
@@ -52,18 +53,23 @@ REVERSED = 0.3
 class MPM(VotesModel):
     """The Multinomial Preference Model: votes as draws among all ordered pairs, an adherence for each worker.
 
-    ``regularization``: lambda, the precision of the normal prior on the scores; ``adherence_sd``: sigma, how
-    far adherences differ. What is not given is estimated from the votes. The mean adherence is 1, held
-    exactly, for only the products of adherences and scores are in the data. Volkovs & Zemel 2012.
+    ``precision``: lambda, that of the normal prior on the scores; ``adherence_sd``: sigma, how far adherences
+    differ. Each is a number, ``"estimated"`` from the votes, or None for a prior that is all but flat. The mean
+    adherence is held at 1, because only the products of adherences and scores are in the data. Volkovs & Zemel
+    2012.
     """
 
     name = "mpm"
     needs_workers = True
 
     def __init__(
-        self, *, regularization: float | None = None, adherence_sd: float | None = None, seed: int = 0
+        self,
+        *,
+        precision: float | str | None = "estimated",
+        adherence_sd: float | str | None = "estimated",
+        seed: int = 0,
     ) -> None:
-        self.regularization = regularization
+        self.precision = precision
         self.adherence_sd = adherence_sd
         self.seed = seed
 
@@ -91,7 +97,7 @@ class MPM(VotesModel):
             details={
                 "intervals": "none" if covariance is None else "exact information",
                 "ties": "half",
-                "priors": {"regularization": search.scores.sd**-2.0, "adherence_sd": search.workers.sd},
+                "priors": {"precision": search.scores.sd**-2.0, "adherence_sd": search.workers.sd},
             },
             predictor=Adhering(scores.score, here.theta, votes.tie_share),
             posterior=_posterior(here.theta, covariance),
@@ -100,11 +106,12 @@ class MPM(VotesModel):
     def _priors(self) -> tuple[Normal, Normal]:
         """Of the scores and of the adherences; their widths estimated where they are not given."""
         scores, workers = Normal(0.0, 1.0, True, expected=0.5), Normal(1.0, 0.5, True, expected=0.5)
-        if self.regularization is not None:
-            precision = number("regularization", self.regularization, low=1e-6)
+        precision = estimable("precision", self.precision, low=1e-6, none=1e-6)
+        if precision is not None:
             scores = Normal(0.0, precision**-0.5)
-        if self.adherence_sd is not None:
-            workers = Normal(1.0, number("adherence_sd", self.adherence_sd, low=1e-6))
+        width = estimable("adherence_sd", self.adherence_sd, low=1e-6, none=1e6)
+        if width is not None:
+            workers = Normal(1.0, width)
         return scores, workers
 
 

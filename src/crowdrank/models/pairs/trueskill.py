@@ -36,6 +36,7 @@ from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run, number
 from crowdrank.models.online import TIES, OnlineModel, OnlineState, VoteTuple
+from crowdrank.models.parameters import ESTIMATED
 from crowdrank.models.predictors import at
 from crowdrank.prepared.votes import Votes
 
@@ -62,7 +63,7 @@ class TrueSkill(OnlineModel["SkillState"]):
         beta: float = 1.0,
         sigma: float = 2.0,
         tau: float = 0.0,
-        draw: float | None = None,
+        draw: float | str = "estimated",
         orders: int = 1,
         seed: int = 0,
     ) -> None:
@@ -77,7 +78,7 @@ class TrueSkill(OnlineModel["SkillState"]):
         """No skill is known; the margin of ties is that of ``draw``, or of the share of ties to expect."""
         library = _library()
         beta = number("beta", self.beta, low=1e-6)
-        draw = ties if self.draw is None else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
+        draw = ties if self.draw == ESTIMATED else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
         return SkillState(
             beta=beta,
             sigma=number("sigma", self.sigma, low=1e-6),

@@ -9,10 +9,12 @@ slopes have a geometric mean (signed: a mean) of about 1 by their prior.
 
 from __future__ import annotations
 
+import numpy as np
+
 from crowdrank.errors import UsageError
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.base import number
 from crowdrank.models.pairs.estimator import PairedModel
+from crowdrank.models.parameters import estimable
 from crowdrank.models.priors import ColumnPrior, Normal
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE, WorkerParameter
 
@@ -35,10 +37,10 @@ class VarianceBT(PairedModel):
         self,
         *,
         signed: bool = False,
-        slope_sd: float | None = None,
-        regularization: float | None = None,
-        ties: str | None = None,
-        position: str | None = None,
+        slope_sd: float | str | None = "estimated",
+        regularization: float | str | None = "estimated",
+        ties: str = "auto",
+        position: str = "auto",
         anchor_weight: float = 1.0,
         intervals: str = "information",
         resamples: int = 1000,
@@ -62,8 +64,8 @@ class VarianceBT(PairedModel):
         return (SLOPE,) if self.signed else (LOG_SLOPE,)
 
     def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
-        if self.slope_sd is None:
+        sd = estimable("slope_sd", self.slope_sd, low=1e-6, none=np.inf)
+        if sd is None:
             return {}
-        sd = number("slope_sd", self.slope_sd, low=1e-6)
         (slope,) = self.columns
         return {slope: Normal(slope.perfect, sd)}

@@ -27,6 +27,7 @@ from crowdrank.data import Floats, Integers
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, whole
+from crowdrank.models.parameters import ESTIMATED
 from crowdrank.models.thurstonian.answer import Answer, Informed, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.reading import AnswerAt, ByQuery, Reading, TypesAt, agreement, quantiles
@@ -61,7 +62,7 @@ class TPP(VotesModel):
     def __init__(
         self,
         *,
-        domains: int | Mapping[str, Any] | None = None,
+        domains: int | str | Mapping[str, Any] = "estimated",
         expertise: str = "by-worker",
         difficulty: str = "by-query",
         inference: str = "grid",
@@ -91,7 +92,7 @@ class TPP(VotesModel):
         if votes.has_gold:
             worker = np.append(worker, learned)
         if not isinstance(self.domains, Mapping):
-            count = None if self.domains is None else whole("domains", self.domains, low=1)
+            count = None if self.domains == ESTIMATED else whole("domains", self.domains, low=1)
             return TPPSetting(worker, learned, by_query, count), None
         known, names = _known(votes, self.domains)
         return TPPSetting(worker, learned, by_query, len(names), known), names

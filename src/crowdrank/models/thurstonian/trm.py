@@ -26,8 +26,9 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
-from crowdrank.models.base import ListsModel, Outcome, Run, number, whole
+from crowdrank.models.base import ListsModel, Outcome, Run, whole
 from crowdrank.models.list_sums import ListSums
+from crowdrank.models.parameters import virtual_votes
 from crowdrank.models.predictors import Compared, at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import draw_scores
@@ -62,7 +63,7 @@ class TRM(ListsModel):
     def __init__(
         self,
         *,
-        regularization: float | None = None,
+        regularization: float | str | None = "estimated",
         inference: str = "quadrature",
         rounds: int = 200,
         seed: int = 0,
@@ -112,9 +113,7 @@ class TRM(ListsModel):
         )
 
     def _ascent(self, lists: Lists, run: Run) -> Ascent:
-        strength = self.regularization
-        if strength is not None:
-            strength = number("regularization", strength, low=0)
+        strength = virtual_votes(self.regularization)
         if strength == 0:
             require_finite(lists)
         estimated = strength is None and self.inference == "quadrature"
