@@ -239,7 +239,8 @@ def test_the_command_on_a_cluster_of_its_own_and_on_one_that_is_there(crowdrank,
 
 def _dask(*words):
     command = [sys.executable, "-m", "dask", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}  # where the sums of these tests are
+    paths = [str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]  # the sums of these tests are in the first
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
 
 
