@@ -344,7 +344,8 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 def test_no_barrier_is_found(visit, kind, viewport, request):
     """By all rules on a light page; a dark one has other colors and is otherwise the same."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    for scheme, rules in (("light", {}), ("dark", {"runOnly": {"type": "rule", "values": ["color-contrast"]}})):
-        page = visit(request.getfixturevalue(kind), viewport, color_scheme=scheme)
-        found = axe.run(page, options=rules).response["violations"]
+    page = visit(request.getfixturevalue(kind), viewport)
+    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
+        page.emulate_media(color_scheme=scheme)
+        found = axe.run(page, options={"resultTypes": ["violations"], **rules}).response["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
