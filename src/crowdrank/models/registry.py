@@ -1,4 +1,4 @@
-"""Names of models: what each takes, where it comes from, and what may be expected of it."""
+"""The registered models: what each one takes, where it comes from, and what to expect of it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 INVARIANCES = {
     "names": "the ids of items, workers and queries",
     "rows": "the order of the rows",
-    "sides": "which item is left and which is right",
-    "weights": "a row given twice, or once with weight 2",
-    "shards": "how the votes are cut into shards",
-    "threads": "how many threads compute",
+    "sides": "which item is on the left and which is on the right",
+    "weights": "whether a row is given twice or once with weight 2",
+    "shards": "how the votes are split into shards",
+    "threads": "the number of threads",
 }
-"""What leaves the answer of a model as it is, unless its entry says that it varies with it."""
+"""Changes of the input that leave a model's answer the same, unless its entry lists them in ``varies``."""
 
 SEQUENTIAL = frozenset({"rows", "weights"})
-"""What the models vary with that take one vote after the other."""
+"""What the answers of models that process the votes one by one vary with."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A registered model. ``varies``: which of ``INVARIANCES`` do not hold for it; all others do, to
-    1e-9, and the contract suite holds it to that."""
+    """A registered model. ``varies`` lists which of the ``INVARIANCES`` do not hold for it. All others hold
+    to 1e-9, and the contract suite tests them."""
 
     name: str
     path: str  # module:Class
@@ -42,18 +42,18 @@ class Entry:
     workers: str = "optional"  # or "needed"
     varies: frozenset[str] = frozenset()
     centered: bool = True  # scores sum to zero within each connected part of a query
-    package: str | None = None  # what it needs besides
-    preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that make it of its class
-    chooses: bool = False  # it chooses among other models, and hands on the result of the chosen one
+    package: str | None = None  # an optional package that it needs
+    preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that distinguish it from its class
+    chooses: bool = False  # it chooses another model and returns that model's result
 
     @property
     def installed(self) -> bool:
-        """Whether the package is there that it needs."""
+        """Whether the package that it needs is installed."""
         return self.package is None or find_spec(self.package) is not None
 
     @property
     def sequential(self) -> bool:
-        """Whether the votes are taken one after the other, so that their order counts."""
+        """Whether it processes the votes one by one, so that their order matters."""
         return "rows" in self.varies
 
     def load(self) -> type[Model]:
@@ -63,14 +63,14 @@ class Entry:
         return found
 
     def make(self, parameters: Mapping[str, Any] = MappingProxyType({})) -> Model:
-        """The model, unfitted, with these parameters."""
+        """Return the unfitted model with these parameters."""
         made = self.load()(**self.preset).set_params(**parameters)
         made.name = self.name
         return made
 
 
 LISTS = ("rankings", "ratings")
-"""What the models of ranked lists take."""
+"""The kinds of judgments that models of ranked lists take."""
 
 _COUNTING = "crowdrank.models.counting"
 _PAIRS = "crowdrank.models.pairs"
@@ -92,19 +92,19 @@ _ENTRIES = (
     Entry(
         "greedy-order",
         f"{_COUNTING}.greedy_order:GreedyOrder",
-        "the largest net share of votes among those left, again and again",
+        "repeatedly takes the item with the largest net share of votes",
         "Cohen et al. 1999",
     ),
     Entry(
         "svp",
         f"{_COUNTING}.svp:SVP",
-        "score differences as a rank-2 matrix, completed from the pairs judged",
+        "score differences as a rank-2 matrix, completed from the judged pairs",
         "Gleich & Lim 2011",
     ),
     Entry(
         "median-rank",
         f"{_COUNTING}.median_rank:MedianRank",
-        "the middle one of an item's places",
+        "the median of an item's places",
         "Fagin et al. 2003",
         kinds=LISTS,
         centered=False,
@@ -120,7 +120,7 @@ _ENTRIES = (
     Entry(
         "root-rank",
         f"{_COUNTING}.fusion:RootRank",
-        "mean root of an item's places",
+        "mean square root of an item's places",
         "-",
         kinds=LISTS,
         centered=False,
@@ -128,7 +128,7 @@ _ENTRIES = (
     Entry(
         "crowd-lists",
         f"{_LISTS}.crowd_lists:CrowdLists",
-        "lists with a quality for each worker, told by those unlike her",
+        "worker quality from agreement with dissimilar workers",
         "-",
         kinds=LISTS,
         workers="needed",
@@ -140,7 +140,7 @@ _ENTRIES = (
     Entry(
         "majority-bt",
         f"{_PAIRS}.majority_bt:MajorityBT",
-        "Bradley-Terry on the majority's verdict about each pair",
+        "Bradley-Terry on the majority verdict for each pair",
         "Chen et al. 2013",
     ),
     Entry(
@@ -167,21 +167,21 @@ _ENTRIES = (
     Entry(
         "judge-bt",
         f"{_PAIRS}.judge_bt:JudgeBT",
-        "Bradley-Terry with sharpness, lapses, side and ties of each judge",
+        "Bradley-Terry with sharpness, lapses, side bias and ties for each judge",
         "Chen et al. 2013; Volkovs & Zemel 2012; Rao & Kupper 1967",
         workers="needed",
     ),
     Entry(
         "mpm",
         f"{_PAIRS}.mpm:MPM",
-        "votes as draws among all pairs, an adherence for each worker",
+        "votes as draws from all pairs, with an adherence for each worker",
         "Volkovs & Zemel 2012",
         workers="needed",
     ),
     Entry(
         "em-elo",
         f"{_PAIRS}.em_elo:EMElo",
-        "Elo ratings of pairs whose direction is found by EM",
+        "Elo ratings from pair directions found by EM",
         "Bashir et al. 2013",
         workers="needed",
     ),
@@ -194,7 +194,7 @@ _ENTRIES = (
     Entry(
         "crowdagg-ndcg",
         f"{_LISTS}.crowd_agg:CrowdAggNDCG",
-        "the ranking against which the workers' lists have the largest nDCG",
+        "the ranking that gives the workers' lists the largest nDCG",
         "Niu et al. 2015",
         workers="needed",
         centered=False,
@@ -202,7 +202,7 @@ _ENTRIES = (
     Entry(
         "crowdagg-rbp",
         f"{_LISTS}.crowd_agg:CrowdAggRBP",
-        "the ranking against which the workers' lists have the largest RBP",
+        "the ranking that gives the workers' lists the largest RBP",
         "Niu et al. 2015",
         workers="needed",
         centered=False,
@@ -210,7 +210,7 @@ _ENTRIES = (
     Entry(
         "tpp",
         f"{_THURSTONIAN}.tpp:TPP",
-        "hard queries, workers' expertise by domain, workers who lie",
+        "hard queries, worker expertise by domain, workers who lie",
         "Wang et al. 2016",
         workers="needed",
     ),
@@ -225,7 +225,7 @@ _ENTRIES = (
     Entry(
         "tpp-uniexp",
         f"{_THURSTONIAN}.tpp:TPP",
-        "tpp with one expertise for all workers of a domain",
+        "tpp with one expertise for all workers in a domain",
         "Wang et al. 2016",
         workers="needed",
         preset={"expertise": "shared"},
@@ -249,7 +249,7 @@ _ENTRIES = (
     Entry(
         "majority-vote",
         f"{_LABELS}.majority:MajorityVote",
-        "the shares of the votes for each label",
+        "the share of the votes for each label",
         "-",
         kinds=("ratings",),
         centered=False,
@@ -267,7 +267,7 @@ _ENTRIES = (
     Entry(
         "glad",
         f"{_LABELS}.glad:GLAD",
-        "labels with abilities of workers and difficulties of items",
+        "labels with worker abilities and item difficulties",
         "Whitehill et al. 2009",
         kinds=("ratings",),
         workers="needed",
@@ -285,21 +285,21 @@ _ENTRIES = (
     Entry(
         "plackett-luce",
         f"{_LISTS}.plackett_luce:PlackettLuce",
-        "lists filled from the top, each place by an item's worth",
+        "lists filled from the top, in proportion to the items' worth",
         "Plackett 1975",
         kinds=LISTS,
     ),
     Entry(
         "mallows",
         f"{_LISTS}.mallows:Mallows",
-        "one consensus order, a dispersion for each worker",
+        "one consensus order, with a dispersion for each worker",
         "Mallows 1957; Lebanon & Lafferty 2002",
         kinds=LISTS,
     ),
     Entry(
         "trm",
         f"{_THURSTONIAN}.trm:TRM",
-        "lists as the order of perceived scores, a difficulty for each query",
+        "lists as the order of perceived scores, with a difficulty for each query",
         "Thurstone 1927; Wang et al. 2016",
         kinds=LISTS,
     ),
@@ -315,12 +315,12 @@ _ENTRIES = (
 
 
 def entries() -> Mapping[str, Entry]:
-    """Every registered model by its name."""
+    """Return every registered model, by name."""
     return MappingProxyType({entry.name: entry for entry in _ENTRIES})
 
 
 def find(name: str) -> Entry:
-    """The entry of that name; an unknown name is an error that lists the names."""
+    """Return the entry with this name. An unknown name is an error that lists the names."""
     known = entries()
     if name not in known:
         raise UsageError(f"There is no model {name!r}.", hint=f"The models are {', '.join(known)}.")
@@ -328,18 +328,18 @@ def find(name: str) -> Entry:
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Model:
-    """An unfitted model with these parameters."""
+    """Return an unfitted model with these parameters."""
     return find(name).make(parameters)
 
 
 def make_all(names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Model]:
-    """The models, each with the settings that it has; a setting that none of them has is an error."""
+    """Return the models, each with the settings that apply to it. A setting that no model has is an error."""
     made = {name: make(name, {}) for name in names}
     known = {name: model.settable() for name, model in made.items()}
     every = sorted(set().union(*known.values()))
     for setting in settings:
         if setting not in every:
-            problem = f"No parameter {setting!r} is known to {', '.join(made)}."
+            problem = f"Unknown parameter {setting!r} for {', '.join(made)}."
             raise UsageError(problem, hint=f"The parameters are {', '.join(every)}.")
     for name, model in made.items():
         model.set_params(**{key: value for key, value in settings.items() if key in known[name]})
