@@ -36,7 +36,7 @@ from crowdrank.solve import (
 from crowdrank.solve.draws import draw
 
 ROUNDS = 60
-SETTLED = 1e-2
+STRENGTH_TOLERANCE = 1e-2
 """The priors are settled when no strength changes by more than this share."""
 STEPS = 2
 """Newton steps between two looks at the priors."""
@@ -46,7 +46,7 @@ MOST_SCORES = 4000
 """With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
 
 
-class Recall:
+class RememberedCurvature:
     """The sums of the curvature, with the last ones remembered: a climb begins where the last one ended."""
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
@@ -55,12 +55,12 @@ class Recall:
 
     def __call__(self, at: At) -> Curvature:
         """The sums at these parameters."""
-        if self.last is None or not _same(self.last[0], at):
+        if self.last is None or not _same_parameters(self.last[0], at):
             self.last = at, self.session.evaluate(self.sums.curvature, at)
         return self.last[1]
 
 
-def _same(one: At, other: At) -> bool:
+def _same_parameters(one: At, other: At) -> bool:
     return np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
 
 
@@ -90,12 +90,12 @@ class Ascent:
         varied: bool,
     ) -> None:
         self.session, self.sums, self.run, self.priors = session, sums, run, priors
-        self.look_at = Recall(session, sums)
+        self.curvature = RememberedCurvature(session, sums)
         self.columns, self.bounds, self.start = columns, bounds, start
         self.part, self.judged, self.total = part, judged, total
         self.gauge, self.varied = gauge, varied
         self.iterations = 0
-        self.unsettled = False
+        self.priors_unfinished = False
 
     @property
     def members(self) -> int:
@@ -104,9 +104,9 @@ class Ascent:
 
     def fit(self, start: Point | None = None) -> Maximum:
         """The maximum, with the priors as strong as the data says where that is not given."""
-        return self.fit_priors(start or self.first())
+        return self.fit_priors(start or self.first_point())
 
-    def first(self) -> Point:
+    def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
         point = Point(np.zeros(len(self.part)), self.start, self._common())
         if not self.varied:
@@ -119,7 +119,9 @@ class Ascent:
 
     def maximize(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
         """Climb from a point under the priors as they are."""
-        problem = ArrowProblem(self.look_at, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge)
+        problem = ArrowProblem(
+            self.curvature, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge
+        )
         top = maximize(problem, start, total_weight=self.total, steps=steps, progress=self.run.progress)
         self.iterations += top.iterations
         return top
@@ -143,16 +145,16 @@ class Ascent:
         """
         if not self.priors.estimates:
             return self.maximize(point)
-        path, self.unsettled = [self.priors.strengths()], True
+        path, self.priors_unfinished = [self.priors.strengths()], True
         for _ in range(ROUNDS):
             top = self.maximize(point, steps=STEPS)
-            priors, point = self.estimate_priors(top), self._inside(top.point)
+            priors, point = self.estimate_priors(top), self._move_inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
             path.append(self.priors.strengths())
-            if np.abs(path[-1] - path[-2]).max(initial=0.0) < SETTLED:
-                self.unsettled = False
+            if np.abs(path[-1] - path[-2]).max(initial=0.0) < STRENGTH_TOLERANCE:
+                self.priors_unfinished = False
                 break
             if len(path) == 3:
                 first, second, third = path
@@ -160,7 +162,7 @@ class Ascent:
                 self.priors = self.priors.with_strengths(path[0])
         return self.maximize(point)
 
-    def _inside(self, point: Point) -> Point:
+    def _move_inside(self, point: Point) -> Point:
         """Off the bounds that a new prior has put out of reach."""
         workers = point.workers.copy()
         for place, prior in enumerate(self.priors.columns):
@@ -199,7 +201,7 @@ class Ascent:
 
     # ------------------------------------------------------------------------------- uncertainty
 
-    def of_the_average_judge(
+    def rescale_to_average_judge(
         self, top: Maximum, covariance: Covariance | None
     ) -> tuple[Maximum, Covariance | None, float]:
         """The same in units of the average judge: scores times the mean slope, slopes divided by it.
@@ -292,7 +294,7 @@ def fixed_parameters(top: Maximum) -> NDArray[np.bool_]:
     return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
 
 
-def require_near(climb: Ascent, top: Maximum) -> None:
+def require_finite_scores(climb: Ascent, top: Maximum) -> None:
     """Without regularisation: scores that went far away are on their way to infinity."""
     if climb.gauge and np.abs(top.point.scores).max(initial=0.0) > FAR:
         raise FitError(
@@ -302,9 +304,9 @@ def require_near(climb: Ascent, top: Maximum) -> None:
         )
 
 
-def unsettled(climb: Ascent) -> list[Note]:
+def prior_notes(climb: Ascent) -> list[Note]:
     """A note where the strengths of the priors still changed at the end."""
-    if not climb.unsettled:
+    if not climb.priors_unfinished:
         return []
     message = (
         f"The strengths of the priors still changed after {ROUNDS} rounds; scores and intervals are provisional."
@@ -312,7 +314,7 @@ def unsettled(climb: Ascent) -> list[Note]:
     return [Note("not-converged", message)]
 
 
-def convergence(top: Maximum) -> list[Note]:
+def convergence_notes(top: Maximum) -> list[Note]:
     """A note where the climb stopped short of a maximum."""
     if top.converged:
         return []

@@ -255,11 +255,13 @@ class PreparedModel(Model, Generic[S]):
         ready, notes = self._prepare(table, known)
         with running(engine) as place, one_blas_thread():
             outcome = self._fit(ready, Run(known, place, whole("seed", self.seed), progress))
-        self._result = self._named(ready, outcome, notes, table, place.name)
+        self._result = self._result_with_ids(ready, outcome, notes, table, place.name)
         self._result = self._result.with_seconds(fit=time.perf_counter() - began)
         return self
 
-    def _named(self, ready: S, outcome: Outcome, notes: tuple[Note, ...], table: Judgments, engine: str) -> Result:
+    def _result_with_ids(
+        self, ready: S, outcome: Outcome, notes: tuple[Note, ...], table: Judgments, engine: str
+    ) -> Result:
         """The outcome with the ids behind its codes."""
         evidence = ready.evidence(outcome.spread.rank)
         return Result(
@@ -308,7 +310,7 @@ class PreparedModel(Model, Generic[S]):
                 ),
             )
 
-    def _unused(self, anchors: Anchors) -> list[Note]:
+    def _unused_anchor_notes(self, anchors: Anchors) -> list[Note]:
         """A note on every kind of anchors that the model cannot use."""
         words = {"pairs": "gold pairs", "workers": "known workers", "labels": "known labels"}
         return [
@@ -322,12 +324,12 @@ class VotesModel(PreparedModel[Votes]):
     """A model of pairwise votes; other judgments are converted to pairs, and that is said."""
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
-        votes, notes = self._anchored(Votes(to_pairs(table)), anchors)
+        votes, notes = self._add_anchors(Votes(to_pairs(table)), anchors)
         return votes, (*votes.pairs.notes, *notes)
 
-    def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
+    def _add_anchors(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
         """The votes with the gold pairs, and a note on every anchor that is of no use."""
-        notes = self._unused(anchors)
+        notes = self._unused_anchor_notes(anchors)
         index = votes.pairs.index
         if anchors.pairs is not None and "pairs" in self.anchors:
             gold, unused = anchors.gold(votes.nodes, index)
@@ -351,7 +353,7 @@ class ListsModel(PreparedModel[Lists]):
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
         lists = to_lists(table, self.name)
-        return Lists(lists), (*lists.notes, *self._unused(anchors))
+        return Lists(lists), (*lists.notes, *self._unused_anchor_notes(anchors))
 
 
 class LabelsModel(PreparedModel[Labels]):
@@ -365,7 +367,7 @@ class LabelsModel(PreparedModel[Labels]):
                 f"{self.name} takes ratings, and these judgments are {table.kind}.",
                 hint="Choose a model that takes them.",
             )
-        return Labels(table), (*table.notes, *self._unused(anchors))
+        return Labels(table), (*table.notes, *self._unused_anchor_notes(anchors))
 
 
 def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | LabelPosterior | None:

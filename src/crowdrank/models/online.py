@@ -141,7 +141,7 @@ class OnlineModel(VotesModel, Generic[S]):
             score, within = self.estimate(self._pass(votes, sequence.in_order()))
             return Passes(score, np.zeros_like(score), within, 1)
         mean, square, within = np.zeros((3, len(votes.nodes)))
-        for number, batch in enumerate(sequence.shuffled(seed, orders), start=1):
+        for number, batch in enumerate(sequence.in_random_orders(seed, orders), start=1):
             score, variance = self.estimate(self._pass(votes, [batch]))
             away = score - mean
             mean += away / number
@@ -223,7 +223,7 @@ class VoteSequence:
             batch = _join(batch for batch, _ in held)
             yield batch.take(np.argsort(np.concatenate([time for _, time in held]), kind="stable"))
 
-    def shuffled(self, seed: int, orders: int) -> Iterator[Batch]:
+    def in_random_orders(self, seed: int, orders: int) -> Iterator[Batch]:
         """The votes in as many random orders."""
         batch = _join(self.in_order())
         for number in range(orders):

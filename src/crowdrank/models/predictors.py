@@ -12,7 +12,7 @@ from crowdrank.data import Floats
 from crowdrank.kernels import Link
 
 
-def at(values: Floats, codes: NDArray[Any], missing: float | Floats) -> Floats:
+def values_at(values: Floats, codes: NDArray[Any], missing: float | Floats) -> Floats:
     """The value (or row of values) of each code; ``missing`` where the code is -1."""
     if not len(values):
         return np.broadcast_to(missing, (len(codes), *values.shape[1:]))
@@ -27,7 +27,7 @@ def with_ties(left: Floats, tie: float | Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class ScorePredictor:
     """P(i above j) = F(a (s_i - s_j)) by the ``link`` F, a the worker's slope, 1 where it is not known."""
 
     link: Link
@@ -39,7 +39,7 @@ class Compared:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        d = values_at(self.scores, left, 0.0) - values_at(self.scores, right, 0.0)
         if len(self.slopes) and worker is not None:
-            d = d * at(self.slopes, worker, 1.0)
+            d = d * values_at(self.slopes, worker, 1.0)
         return with_ties(self.link.values(d).win, self.tie)

@@ -106,7 +106,7 @@ class DrawnNode(VirtualNode):
 
 
 @dataclass(frozen=True)
-class Normal:
+class NormalPrior:
     """A normal prior on a column. ``sd`` infinite: none. ``estimated``: its width is the data's to say.
 
     ``expected``: the width that a pseudo-worker reports. ``slope``: the column is this slope, whose mean is that
@@ -126,7 +126,7 @@ class Normal:
         away = w - self.mean
         return -0.5 * precision * float((away**2).sum()), -precision * away, np.full_like(w, precision)
 
-    def estimate(self, w: Floats, variance: Floats) -> Normal:
+    def estimate(self, w: Floats, variance: Floats) -> NormalPrior:
         """sd^2 = sum (w - mean)^2 / sum gamma, gamma = 1 - variance / sd^2: how far each w is the data's own.
 
         It has the fixed point of EM, sd^2 = the mean of (w - mean)^2 + variance, and comes there sooner
@@ -196,7 +196,7 @@ class BetaPrior:
         deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
         up, down = (_expectation(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
         pseudo, count = _expectations(*_PSEUDO), len(eta) + 1
-        a, b = _beta_matching((up + pseudo[0]) / count, (down + pseudo[1]) / count)
+        a, b = _match_beta((up + pseudo[0]) / count, (down + pseudo[1]) / count)
         return replace(self, a=a, b=b)
 
 
@@ -207,7 +207,7 @@ def _expectations(a: float, b: float) -> tuple[float, float]:
     return float(psi(a) - psi(a + b)), float(psi(b) - psi(a + b))
 
 
-def _beta_matching(up: float, down: float) -> tuple[float, float]:
+def _match_beta(up: float, down: float) -> tuple[float, float]:
     """a and b, within 0.1 to 1000, with these expectations: Newton on the concave log likelihood."""
     from scipy.special import polygamma
 
@@ -233,7 +233,7 @@ def _beta_matching(up: float, down: float) -> tuple[float, float]:
 _PSEUDO = (4.0, 1.5)
 """Where the estimation of a Beta prior starts, and what its pseudo-worker says."""
 
-ColumnPrior = Normal | BetaPrior
+ColumnPrior = NormalPrior | BetaPrior
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ class Priors:
 
     node: VirtualNode
     columns: tuple[ColumnPrior, ...] = ()
-    common: tuple[Normal, ...] = ()
+    common: tuple[NormalPrior, ...] = ()
     estimates_strength: bool = False
 
     def __call__(self, point: Point) -> PenaltyTerms:
@@ -279,7 +279,7 @@ class Priors:
         for prior in self.columns:
             if prior.estimated and isinstance(prior, BetaPrior):
                 prior = replace(prior, a=next(values), b=next(values))
-            elif prior.estimated and isinstance(prior, Normal):
+            elif prior.estimated and isinstance(prior, NormalPrior):
                 prior = replace(prior, sd=next(values))
             columns.append(prior)
         return replace(self, node=node, columns=tuple(columns))

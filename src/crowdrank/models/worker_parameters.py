@@ -80,7 +80,7 @@ class WorkerParameter:
         return self.divide is not None
 
     @property
-    def tells_quality(self) -> bool:
+    def affects_quality(self) -> bool:
         """Whether it changes how often a worker agrees with the order."""
         return self.drives in ("slope", "eta")
 

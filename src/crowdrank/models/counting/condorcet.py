@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from crowdrank.errors import Note
 from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import ContestCovariance, gained, majority, sign_variance
+from crowdrank.models.counting.contests import ContestCovariance, majority, net_gains, sign_variance
 from crowdrank.prepared.votes import Votes
 
 
@@ -52,22 +52,22 @@ class Condorcet(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         rows, part = votes.comparisons, votes.graph.part
-        net = gained(rows, majority(rows)).astype(np.int64)
+        net = net_gains(rows, majority(rows)).astype(np.int64)
         games = votes.graph.wins + votes.graph.losses
         most = np.zeros(votes.graph.parts)
         np.maximum.at(most, part, games)
-        score = net + gained(rows, rows.wins - rows.losses) / np.maximum(2 * most[part], 1e-300)
+        score = net + net_gains(rows, rows.wins - rows.losses) / np.maximum(2 * most[part], 1e-300)
         result = votes.placed(score, ContestCovariance(rows, part, sign_variance(rows)))
         smith = np.flatnonzero(components(net, votes.nodes.query) == 0)
         return Outcome(
             result,
             votes.agreement(result.score),
-            notes=(*votes.notes(regularised=False), *_no_winner(votes, smith)),
+            notes=(*votes.notes(regularised=False), *_no_winner_notes(votes, smith)),
             details=_details(votes, smith),
         )
 
 
-def _no_winner(votes: Votes, smith: NDArray[np.int64]) -> list[Note]:
+def _no_winner_notes(votes: Votes, smith: NDArray[np.int64]) -> list[Note]:
     """That no item beats all others, where it is so."""
     sizes = np.bincount(votes.nodes.query[smith])
     without = int((sizes > 1).sum())

@@ -22,7 +22,7 @@ from crowdrank.prepared.votes import EQUAL
 from crowdrank.solve import Covariance
 
 
-def gained(rows: Comparisons, x: NDArray[Any]) -> Floats:
+def net_gains(rows: Comparisons, x: NDArray[Any]) -> Floats:
     """s_i = sum_j x_ij for every node, ``x`` having one entry a row."""
     return summed(rows.i, x, rows.nodes) - summed(rows.j, x, rows.nodes)
 

@@ -31,7 +31,7 @@ from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import ContestCovariance, gained, majority, share_variance
+from crowdrank.models.counting.contests import ContestCovariance, majority, net_gains, share_variance
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import EQUAL, Votes
 
@@ -56,15 +56,15 @@ class GreedyOrder(VotesModel):
             raise UsageError(f"The parameter 'components' must be true or false. Got {self.components!r}.")
         rows, part = votes.comparisons, votes.graph.part
         net_share = (rows.wins - rows.losses) / (rows.wins + rows.losses)
-        potential = gained(rows, net_share)
+        potential = net_gains(rows, net_share)
         group = part.astype(np.int64)
         if self.components:
-            own = components(gained(rows, majority(rows)).astype(np.int64), votes.nodes.query)
+            own = components(net_gains(rows, majority(rows)).astype(np.int64), votes.nodes.query)
             group = group * len(part) + own
         place = _places(rows, net_share, potential, group)
         score = np.empty(rows.nodes)
         for nodes in votes.graph.members():
-            score[nodes] = _falling(potential[nodes], place[nodes])
+            score[nodes] = _falling_scores(potential[nodes], place[nodes])
         result = votes.placed(score, ContestCovariance(rows, part, 4 * share_variance(rows)))
         least = np.minimum(rows.wins, rows.losses) / (rows.wins + rows.losses)
         return Outcome(
@@ -90,7 +90,7 @@ def _places(rows: Comparisons, net_share: Floats, start: Floats, group: NDArray[
         while len(left):
             first = _largest(_largest(left, potential), start)
             if len(first) > 1:
-                among = _among(flow, first)
+                among = _potential_among(flow, first)
                 first = first[among >= among.max() - EQUAL]
             place[first], taken = taken, taken + 1
             for node in first:
@@ -109,7 +109,7 @@ def _largest(nodes: NDArray[np.int64], values: Floats) -> NDArray[np.int64]:
     return nodes[own >= own.max() - EQUAL]
 
 
-def _among(flow: Any, nodes: NDArray[np.int64]) -> Floats:
+def _potential_among(flow: Any, nodes: NDArray[np.int64]) -> Floats:
     """The potential of each of the nodes among these alone."""
     chosen = np.zeros(flow.shape[0], bool)
     chosen[nodes] = True
@@ -117,7 +117,7 @@ def _among(flow: Any, nodes: NDArray[np.int64]) -> Floats:
     return np.array([flow.data[own] @ chosen[flow.indices[own]] for own in rows])
 
 
-def _falling(potential: Floats, place: NDArray[np.int64]) -> Floats:
+def _falling_scores(potential: Floats, place: NDArray[np.int64]) -> Floats:
     """The closest sequence to the potentials that falls along the order, and by a step at each place."""
     from scipy.optimize import isotonic_regression
 

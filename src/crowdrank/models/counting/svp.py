@@ -91,19 +91,19 @@ class SVP(VotesModel):
         rows, part = votes.comparisons, votes.graph.part
         y, variance = DIFFERENCES[self.differences](rows)
         found = complete(rows, y, part, tol=tol, limit=limit)
-        result = votes.placed(found.score, Additive(rows, part, variance))
+        result = votes.placed(found.score, AdditiveCovariance(rows, part, variance))
         return Outcome(
             result,
             votes.agreement(result.score),
             converged=not found.unfinished,
             iterations=found.iterations,
-            notes=(*votes.notes(regularised=False), *_cautions(votes, found)),
+            notes=(*votes.notes(regularised=False), *_notes(votes, found)),
             details={"explained": found.explained, "intervals": "additive differences"},
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Completed:
+class Completion:
     """X e / n of each node; ``explained``: the share of the sum of squares of Y that X has on the judged pairs."""
 
     score: Floats
@@ -112,7 +112,7 @@ class Completed:
     explained: float
 
 
-def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completed:
+def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completion:
     """Singular value projection to rank 2 of the matrix of each part, of which the rows have entries ``y``."""
     count, parts = rows.nodes, int(part.max()) + 1
     every = Entries(rows.i, rows.j, part[rows.i], y)
@@ -128,18 +128,18 @@ def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: floa
     u, v = orthonormal(np.ones(count), every.times(y, np.ones(count)))
     left, moving, done = every, np.ones(parts, bool), 0
     while moving.any() and done < limit:
-        sigma, residual = left.fitted(u, v, parts)
+        sigma, residual = left.fit_scale(u, v, parts)
         along_u, along_v = left.times(residual, u), left.times(residual, v)
         slope = left.skew(along_u, u) + left.skew(along_v, v)
-        eta = left.over(residual * slope, parts) / np.maximum(left.over(slope * slope, parts), TINY)
+        eta = left.sum_by_part(residual * slope, parts) / np.maximum(left.sum_by_part(slope * slope, parts), TINY)
         step = eta / np.where(sigma == 0, 1.0, sigma)
         u, v = orthonormal(u + step[part] * along_v, v - step[part] * along_u)
         moving = np.abs(step) * np.sqrt(over_nodes(along_u**2 + along_v**2)) > tol
-        left, done = left.of(moving), done + 1
-    sigma, residual = every.fitted(u, v, parts)
+        left, done = left.of_parts(moving), done + 1
+    sigma, residual = every.fit_scale(u, v, parts)
     score = sigma[part] * (u * over_nodes(v)[part] - v * over_nodes(u)[part]) / np.bincount(part)[part]
     explained = 1.0 - float(residual @ residual) / max(float(y @ y), TINY)
-    return Completed(score, done, int(moving.sum()), explained)
+    return Completion(score, done, int(moving.sum()), explained)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +151,12 @@ class Entries:
     part: NDArray[np.int32]
     y: Floats
 
-    def of(self, parts: NDArray[np.bool_]) -> Entries:
+    def of_parts(self, parts: NDArray[np.bool_]) -> Entries:
         """Those of the parts chosen."""
         keep = parts[self.part]
         return self if keep.all() else Entries(self.i[keep], self.j[keep], self.part[keep], self.y[keep])
 
-    def over(self, values: Floats, parts: int) -> Floats:
+    def sum_by_part(self, values: Floats, parts: int) -> Floats:
         """The sum over the entries of each part."""
         return summed(self.part, values, parts)
 
@@ -169,14 +169,14 @@ class Entries:
         plus = summed(self.i, values * vector[self.j], len(vector))
         return plus - summed(self.j, values * vector[self.i], len(vector))
 
-    def fitted(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
+    def fit_scale(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
         """sigma of each part by least squares, and what it leaves of y."""
         unit = self.skew(u, v)
-        sigma = self.over(self.y * unit, parts) / np.maximum(self.over(unit * unit, parts), TINY)
+        sigma = self.sum_by_part(self.y * unit, parts) / np.maximum(self.sum_by_part(unit * unit, parts), TINY)
         return sigma, self.y - sigma[self.part] * unit
 
 
-class Additive(ContestCovariance):
+class AdditiveCovariance(ContestCovariance):
     """The covariance L+ V L+ of scores fitted to independent differences by least squares."""
 
     def __init__(self, rows: Comparisons, part: NDArray[np.int32], variance: Floats) -> None:
@@ -194,7 +194,7 @@ class Additive(ContestCovariance):
         return self.own[nodes] / self.pairs.own[nodes] ** 2
 
 
-def _cautions(votes: Votes, found: Completed) -> list[Note]:
+def _notes(votes: Votes, found: Completion) -> list[Note]:
     """That X is not there yet, or that the pairs are too few for one answer."""
     notes = []
     parts = votes.graph.parts

@@ -6,7 +6,13 @@ import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.models.base import LabelsModel, Outcome, Run
-from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
+from crowdrank.models.labels.consensus import (
+    SharePredictor,
+    correlation_with_others,
+    informative_share,
+    label_spread,
+    workers_by_correlation,
+)
 from crowdrank.prepared.label_rows import normalised
 from crowdrank.prepared.labels import Labels
 
@@ -29,13 +35,13 @@ class Average(LabelsModel):
         mean, variance = _means(labels)
         people = None
         if labels.index.workers is not None:
-            r, bias = against_the_others(labels)
-            people = of_correlation(labels, r, told(labels) * labels.given, {"bias": bias})
+            r, bias = correlation_with_others(labels)
+            people = workers_by_correlation(labels, r, informative_share(labels) * labels.given, {"bias": bias})
         return Outcome(
-            spread=placed(labels, mean, variance, bounded=False),
+            spread=label_spread(labels, mean, variance, bounded=False),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=Counted(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
+            predictor=SharePredictor(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
             tables={"labels": labels.posterior(votes)},
         )
 

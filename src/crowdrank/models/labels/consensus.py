@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.models.predictors import at
+from crowdrank.models.predictors import values_at
 from crowdrank.prepared.labels import Labels
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Independent, Spread, spread
@@ -39,7 +39,7 @@ def moments(posterior: Floats, values: Floats) -> tuple[Floats, Floats]:
     return mean, np.einsum("nk,nk->n", posterior, (values - mean[:, None]) ** 2)
 
 
-def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
+def label_spread(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
     """Scores that are labels, with intervals within the range of the labels where they are ``bounded`` by it.
 
     Of equal scores the one with the larger mean label is first, and then the surer one.
@@ -62,7 +62,7 @@ def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True
 # ------------------------------------------------------------------------------------------- workers
 
 
-def told(labels: Labels, known: NDArray[np.int64] | None = None) -> Floats:
+def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) -> Floats:
     """For each worker the share of the labels that tell of the worker, from 0 to 1.
 
     A label has its own share in what its item is taken for, and so much of it tells nothing: all of it on
@@ -87,7 +87,7 @@ def agreement(confusion: Floats, shares: Floats) -> tuple[Floats, Floats]:
     return 0.5 * np.einsum("wcl,wcl->w", slope, confusion), slope
 
 
-def of_confusion(
+def workers_by_confusion(
     labels: Labels, confusion: Floats, counts: Floats, shares: Floats, heard: Floats, further: Mapping[str, Floats]
 ) -> Workers:
     """Workers by their confusion matrices.
@@ -115,19 +115,21 @@ def of_confusion(
         "accuracy_low": np.minimum(low, accuracy),
         "accuracy_high": np.maximum(high, accuracy),
     }
-    return workers(labels, quality, centre - half, centre + half, {**own, **further})
+    return worker_table(labels, quality, centre - half, centre + half, {**own, **further})
 
 
-def of_correlation(labels: Labels, r: Floats, effective: Floats, further: Mapping[str, Floats]) -> Workers:
+def workers_by_correlation(labels: Labels, r: Floats, effective: Floats, further: Mapping[str, Floats]) -> Workers:
     """Workers by the correlation of their labels with the truth; Fisher's interval, ``effective`` labels."""
     r = np.clip(r, -1.0 + LEAST, 1.0 - LEAST)
     ends = np.arctanh(r * effective / (effective + 1.0))  # one label more, of no relation: few prove nothing
     half = Z / np.sqrt(effective + 0.01)
     low, high = (0.5 + np.arcsin(np.tanh(ends + shift)) / np.pi for shift in (-half, half))
-    return workers(labels, 0.5 + np.arcsin(r) / np.pi, low, high, further)
+    return worker_table(labels, 0.5 + np.arcsin(r) / np.pi, low, high, further)
 
 
-def workers(labels: Labels, quality: Floats, low: Floats, high: Floats, further: Mapping[str, Floats]) -> Workers:
+def worker_table(
+    labels: Labels, quality: Floats, low: Floats, high: Floats, further: Mapping[str, Floats]
+) -> Workers:
     """The table of workers, intervals within 0 and 1 and around the quality."""
     assert labels.index.workers is not None
     low, high = np.clip(np.minimum(low, quality), 0.0, 1.0), np.clip(np.maximum(high, quality), 0.0, 1.0)
@@ -143,7 +145,7 @@ def workers(labels: Labels, quality: Floats, low: Floats, high: Floats, further:
     )
 
 
-def against_the_others(labels: Labels) -> tuple[Floats, Floats]:
+def correlation_with_others(labels: Labels) -> tuple[Floats, Floats]:
     """For each worker the correlation of the labels with the mean label that others gave, and the mean difference.
 
     As in ``ordinal``, each worker has ``PRIOR`` labels more of the crowd's own correlation.
@@ -171,7 +173,7 @@ def against_the_others(labels: Labels) -> tuple[Floats, Floats]:
 # ------------------------------------------------------------------------------------------ predictions
 
 
-def compared(left: Floats, right: Floats) -> Floats:
+def compare_labels(left: Floats, right: Floats) -> Floats:
     """Probabilities of left, tie and right from the distributions (rows, K) of two independent labels."""
     below = np.cumsum(right, axis=1) - right
     ahead = np.einsum("rk,rk->r", left, below)
@@ -181,7 +183,7 @@ def compared(left: Floats, right: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Confused:
+class ConfusionPredictor:
     """Two labels as a worker would give them: the posterior of each item's label, through the worker's confusion.
 
     ``confusion`` (W, true, said); a worker who was not seen has the ``typical`` one, an item that was not seen
@@ -197,15 +199,15 @@ class Confused:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        truths = (at(self.posterior, side, self.shares) for side in (left, right))
+        truths = (values_at(self.posterior, side, self.shares) for side in (left, right))
         if worker is None:
-            return compared(*(truth @ self.typical for truth in truths))
-        confusion = at(self.confusion, worker, self.typical)
-        return compared(*(np.einsum("rc,rcl->rl", truth, confusion) for truth in truths))
+            return compare_labels(*(truth @ self.typical for truth in truths))
+        confusion = values_at(self.confusion, worker, self.typical)
+        return compare_labels(*(np.einsum("rc,rcl->rl", truth, confusion) for truth in truths))
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class SharePredictor:
     """Two labels as anyone would give them: drawn from the shares of each item's votes."""
 
     posterior: Floats
@@ -215,4 +217,4 @@ class Counted:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        return compared(*(at(self.posterior, side, self.shares) for side in (left, right)))
+        return compare_labels(*(values_at(self.posterior, side, self.shares) for side in (left, right)))

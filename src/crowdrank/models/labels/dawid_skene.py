@@ -33,7 +33,13 @@ from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labels.consensus import Confused, moments, of_confusion, placed, told
+from crowdrank.models.labels.consensus import (
+    ConfusionPredictor,
+    informative_share,
+    label_spread,
+    moments,
+    workers_by_confusion,
+)
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -77,16 +83,18 @@ class DawidSkene(LabelsModel):
         found, mirror, notes = em.run()
         score, variance = moments(found.posterior, labels.values)
         converged, more = settled(found.slope, em.total, em.rounds)
-        people = of_confusion(labels, found.confusion, found.counts, found.shares, told(labels, known), {})
+        people = workers_by_confusion(
+            labels, found.confusion, found.counts, found.shares, informative_share(labels, known), {}
+        )
         return Outcome(
-            spread=placed(labels, score, variance),
+            spread=label_spread(labels, score, variance),
             workers=people,
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
             notes=(*labels.notes(), *unused, *notes, *more),
             details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
-            predictor=Confused(
+            predictor=ConfusionPredictor(
                 found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.centre)
             ),
             tables={"labels": labels.posterior(found.posterior)},
@@ -156,9 +164,9 @@ class _ConfusionEM:
         self.total = float(labels.weight.sum())
         self.rounds = 0
         votes = normalised(labels.counts)
-        told = np.flatnonzero(known >= 0)
-        self.symmetric = smoothing == 0 and not len(told)
-        votes[told] = np.eye(self.size)[known[told]]
+        known_nodes = np.flatnonzero(known >= 0)
+        self.symmetric = smoothing == 0 and not len(known_nodes)
+        votes[known_nodes] = np.eye(self.size)[known[known_nodes]]
         self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
         self.centre = normalised(pooled + np.eye(self.size) + 1.0 / self.size)

@@ -28,7 +28,15 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
-from crowdrank.models.labels.consensus import LEAST, Confused, agreement, moments, placed, told, workers
+from crowdrank.models.labels.consensus import (
+    LEAST,
+    ConfusionPredictor,
+    agreement,
+    informative_share,
+    label_spread,
+    moments,
+    worker_table,
+)
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -82,12 +90,12 @@ class GLAD(LabelsModel):
         posterior = found.posterior
         score, variance = moments(posterior, labels.values)
         converged, notes = settled(found.slope, em.total, em.rounds)
-        right = _right(found.alpha, found.easiness)
+        right = _accuracy(found.alpha, found.easiness)
         chances = _confusion(right, len(labels.values))
         typical = np.average(chances, axis=0, weights=labels.given)
         return Outcome(
-            spread=placed(labels, score, variance),
-            workers=_workers(labels, found, told(labels, known)),
+            spread=label_spread(labels, score, variance),
+            workers=_workers(labels, found, informative_share(labels, known)),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
@@ -97,7 +105,7 @@ class GLAD(LabelsModel):
                 "known": int((known >= 0).sum()),
                 "log_posterior": found.objective,
             },
-            predictor=Confused(posterior, found.shares, chances, typical),
+            predictor=ConfusionPredictor(posterior, found.shares, chances, typical),
             tables={"labels": labels.posterior(posterior)},
         )
 
@@ -276,7 +284,7 @@ def _rescale(alpha: Floats, easiness: Floats) -> tuple[Floats, Floats]:
     return alpha * np.exp(t), easiness - t
 
 
-def _right(alpha: Floats, easiness: Floats) -> Floats:
+def _accuracy(alpha: Floats, easiness: Floats) -> Floats:
     """How often each worker is right on an average item: over quantiles of beta."""
     from scipy.special import expit
 
@@ -294,11 +302,11 @@ def _confusion(right: Floats, size: int) -> Floats:
 def _workers(labels: Labels, found: _AbilityFit, heard: Floats) -> Any:
     """Qualities by the ability on average items; the interval is that of the ability, by its information."""
     half = Z / np.sqrt(heard * found.information + 1.0)
-    bounds = [_right(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]
+    bounds = [_accuracy(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]
     quality, low, high = (agreement(_confusion(own, len(labels.values)), found.shares)[0] for own in bounds)
     names = ("accuracy", "accuracy_low", "accuracy_high")
     further = {"ability": found.alpha, **dict(zip(names, bounds, strict=True))}
-    return workers(labels, quality, low, high, further)
+    return worker_table(labels, quality, low, high, further)
 
 
 def _mirror_notes(turned: bool) -> list[Note]:

@@ -7,12 +7,12 @@ import numpy as np
 from crowdrank.data import summed
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labels.consensus import (
-    Counted,
-    against_the_others,
+    SharePredictor,
+    correlation_with_others,
+    informative_share,
+    label_spread,
     moments,
-    of_correlation,
-    placed,
-    told,
+    workers_by_correlation,
 )
 from crowdrank.prepared.label_rows import normalised
 from crowdrank.prepared.labels import Labels
@@ -39,12 +39,14 @@ class MajorityVote(LabelsModel):
         if labels.index.workers is not None:
             chance = labels.weight * posterior[labels.node, labels.label]
             accuracy = summed(labels.worker, chance, labels.people) / np.maximum(labels.given, 1e-300)
-            r, _ = against_the_others(labels)
-            people = of_correlation(labels, r, told(labels) * labels.given, {"accuracy": accuracy})
+            r, _ = correlation_with_others(labels)
+            people = workers_by_correlation(
+                labels, r, informative_share(labels) * labels.given, {"accuracy": accuracy}
+            )
         return Outcome(
-            spread=placed(labels, *moments(posterior, labels.values)),
+            spread=label_spread(labels, *moments(posterior, labels.values)),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=Counted(posterior, posterior.mean(axis=0)),
+            predictor=SharePredictor(posterior, posterior.mean(axis=0)),
             tables={"labels": labels.posterior(posterior)},
         )

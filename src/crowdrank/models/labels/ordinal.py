@@ -38,8 +38,15 @@ from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
-from crowdrank.models.predictors import at
+from crowdrank.models.labels.consensus import (
+    LEAST,
+    PRIOR,
+    compare_labels,
+    informative_share,
+    label_spread,
+    workers_by_correlation,
+)
+from crowdrank.models.predictors import values_at
 from crowdrank.prepared.label_rows import LabelRows, ending, normalised, plan_labels, settled
 from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
@@ -71,14 +78,14 @@ class OrdinalLabels(LabelsModel):
         posterior = _label_posterior(found, normalised(labels.counts).mean(axis=0))
         converged, notes = settled(found.steepness, em.total, em.rounds)
         return Outcome(
-            spread=placed(labels, score, unit**2 * found.variance, bounded=False),
+            spread=label_spread(labels, score, unit**2 * found.variance, bounded=False),
             workers=_workers(labels, em, found, slope),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood - em.total * float(np.log(em.deviation)),
             notes=(*labels.notes(), *_mirror_notes(slope), *notes),
             details={"reliability": em.reliability**2, "mean_slope": slope},
-            predictor=Said.of(found, em.values, weights),
+            predictor=FactorPredictor.of(found, em.values, weights),
             tables={"labels": labels.posterior(posterior)},
         )
 
@@ -264,7 +271,9 @@ def _workers(labels: Labels, em: _FactorEM, found: _FactorFit, slope: float) -> 
         "slope": found.slope / slope if slope > LEAST else found.slope,
         "precision": found.precision / em.deviation**2,
     }
-    return of_correlation(labels, signal / np.sqrt(1.0 + signal**2), told(labels) * labels.given, further)
+    return workers_by_correlation(
+        labels, signal / np.sqrt(1.0 + signal**2), informative_share(labels) * labels.given, further
+    )
 
 
 def _mirror_notes(slope: float) -> list[Note]:
@@ -274,7 +283,7 @@ def _mirror_notes(slope: float) -> list[Note]:
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class FactorPredictor:
     """Two labels as a worker would give them: normal, and rounded to the nearest label.
 
     ``workers`` (W, 3): slope, bias and precision; a worker who was not seen has the ``typical`` ones, an item that
@@ -288,7 +297,7 @@ class Said:
     borders: Floats
 
     @classmethod
-    def of(cls, found: _FactorFit, values: Floats, weights: Floats) -> Said:
+    def of(cls, found: _FactorFit, values: Floats, weights: Floats) -> FactorPredictor:
         """From a fit; the average worker by the weights."""
         people = np.stack([found.slope, found.bias, found.precision], axis=1)
         typical = np.array([*(weights @ people[:, :2]), 1.0 / float(weights @ (1.0 / found.precision))])
@@ -299,14 +308,14 @@ class Said:
     ) -> Floats:
         """The probabilities of left, tie and right."""
         who = np.full(len(left), -1) if worker is None else worker
-        return compared(self._labels(left, who), self._labels(right, who))
+        return compare_labels(self._labels(left, who), self._labels(right, who))
 
     def _labels(self, node: NDArray[Any], worker: NDArray[Any]) -> Floats:
         """The probability of each label (rows, K)."""
         from scipy.special import ndtr
 
-        slope, bias, precision = at(self.workers, worker, self.typical).T
-        mean, variance = at(self.mean, node, 0.0), at(self.variance, node, 1.0)
+        slope, bias, precision = values_at(self.workers, worker, self.typical).T
+        mean, variance = values_at(self.mean, node, 0.0), values_at(self.variance, node, 1.0)
         deviation = np.sqrt(slope**2 * variance + 1.0 / precision)
         below = ndtr((self.borders - (bias + slope * mean)[:, None]) / deviation[:, None])
         return np.diff(below, axis=1, prepend=0.0, append=1.0)

@@ -41,8 +41,8 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.lists.contests import PAIRS, Contests
-from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, Measure, Values
+from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure, ListValues
+from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread
@@ -65,7 +65,7 @@ class CrowdAgg(VotesModel):
     pool: bool
 
     @abstractmethod
-    def _measure(self, most: dict[int, int]) -> Measure:
+    def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
         """The measure; ``most``: for each number of items the most contests of a cell."""
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
@@ -75,13 +75,13 @@ class CrowdAgg(VotesModel):
         if not isinstance(self.pool, bool):
             raise UsageError(f"The parameter 'pool' must be true or false. Got {self.pool!r}.")
         equal = self.quality == "equal"
-        a, b = (0.0, 0.0) if equal else _beta(self.prior)
-        contests = Contests.of(votes, self.pair)
+        a, b = (0.0, 0.0) if equal else _beta_prior(self.prior)
+        contests = JudgeContests.of(votes, self.pair)
         lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
         found = search(lists, (a, b), pool=self.pool, limit=1 if equal else ROUNDS, run=run)
         own = lists.values(found.eta)
         return Outcome(
-            spread=_placed(votes, lists, own),
+            spread=_score_spread(votes, lists, own),
             workers=_workers(votes, lists, own, (a, b)),
             converged=equal or found.converged,
             iterations=found.rounds,
@@ -116,7 +116,7 @@ class CrowdAggNDCG(CrowdAgg):
         self.pool = pool
         self.seed = seed
 
-    def _measure(self, most: dict[int, int]) -> Measure:
+    def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
         return NDCG(most)
 
 
@@ -146,14 +146,14 @@ class CrowdAggRBP(CrowdAgg):
         self.pool = pool
         self.seed = seed
 
-    def _measure(self, most: dict[int, int]) -> Measure:
+    def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
         p = number("p", self.p, low=0, high=1)
         if p in (0.0, 1.0):
             raise UsageError(f"The parameter 'p' must lie between 0 and 1. Got {self.p!r}.")
         return RBP(p)
 
 
-def _beta(prior: Any) -> tuple[float, float]:
+def _beta_prior(prior: Any) -> tuple[float, float]:
     if prior is None:
         return 0.0, 0.0
     try:
@@ -163,7 +163,7 @@ def _beta(prior: Any) -> tuple[float, float]:
     return number("prior", a, low=0), number("prior", b, low=0)
 
 
-def most_contests(contests: Contests, votes: Votes) -> dict[int, int]:
+def most_contests(contests: JudgeContests, votes: Votes) -> dict[int, int]:
     """For each number of items the most contests of a cell that are not fair coins, at least 1."""
     most = {int(n): 1 for n in np.unique(np.bincount(votes.nodes.query))}
     for cells in contests.groups if contests.fair else ():
@@ -175,7 +175,7 @@ def most_contests(contests: Contests, votes: Votes) -> dict[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """Where the two steps ended: eta of each judge, L, L after each round, the length of the longest cycle."""
 
     eta: Floats
@@ -187,7 +187,7 @@ class Found:
     notes: list[Note]
 
 
-def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> Found:
+def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> SearchResult:
     """Ranking and eta in turns, from eta = 1 until each unit's ranking has come back.
 
     A unit is what shares its qualities: a query, or all of them.
@@ -213,32 +213,32 @@ def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limi
             run.progress(turn + 1, float(own.sum()), float((last < 0).mean()))
         if (last >= 0).all():
             break
-        right, count = lists.agreeing(values.level, of, size)
-        eta = shrunk(right, count, prior)[of]
+        right, count = lists.agreeing_votes(values.level, of, size)
+        eta = shrink(right, count, prior)[of]
     length = np.where(last >= 0, last - first, 0)
     path = np.array(objectives)
-    chosen = np.array([_best(path[:, place], first[place], last[place]) for place in range(units)])
+    chosen = np.array([_turn_to_keep(path[:, place], first[place], last[place]) for place in range(units)])
     whose = np.zeros(judges, np.int64) if pool else lists.contests.query
     cycles, longest = int((length > 1).sum()), int(length.max())
-    return Found(
+    return SearchResult(
         eta=np.array(etas)[chosen[whose], np.arange(judges)],
         objective=float(path[chosen, np.arange(units)].sum()),
         path=path.sum(axis=1).tolist(),
         rounds=len(path),
         cycle=longest if cycles else 0,
         converged=bool((last >= 0).all()),
-        notes=[*_cycle_note(cycles, units, longest), *_unfinished(int((last < 0).sum()), len(path))],
+        notes=[*_cycle_note(cycles, units, longest), *_unfinished_note(int((last < 0).sum()), len(path))],
     )
 
 
-def shrunk(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
+def shrink(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
     """(a + right) / (a + b + count); 1/2 where there is nothing to go by."""
     a, b = prior
     total = a + b + count
     return np.where(total > 0, (a + right) / np.where(total > 0, total, 1.0), 0.5)
 
 
-def _best(path: Floats, first: int, last: int) -> int:
+def _turn_to_keep(path: Floats, first: int, last: int) -> int:
     """The turn to keep: the last one, or that of the largest L within the cycle."""
     if last - first <= 1:
         return len(path) - 1 if last < 0 else int(last)
@@ -256,7 +256,7 @@ def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
         yield Note("cycle", message)
 
 
-def _unfinished(units: int, rounds: int) -> Iterator[Note]:
+def _unfinished_note(units: int, rounds: int) -> Iterator[Note]:
     if units:
         yield Note("not-converged", f"No ranking came back within {rounds} rounds.")
 
@@ -269,7 +269,7 @@ class BetweenWorkers(Covariance):
 
     pairwise_limit = 2000
 
-    def __init__(self, lists: ExpectedLists, values: Values) -> None:
+    def __init__(self, lists: ExpectedLists, values: ListValues) -> None:
         from scipy.sparse import csc_array
 
         groups = lists.contests.groups
@@ -301,7 +301,7 @@ class BetweenWorkers(Covariance):
         return (self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0) + self.v[nodes]) / m**2
 
 
-def _placed(votes: Votes, lists: ExpectedLists, values: Values) -> Spread:
+def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spread:
     score = values.total / np.maximum(lists.judges, 1)[lists.query]
     covariance = BetweenWorkers(lists, values)
     queries = np.split(np.arange(len(score)), lists.start[1:])
@@ -310,13 +310,13 @@ def _placed(votes: Votes, lists: ExpectedLists, values: Values) -> Spread:
     return placed.uncentred(score, stderr)
 
 
-def _workers(votes: Votes, lists: ExpectedLists, values: Values, prior: tuple[float, float]) -> Workers:
+def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: tuple[float, float]) -> Workers:
     """Quality is eta by the final ranking; the interval is Jeffreys', by the worker's own votes alone, so that
     nobody is called reliable for the prior's sake."""
     from scipy.special import betaincinv
 
-    right, count = lists.agreeing(values.level, lists.contests.worker, lists.workers)
-    quality = shrunk(right, count, prior)
+    right, count = lists.agreeing_votes(values.level, lists.contests.worker, lists.workers)
+    quality = shrink(right, count, prior)
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     low, high = (np.asarray(betaincinv(right + 0.5, count - right + 0.5, tail), float) for tail in tails)
     low, high = np.minimum(low, quality), np.maximum(high, quality)

@@ -75,7 +75,7 @@ class CrowdLists(ListsModel):
         value = savage_scores(ready)
         if self.quality == "equal":
             return mean_over_lists(ready, value)
-        found = _weigh(_Crowd.of(ready, value), copies, run.progress)
+        found = _weigh(_WorkerScores.of(ready, value), copies, run.progress)
         outcome = mean_over_lists(ready, value, found.weight)
         assert outcome.workers is not None
         further = {"agreement": found.quality, "copies": found.copies, "weight": found.weight}
@@ -100,7 +100,7 @@ def savage_scores(lists: Lists) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class _QueryScores:
     """The scores of one query (items, workers), 0 where ``there`` is False."""
 
     workers: Integers
@@ -109,16 +109,16 @@ class _Block:
 
 
 @dataclass(frozen=True, eq=False)
-class _Crowd:
+class _WorkerScores:
     """What the workers' scores say of each other: a block for each query, and squares of the workers."""
 
-    blocks: list[_Block]
+    blocks: list[_QueryScores]
     items: Floats  # how many items each worker judged
     correlation: Floats
     shared: Floats  # how many items two workers both judged, less one for each query
 
     @classmethod
-    def of(cls, lists: Lists, value: Floats) -> _Crowd:
+    def of(cls, lists: Lists, value: Floats) -> _WorkerScores:
         assert lists.worker is not None
         count = lists.n_workers
         key = lists.node * count + lists.worker[lists.list]
@@ -133,7 +133,7 @@ class _Crowd:
             scores = np.zeros((len(items), len(workers)))
             there = np.zeros(scores.shape, bool)
             scores[row, column], there[row, column] = mean[rows], True
-            blocks.append(_Block(workers, scores, there))
+            blocks.append(_QueryScores(workers, scores, there))
         few = count <= MOST_WORKERS
         product, square, shared = np.zeros((3, count, count) if few else (3, 0, 0))
         for block in blocks if few else []:
@@ -145,7 +145,7 @@ class _Crowd:
         correlation = product / np.sqrt(np.maximum(square * square.T, 1e-300))
         return cls(blocks, summed(worker, None, count), correlation, shared)
 
-    def alike(self, quality: Floats) -> Floats | None:
+    def shared_errors(self, quality: Floats) -> Floats | None:
         """e_wv, 1 on the diagonal; None where there are too many workers to look."""
         count = len(self.items)
         if count > MOST_WORKERS:
@@ -178,7 +178,7 @@ class _Crowd:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
+class _WorkerWeights:
     quality: Floats
     copies: Floats
     weight: Floats
@@ -186,12 +186,12 @@ class _Weighed:
     iterations: int
 
 
-def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
+def _weigh(crowd: _WorkerScores, power: float, progress: Progress | None) -> _WorkerWeights:
     """The fixed point of quality, copies and weight."""
     count = len(crowd.items)
     weight, copies, quality = np.ones(count), np.ones(count), np.zeros(count)
     for step in range(1, STEPS + 1):
-        alike = crowd.alike(quality) if step > 1 else None
+        alike = crowd.shared_errors(quality) if step > 1 else None
         if alike is not None:
             copies = (alike**power).sum(axis=1)
         found = crowd.agreement(weight, alike)
@@ -208,11 +208,11 @@ def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
             break
     weight = np.where(weight > TOLERANCE, weight, 0.0)
     if not weight.any():
-        return _Weighed(quality, copies, np.ones(count), converged=True, iterations=step)
-    return _Weighed(quality, copies, weight, change <= TOLERANCE, step)
+        return _WorkerWeights(quality, copies, np.ones(count), converged=True, iterations=step)
+    return _WorkerWeights(quality, copies, weight, change <= TOLERANCE, step)
 
 
-def _notes(lists: Lists, found: _Weighed) -> list[Note]:
+def _notes(lists: Lists, found: _WorkerWeights) -> list[Note]:
     notes, names = [], lists.index.workers
     assert names is not None
     if not found.converged:

@@ -54,12 +54,12 @@ class Shapes:
     def crowd(self, distance: Floats) -> float:
         """The theta of all workers together."""
         counts, far = self._pool(distance)
-        return float(_best(counts[None], np.array([far]))[0][0])
+        return float(_maximize(counts[None], np.array([far]))[0][0])
 
     def fit(self, distance: Floats, shrinkage: float) -> tuple[Floats, Floats]:
         """theta of each worker, and its standard error; ``distance`` (K): the total of the worker's lists."""
         counts, far = (shrinkage / self.total * part for part in self._pool(distance))
-        return _best(self.counts + counts, distance + far)
+        return _maximize(self.counts + counts, distance + far)
 
     def _pool(self, distance: Floats) -> tuple[Floats, float]:
         counts = self.counts.sum(axis=0)
@@ -70,7 +70,7 @@ class Shapes:
         return log_normalisers(theta, self.counts.shape[1] - 1)
 
 
-def _best(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
+def _maximize(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
     """Where each L_k is largest over theta >= 0, and 1 / sqrt of its curvature there."""
     theta = np.zeros(len(distance))
     for _ in range(STEPS):

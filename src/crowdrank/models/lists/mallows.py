@@ -28,7 +28,7 @@ from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.lists.dispersion import Shapes, agreement
-from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.predictors import values_at, with_ties
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import ListShard, extremes, shards, tie_share
 from crowdrank.prepared.lists import Lists
@@ -117,13 +117,13 @@ class MallowsSums:
         gaps, held = np.zeros(int(self.squares.size.max())), np.diff(shard.orders.start)
         for one, other in _ordered_pairs(shard):
             apart = np.abs(place[one] - place[other])
-            share = within(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
+            share = kept_share(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
             gap = np.maximum(np.rint(apart * share), 1).astype(np.int64)
             gaps += summed(gap, shard.weight[shard.list[one]], len(gaps))
         return gaps[1:]
 
 
-def within(held: NDArray[Any], items: NDArray[Any]) -> Floats:
+def kept_share(held: NDArray[Any], items: NDArray[Any]) -> Floats:
     """Of the places between two items of a consensus of so many, the share that a list keeps that holds fewer."""
     return np.asarray((held + 1.0) / (items + 1.0))
 
@@ -158,30 +158,34 @@ class Mallows(ListsModel):
         if self.dispersion not in DISPERSIONS:
             wanted = " or ".join(DISPERSIONS)
             raise UsageError(f"The parameter 'dispersion' must be {wanted}. Got {self.dispersion!r}.")
-        turns = Turns(lists, run, number("shrinkage", self.shrinkage, low=0.0), self.dispersion == "shared")
-        place, rounds, converged = turns.fit()
-        ahead, scores = turns.posterior(place)
+        search = ConsensusSearch(
+            lists, run, number("shrinkage", self.shrinkage, low=0.0), self.dispersion == "shared"
+        )
+        place, rounds, converged = search.fit()
+        ahead, scores = search.posterior(place)
         spread = by_probability(
             scores, ahead, lists.nodes.query, lists.parts(), level=LEVEL, tie_break=-place.astype(float)
         )
-        found = turns.found
-        theta = np.zeros(0) if turns.shared else turns.theta
-        workers, notes = turns.workers(place)
+        found = search.found
+        theta = np.zeros(0) if search.shared else search.theta
+        workers, notes = search.workers(place)
         return Outcome(
             spread=spread,
             workers=workers,
             converged=converged,
             iterations=rounds,
-            log_likelihood=turns.log_likelihood,
-            notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap(found), *notes),
-            details={"theta": turns.crowd, "gap": found.gap, "largest_cycle": found.largest},
-            predictor=Places(place, lists.part, _kept(lists), theta, turns.crowd, tie_share(lists)),
-            list_predictor=MallowsLists(place, theta, turns.crowd),
+            log_likelihood=search.log_likelihood,
+            notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap_notes(found), *notes),
+            details={"theta": search.crowd, "gap": found.gap, "largest_cycle": found.largest},
+            predictor=PlacePredictor(
+                place, lists.part, _kept_shares(lists), theta, search.crowd, tie_share(lists)
+            ),
+            list_predictor=MallowsListPredictor(place, theta, search.crowd),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class MallowsLists:
+class MallowsListPredictor:
     """ln P of lists of items that the consensus has; a worker that was not seen has the crowd's theta."""
 
     place: Integers
@@ -196,7 +200,7 @@ class MallowsLists:
             raise InputError(f"These items have no place in the consensus: {lists.item_names(unseen)}.")
         worker = np.full(len(lists), -1) if given.worker is None else given.worker
         far = distances(lists.level, self.place[given.node], lists.start, penalty=0.0)
-        return _log_probability(lists, far, at(self.theta, worker, self.crowd))
+        return _log_probability(lists, far, values_at(self.theta, worker, self.crowd))
 
 
 def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
@@ -209,7 +213,7 @@ def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
     return -theta * far - table[own, lists.size] + open_
 
 
-class Turns:
+class ConsensusSearch:
     """The thetas and the consensus in turn."""
 
     def __init__(self, lists: Lists, run: Run, shrinkage: float, shared: bool) -> None:
@@ -314,16 +318,16 @@ def _drops(margin: Floats) -> Floats:
     return np.asarray(drop - drop.T)
 
 
-def _kept(lists: Lists) -> Floats:
+def _kept_shares(lists: Lists) -> Floats:
     """Of each node's part: the share of the places between two items that an average list keeps."""
     part = lists.part[lists.node[lists.start[:-1]]]
     items = np.bincount(lists.part)
     weight = summed(part, lists.weight, len(items))
     held = summed(part, lists.weight * lists.size, len(items)) / np.where(weight > 0, weight, 1.0)
-    return np.asarray(within(np.where(weight > 0, held, items), items)[lists.part])
+    return np.asarray(kept_share(np.where(weight > 0, held, items), items)[lists.part])
 
 
-def _gap(found: Consensus) -> list[Note]:
+def _gap_notes(found: Consensus) -> list[Note]:
     if found.gap == 0:
         return []
     message = (
@@ -334,7 +338,7 @@ def _gap(found: Consensus) -> list[Note]:
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class PlacePredictor:
     """P(i above j) by how many places apart they are in the consensus, and the worker's theta (the crowd's where
     the worker is not known). Items that no list links are as likely to stand either way.
 
@@ -352,7 +356,7 @@ class Places:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        own = at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
+        own = values_at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
         ahead = self.place[right] - self.place[left]
         known = (left >= 0) & (right >= 0) & (self.part[left] == self.part[right]) & (ahead != 0)
         chance = above(np.maximum(np.abs(ahead) * self.kept[left], 1.0), own)

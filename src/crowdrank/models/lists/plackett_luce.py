@@ -20,11 +20,11 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import Ascent, convergence, fixed_parameters, require_near, unsettled
+from crowdrank.models.ascent import Ascent, convergence_notes, fixed_parameters, prior_notes, require_finite_scores
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.list_sums import ListSums
-from crowdrank.models.predictors import Compared, at
-from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
+from crowdrank.models.predictors import ScorePredictor, values_at
+from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import LOG_SLOPE
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import extremes, require_finite, shards, tie_share, turn_lists
@@ -72,8 +72,8 @@ class PlackettLuce(ListsModel):
     def _fit(self, lists: Lists, run: Run) -> Outcome:
         ascent, top, sign = self._climb_in_direction(lists, run)
         found, notes, details = ascent.uncertainty(top)
-        fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
-        require_near(ascent, top)
+        fitted, (top, covariance, scale) = top, ascent.rescale_to_average_judge(top, found)
+        require_finite_scores(ascent, top)
         scores = spread(
             sign * scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL
         )
@@ -88,8 +88,8 @@ class PlackettLuce(ListsModel):
             notes=(
                 *lists.notes(),
                 *extremes(lists, regularised=not ascent.gauge),
-                *convergence(top),
-                *unsettled(ascent),
+                *convergence_notes(top),
+                *prior_notes(ascent),
                 *notes,
                 *said,
             ),
@@ -98,8 +98,8 @@ class PlackettLuce(ListsModel):
                 "direction": "top" if sign > 0 else "bottom",
                 "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
             },
-            predictor=Compared(LOGISTIC, scores.score, slopes, tie_share(lists)),
-            list_predictor=LuceLists(sign * scores.score, slopes, sign),
+            predictor=ScorePredictor(LOGISTIC, scores.score, slopes, tie_share(lists)),
+            list_predictor=LuceListPredictor(sign * scores.score, slopes, sign),
             posterior=ascent.posterior(top, covariance, ("precision",) if len(slopes) else ()),
         )
 
@@ -160,16 +160,16 @@ class PlackettLuce(ListsModel):
             varied=by_worker,
         )
 
-    def _prior(self) -> Normal:
+    def _prior(self) -> NormalPrior:
         mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
         if self.precision_sd is not None:
-            return Normal(mean, number("precision_sd", self.precision_sd, low=1e-6))
+            return NormalPrior(mean, number("precision_sd", self.precision_sd, low=1e-6))
         assert width is not None
-        return Normal(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
+        return NormalPrior(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
 
 
 @dataclass(frozen=True, eq=False)
-class LuceLists:
+class LuceListPredictor:
     """ln P of lists; ``sign`` is -1 if they are filled from the bottom, and ``scores`` are then those from there.
 
     Items and workers that were not seen are average ones.
@@ -181,12 +181,12 @@ class LuceLists:
 
     def __call__(self, given: HeldOut) -> Floats:
         """ln P of each list."""
-        lists, x = given.lists, at(self.scores, given.node, 0.0)
+        lists, x = given.lists, values_at(self.scores, given.node, 0.0)
         if self.sign < 0:
             lists, rows = turn_lists(lists)
             x = x[rows]
         if len(self.slopes) and given.worker is not None:
-            x = x * at(self.slopes, given.worker, 1.0)[lists.list]
+            x = x * values_at(self.slopes, given.worker, 1.0)[lists.list]
         return derivatives(x, Orders(lists.start, lists.level)).value
 
 
@@ -200,7 +200,7 @@ class LuceAscent(Ascent):
         chosen = lists.weight[lists.list] * (lists.level < last)
         self.wins = summed(lists.node, chosen, len(lists.nodes))
 
-    def first(self) -> Point:
+    def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
         scores, workers = np.zeros(len(self.part)), self.start
         for _ in range(STEPS):

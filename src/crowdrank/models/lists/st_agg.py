@@ -37,9 +37,9 @@ from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.contests import ContestCovariance, share_variance
-from crowdrank.models.lists.contests import PAIRS, Contests
 from crowdrank.models.lists.crowd_agg import BetweenWorkers, most_contests
-from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, Measure
+from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure
+from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
 from crowdrank.solve import Covariance, Independent
 
@@ -67,7 +67,7 @@ class StAgg(VotesModel):
             if value not in choices:
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         p = number("p", self.p, low=1e-6, high=1 - 1e-6)
-        contests = Contests.of(votes, self.pair)
+        contests = JudgeContests.of(votes, self.pair)
         most = most_contests(contests, votes)
         measure = RBP(p) if self.measure == "rbp" else NDCG(most) if self.measure == "ndcg" else MeanRank(most)
         lists = ExpectedLists(contests, measure, votes)
@@ -102,10 +102,10 @@ class MeanRank(NDCG):
         return gains / float(gains @ gains)
 
 
-class Slope(NDCG):
+class DiscountSlope(NDCG):
     """D(r) - D(r + 1) of a measure in the place of D: how far a contest lost moves it."""
 
-    def __init__(self, measure: Measure, most: dict[int, int]) -> None:
+    def __init__(self, measure: ExpectedMeasure, most: dict[int, int]) -> None:
         self.measure = measure
         super().__init__(most)
 
@@ -114,10 +114,12 @@ class Slope(NDCG):
         return -np.diff(self.measure.discounts(n + 1))
 
 
-def _slope(lists: ExpectedLists, measure: Measure, most: dict[int, int], everyone: Floats, votes: Votes) -> Floats:
+def _slope(
+    lists: ExpectedLists, measure: ExpectedMeasure, most: dict[int, int], everyone: Floats, votes: Votes
+) -> Floats:
     """E D(r) - E D(r + 1) of each item, over E_0 D, where all votes are one input."""
     if isinstance(measure, RBP):
         return (1.0 - measure.p) * (1.0 + lists.values(everyone).total)
-    slope = Slope(measure, most)
+    slope = DiscountSlope(measure, most)
     over = np.array([slope.level(int(n)) / measure.level(int(n)) for n in lists.sizes])[lists.query]
     return over * (1.0 + ExpectedLists(lists.contests, slope, votes).values(everyone).total)

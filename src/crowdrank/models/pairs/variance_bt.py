@@ -13,7 +13,7 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import number
 from crowdrank.models.pairs.estimator import PairedModel
-from crowdrank.models.priors import ColumnPrior, Normal
+from crowdrank.models.priors import ColumnPrior, NormalPrior
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE, WorkerParameter
 
 
@@ -66,4 +66,4 @@ class VarianceBT(PairedModel):
             return {}
         sd = number("slope_sd", self.slope_sd, low=1e-6)
         (slope,) = self.columns
-        return {slope: Normal(slope.perfect, sd)}
+        return {slope: NormalPrior(slope.perfect, sd)}

@@ -28,7 +28,7 @@ from crowdrank.prepared.votes import Votes
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ContestCells:
     """Cells of c contests each; equal ones are stored once.
 
     ``chance`` (rows, c) to win each contest, and ``rest`` (rows,) each further one, before the worker's
@@ -50,14 +50,14 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Contests:
+class JudgeContests:
     """All cells by their number of contests, and who the judges are.
 
     ``fair``: contests beyond those of a cell are fair coins, whatever the quality of the worker is.
     ``worker`` and ``query`` are those of each judge, ``rows`` the votes for either item (``row_judge``: whose).
     """
 
-    groups: list[Cells]
+    groups: list[ContestCells]
     fair: bool
     worker: Integers
     query: Integers
@@ -65,7 +65,7 @@ class Contests:
     row_judge: Integers
 
     @classmethod
-    def of(cls, votes: Votes, pair: str) -> Contests:
+    def of(cls, votes: Votes, pair: str) -> JudgeContests:
         """The contests of these votes, by the option ``pair``; where workers are unknown all are one judge's."""
         rows = joined(list(votes.counted("worker" if votes.n_workers else "crowd", ties=True)))
         assert rows.worker is not None
@@ -75,7 +75,7 @@ class Contests:
         )
         voted, even = rows.wins + rows.losses > 0, rows.wins == rows.losses
         return cls(
-            groups=PAIRS[pair](_Rows(rows.take(~even), judge[~even], votes.nodes)),
+            groups=PAIRS[pair](_JudgedPairs(rows.take(~even), judge[~even], votes.nodes)),
             fair=pair != "logistic",
             worker=names // queries,
             query=names % queries,
@@ -84,7 +84,7 @@ class Contests:
         )
 
 
-class _Rows:
+class _JudgedPairs:
     """Votes of a judge on two items, seen from either item: who, whom, and the share of the votes."""
 
     def __init__(self, rows: Comparisons, judge: Integers, nodes: Nodes) -> None:
@@ -111,24 +111,24 @@ class _Rows:
         return np.round(won[self.place] - won[self.opponent], 11)
 
 
-def _direct(rows: _Rows) -> list[Cells]:
-    return _judged(rows, rows.share)
+def _direct(rows: _JudgedPairs) -> list[ContestCells]:
+    return _cells_of_judged_pairs(rows, rows.share)
 
 
-def _centred(rows: _Rows) -> list[Cells]:
-    return _judged(rows, 0.5 + rows.ahead() / (2.0 * rows.size[rows.who]))
+def _centered(rows: _JudgedPairs) -> list[ContestCells]:
+    return _cells_of_judged_pairs(rows, 0.5 + rows.ahead() / (2.0 * rows.size[rows.who]))
 
 
-def _printed(rows: _Rows) -> list[Cells]:
+def _printed(rows: _JudgedPairs) -> list[ContestCells]:
     """Equation 6 as printed."""
     ahead = rows.ahead() / rows.size[rows.who]
-    return _judged(rows, np.where(ahead > 0, ahead, np.where(ahead < 0, 1.0 + ahead, 0.5)))
+    return _cells_of_judged_pairs(rows, np.where(ahead > 0, ahead, np.where(ahead < 0, 1.0 + ahead, 0.5)))
 
 
-def _judged(rows: _Rows, chance: Floats) -> list[Cells]:
+def _cells_of_judged_pairs(rows: _JudgedPairs, chance: Floats) -> list[ContestCells]:
     """Cells whose contests are the judged pairs, all others being fair coins."""
-    told = chance != 0.5
-    place, chance = rows.place[told], chance[told]
+    informative = chance != 0.5
+    place, chance = rows.place[informative], chance[informative]
     order = np.lexsort((chance, place))
     chance = chance[order]
     count = np.bincount(place, minlength=len(rows.cells))
@@ -139,11 +139,11 @@ def _judged(rows: _Rows, chance: Floats) -> list[Cells]:
         table = chance[start[cells, None] + np.arange(contests)]
         rest = np.full(len(cells), 0.5)
         node = rows.cell_node[cells]
-        groups.append(_distinct(table, rest, rows.cell_judge[cells], rows.size[node], node))
+        groups.append(_distinct_cells(table, rest, rows.cell_judge[cells], rows.size[node], node))
     return groups
 
 
-def _logistic(rows: _Rows) -> list[Cells]:
+def _logistic(rows: _JudgedPairs) -> list[ContestCells]:
     """Cells whose contests are those with every item that the judge decided about, by net wins."""
     net = rows.total(2.0 * rows.share - 1.0)
     count = np.bincount(rows.cell_judge)
@@ -158,25 +158,25 @@ def _logistic(rows: _Rows) -> list[Cells]:
         others = chance[:, ~np.eye(items, dtype=bool)].reshape(len(judges) * items, items - 1)
         judge = np.repeat(judges, items)
         rest = 1.0 / (1.0 + np.exp(-own.ravel()))
-        groups.append(_distinct(np.sort(others, axis=1), rest, judge, size.ravel(), node.ravel()))
+        groups.append(_distinct_cells(np.sort(others, axis=1), rest, judge, size.ravel(), node.ravel()))
         some = size[:, 0] > items  # the items that the judge left alone have net wins of 0
         alone = np.sort(1.0 / (1.0 + np.exp(own[some])), axis=1)
         nobody = np.full(int(some.sum()), -1)
-        groups.append(_distinct(alone, np.full(len(nobody), 0.5), judges[some], size[some, 0], nobody))
+        groups.append(_distinct_cells(alone, np.full(len(nobody), 0.5), judges[some], size[some, 0], nobody))
     return groups
 
 
-def _distinct(chance: Floats, rest: Floats, judge: Integers, size: Integers, node: Integers) -> Cells:
+def _distinct_cells(chance: Floats, rest: Floats, judge: Integers, size: Integers, node: Integers) -> ContestCells:
     """Cells of which equal ones (same judge, same chances) are stored once."""
     codes = np.unique(np.column_stack([chance, rest]), return_inverse=True)[1]
     table = np.column_stack([judge, codes.reshape(len(rest), chance.shape[1] + 1)])
     _, first, row = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return Cells(chance[first], rest[first], judge[first], size[first], node, row.ravel())
+    return ContestCells(chance[first], rest[first], judge[first], size[first], node, row.ravel())
 
 
-PAIRS: dict[str, Callable[[_Rows], list[Cells]]] = {
+PAIRS: dict[str, Callable[[_JudgedPairs], list[ContestCells]]] = {
     "direct": _direct,
     "logistic": _logistic,
-    "centred": _centred,
+    "centred": _centered,
     "printed": _printed,
 }
