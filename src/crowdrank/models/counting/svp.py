@@ -1,28 +1,28 @@
-"""SVP: a rank-2 matrix of score differences, completed from the pairs judged (Gleich & Lim 2011).
+"""SVP: a rank-2 matrix of score differences, completed from the judged pairs (Gleich & Lim 2011).
 
 Scores s make differences s_i - s_j, the skew-symmetric matrix s e' - e s' of rank 2. The votes give noisy
 entries Y_ij for the judged pairs Omega. The matrix is completed by singular value projection (SVP),
 
     X <- P_2(X + eta P_Omega(Y - X)),
 
-P_2 being the closest matrix of rank 2, which is skew-symmetric where its argument is. Then score = X e / n:
-the mean difference from all items, the judged and the unjudged.
+with P_2 the closest matrix of rank 2, which is skew-symmetric if its argument is. Then score = X e / n: the mean
+difference from all items, judged or not.
 
-X = sigma (u v' - v u') with orthonormal u and v is kept as its factors, and R = P_Omega(Y - X) as its entries, so
-nothing of size n^2 is. Given u and v, sigma is a least-squares coefficient. Then u' R v = 0, and a power step with
-X + eta R from (u, v), which are close to the singular vectors wanted, is
+X = sigma (u v' - v u') with orthonormal u and v is stored as its factors, and R = P_Omega(Y - X) as its entries,
+so nothing of size n^2 is stored. Given u and v, sigma is a least-squares coefficient. Then u' R v = 0. The u and v
+are close to the singular vectors of X + eta R, and a power step with that matrix from (u, v) is
 
     u <- u + (eta / sigma) R v,        v <- v - (eta / sigma) R u,        made orthonormal again,
 
-whose fixed points are those of SVP. eta minimises |P_Omega(Y - X - eta D)|, D = R (u u' + v v') + (u u' + v v') R
-being the part of R along the matrices of rank 2; it is 1 where every pair was judged. It starts from u, v in the
-span of e and Y e, which holds a complete Y = s e' - e s' exactly. All queries are done at once, each until X
-moves by less than ``tol`` of its size in a step.
+It has the fixed points of SVP. eta minimizes |P_Omega(Y - X - eta D)|, with D = R (u u' + v v') + (u u' + v v') R
+the part of R along the matrices of rank 2; it is 1 if every pair was judged. The start is u, v in the span of e
+and Y e, which contains a complete Y = s e' - e s' exactly. All queries run at once, each until X moves by less
+than ``tol`` of its size in a step.
 
-How sure a score is: Y_ij varies independently over the pairs, by 4 times the variance of Beta(w + 1/2, l + 1/2)
-for the mean, 1/(w + 1/2) + 1/(l + 1/2) for the log odds, 4 q (1 - q) for the sign (see ``contests``). Were the
-differences s_i - s_j and fitted to the judged pairs by least squares, the covariance would be L+ V L+, with V the
-Laplacian of these variances and L that of the judged pairs. Where every pair was judged, that is V / n^2, the
+Uncertainty: Y_ij varies independently over the pairs. Its variance is 4 times that of Beta(w + 1/2, l + 1/2) for
+the mean, 1/(w + 1/2) + 1/(l + 1/2) for the log odds, and 4 q (1 - q) for the sign (see ``contests``). The
+covariance is L+ V L+, as if differences s_i - s_j were fitted to the judged pairs by least squares, with V the
+Laplacian of these variances and L that of the judged pairs. If every pair was judged, that is V / n^2, the
 covariance of Y e / n.
 """
 
@@ -69,8 +69,8 @@ class SVP(VotesModel):
     """Score differences as a rank-2 skew-symmetric matrix, completed from the judged pairs (Gleich & Lim 2011).
 
     ``differences``: what a judged pair says: ``"mean"``, the share for one minus the share for the other;
-    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``tol``: it ends where
-    the matrix moves by less of its size in a step; ``iterations``: the most steps.
+    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``tol``: stop when
+    the matrix moves by less than this share of its size in a step. ``iterations``: the largest number of steps.
     """
 
     name = "svp"
@@ -104,7 +104,7 @@ class SVP(VotesModel):
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """X e / n of each node; ``explained``: the share of the sum of squares of Y that X has on the judged pairs."""
+    """X e / n of each node; ``explained``: the share of the sum of squares of Y that X explains."""
 
     score: Floats
     iterations: int
@@ -113,7 +113,7 @@ class Completion:
 
 
 def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completion:
-    """Singular value projection to rank 2 of the matrix of each part, of which the rows have entries ``y``."""
+    """Singular value projection to rank 2 of the matrix of each part; ``y``: the entries at the rows."""
     count, parts = rows.nodes, int(part.max()) + 1
     every = Entries(rows.i, rows.j, part[rows.i], y)
 
@@ -152,7 +152,7 @@ class Entries:
     y: Floats
 
     def of_parts(self, parts: NDArray[np.bool_]) -> Entries:
-        """Those of the parts chosen."""
+        """The entries of the chosen parts."""
         keep = parts[self.part]
         return self if keep.all() else Entries(self.i[keep], self.j[keep], self.part[keep], self.y[keep])
 
@@ -170,7 +170,7 @@ class Entries:
         return plus - summed(self.j, values * vector[self.i], len(vector))
 
     def fit_scale(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
-        """sigma of each part by least squares, and what it leaves of y."""
+        """sigma of each part by least squares, and the residual of y."""
         unit = self.skew(u, v)
         sigma = self.sum_by_part(self.y * unit, parts) / np.maximum(self.sum_by_part(unit * unit, parts), TINY)
         return sigma, self.y - sigma[self.part] * unit
@@ -190,16 +190,16 @@ class AdditiveCovariance(ContestCovariance):
         return (block + block.T) / 2
 
     def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """Variances of the scores of a large part, as if those of its opponents were known."""
+        """Variances of the scores of a large part, as if each item's opponents had known scores."""
         return self.own[nodes] / self.pairs.own[nodes] ** 2
 
 
 def _notes(votes: Votes, found: Completion) -> list[Note]:
-    """That X is not there yet, or that the pairs are too few for one answer."""
+    """Notes if X did not converge, or if the pairs are too few for a unique answer."""
     notes = []
     parts = votes.graph.parts
     if found.unfinished:
-        message = f"SVP did not settle within {found.iterations} steps in {found.unfinished} of {parts} groups."
+        message = f"SVP did not converge in {found.iterations} steps in {found.unfinished} of {parts} groups."
         notes.append(Note("not-converged", message))
     size = np.bincount(votes.graph.part)
     pairs = np.bincount(votes.graph.part[votes.comparisons.i], minlength=parts)
@@ -207,7 +207,7 @@ def _notes(votes: Votes, found: Completion) -> list[Note]:
     if few:
         message = (
             f"In {few} of {parts} groups fewer pairs were judged than a matrix of rank 2 has free numbers "
-            "(2 n - 3 for n items): more than one completion fits, and the scores are those of one near the start."
+            "(2 n - 3 for n items). More than one completion fits; the scores come from one near the start."
         )
         notes.append(Note("undetermined", message))
     return notes
