@@ -57,7 +57,7 @@ class ListSums:
         return Curvature(*self._gradient(shard, terms), *self._curvature(shard, terms))
 
     def information(self, shard: ListShard, draw: Draw) -> Information:
-        """The curvature with signed noise that has the covariance of the gradients; the curvature is observed."""
+        """Gradient and observed curvature, with signed noise that has the covariance of the gradients."""
         terms = self._terms(shard, draw)
         sums = (*self._gradient(shard, terms), *self._curvature(shard, terms))
         return Information(*sums, self._noise(shard, terms, draw.seed))

@@ -20,9 +20,9 @@ from crowdrank.prepared.labels import Labels
 class Average(LabelsModel):
     """score_i = mean label of i, with the standard error sqrt(v / n_i).
 
-    v is the variance of labels around the mean of their item, over all items together, for a single item's
-    own labels are too few to tell; where every item has one label it is the variance of all labels. The
-    posterior of an item's label is the shares of its votes.
+    v is the variance of labels around the mean of their item, pooled over all items, because a single item has too
+    few labels. If every item has one label, v is the variance of all labels. The posterior of an item's label
+    is the shares of its votes.
     """
 
     name = "average"
@@ -47,7 +47,7 @@ class Average(LabelsModel):
 
 
 def _means(labels: Labels) -> tuple[Floats, Floats]:
-    """The mean label of each node and its variance; an item without labels is anything that was seen."""
+    """The mean label of each node and its variance; an item without labels has those of all labels."""
     counts, number = labels.counts, labels.judgments
     total = float(number.sum())
     overall = float(counts.sum(axis=0) @ labels.values) / total

@@ -19,11 +19,11 @@ from crowdrank.prepared.labels import Labels
 
 
 class MajorityVote(LabelsModel):
-    """P_i(l) = (votes of i for l + s / K) / (votes of i + s), and the score is the expected label.
+    """P_i(l) = (votes for l on i + s / K) / (votes on i + s), and the score is the expected label.
 
-    ``smoothing``: s, as if each item had that many labels more, spread evenly over the K labels; with 0 the
-    posterior is the votes alone. Every worker counts the same. Of labels with as many votes the smaller one is
-    taken.
+    ``smoothing``: s, as if each item had this many extra labels, spread evenly over the K labels. With 0 the
+    posterior comes from the votes alone. All workers count the same. Among labels with equally many votes, the
+    smallest wins.
     """
 
     name = "majority-vote"

@@ -1,29 +1,29 @@
-"""CrowdAgg: the ranking that the workers' own lists score best against (Niu et al., CIKM 2015).
+"""CrowdAgg: the ranking against which the workers' own lists score best (Niu et al., CIKM 2015).
 
-Worker i's judgments make the rank r_ij of every item j a random variable: the contests that j loses, each
-won with probability eta_i P + (1 - eta_i)(1 - P) (eq. 9; P: see contests.py; its distribution: see
-kernels/rank_distribution.py). The ranking pi that is sought is taken as the truth, of which rank r has the
-label kappa(r) = (n - r) / n, r from 0, and every worker's list is measured against it (eq. 13 and 14):
+Worker i's judgments make the rank r_ij of every item j a random variable: the number of contests that j loses,
+each won with probability eta_i P + (1 - eta_i)(1 - P) (eq. 9; for P see judge_contests.py, for the distribution
+kernels/rank_distribution.py). The ranking pi to find is taken as the truth, in which rank r, from 0, has the
+label kappa(r) = (n - r) / n. Every worker's list is measured against it (eq. 13 and 14):
 
     L(eta, pi) = sum_i sum_j h(pi(j)) f_ij,                     f_ij = E D(r_ij)
 
     nDCG:  h(r) = (2^kappa(r) - 1) / DCG_max,    D(r) = 1 / log2(2 + r)
     RBP:   h(r) = (1 - p) kappa(r),              D(r) = p^r
 
-For a given eta the best pi sorts the items by F_j = sum_i f_ij, largest first, for h falls with the rank
+For a given eta the best pi sorts the items by F_j = sum_i f_ij, largest first, because h falls with the rank
 (the rearrangement inequality; algorithm 3). For a given pi, eta_i is the share of i's votes that agree with it
-(eq. 17; half a vote where F is tied), shrunk by a Beta(a, b) prior,
+(eq. 17; half a vote if F is tied), shrunk by a Beta(a, b) prior,
 
     eta_i = (a + agreeing votes) / (a + b + votes),
 
-over all queries together, or in each query apart (``pool``). The ranking step never lowers L; the step
-of eta may. It begins at eta = 1 and ends when a ranking comes back: the one before, or, in a cycle, an earlier
-one; then the ranking of the cycle with the largest L is taken.
+over all queries together, or separately in each query (``pool``). The ranking step never lowers L; the eta step
+may. The search begins at eta = 1 and ends when a ranking repeats. If it repeats the ranking just before, that
+ranking is the answer; if it repeats an earlier one, the answer is the ranking of the cycle with the largest L.
 
-Scores. An item that a worker left alone has f = E_0 D, by fair coins; the score is the mean over the query's
-workers of a_ij = (f_ij - f of such an item) / E_0 D, so 0 is an item that nobody judged, and the order is
-that of F. Its variance is that between workers, with one more worker who says nothing and one more vote that
-is a toss, v = ((D of a win - D of a loss) / 2 E_0 D)^2; m workers, b the mean of a over the m + 1:
+Scores. An item that a worker left alone has f = E_0 D, by fair coins. The score is the mean over the query's
+workers of a_ij = (f_ij - f of such an item) / E_0 D. So an item that nobody judged has score 0, and the order is
+that of F. The variance is that between workers, with one extra worker who says nothing and one extra vote that is
+a coin toss, v = ((D of a win - D of a loss) / 2 E_0 D)^2. With m workers, and b the mean of a over the m + 1:
 
     cov(j, k) = (sum_i (a_ij - b_j)(a_ik - b_k) + b_j b_k + v [j = k]) / m^2
 """
@@ -55,7 +55,7 @@ QUALITIES = ("estimated", "equal")
 
 
 class CrowdAgg(VotesModel):
-    """The ranking that the workers' own lists score best against; the measure is a subclass's."""
+    """The ranking against which the workers' own lists score best; a subclass gives the measure."""
 
     needs_workers = True
 
@@ -66,7 +66,7 @@ class CrowdAgg(VotesModel):
 
     @abstractmethod
     def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
-        """The measure; ``most``: for each number of items the most contests of a cell."""
+        """The measure; ``most``: for each number of items, the largest number of contests of a cell."""
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         for name, value, choices in (("pair", self.pair, PAIRS), ("quality", self.quality, QUALITIES)):
@@ -94,9 +94,9 @@ class CrowdAggNDCG(CrowdAgg):
     """CrowdAgg for nDCG: the ranking against which the workers' lists have the largest expected nDCG.
 
     ``pair``: how a judgment becomes a probability, ``direct``, ``logistic``, ``centred`` or ``printed``.
-    ``quality``: of each worker ``estimated``, or ``equal``. ``prior``: Beta(a, b) on each quality; None or
-    (0, 0) is the paper's. ``pool``: one quality for a worker in all queries, or one in each. Equations 9,
-    13, 14 and 17 of Niu et al. 2015.
+    ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``: Beta(a, b) on each quality; None or
+    (0, 0) is the paper's version. ``pool``: whether a worker has one quality in all queries, or one in each.
+    Equations 9, 13, 14 and 17 of Niu et al. 2015.
     """
 
     name = "crowdagg-ndcg"
@@ -123,7 +123,7 @@ class CrowdAggNDCG(CrowdAgg):
 class CrowdAggRBP(CrowdAgg):
     """CrowdAgg for RBP: the ranking against which the workers' lists have the largest expected RBP.
 
-    ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as those of
+    ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as for
     ``CrowdAggNDCG``. Equations 9, 13, 14 and 17 of Niu et al. 2015.
     """
 
@@ -149,7 +149,7 @@ class CrowdAggRBP(CrowdAgg):
     def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
         p = number("p", self.p, low=0, high=1)
         if p in (0.0, 1.0):
-            raise UsageError(f"The parameter 'p' must lie between 0 and 1. Got {self.p!r}.")
+            raise UsageError(f"The parameter 'p' must be above 0 and below 1. Got {self.p!r}.")
         return RBP(p)
 
 
@@ -164,7 +164,7 @@ def _beta_prior(prior: Any) -> tuple[float, float]:
 
 
 def most_contests(contests: JudgeContests, votes: Votes) -> dict[int, int]:
-    """For each number of items the most contests of a cell that are not fair coins, at least 1."""
+    """For each number of items, the largest number of contests of a cell that are not fair coins, at least 1."""
     most = {int(n): 1 for n in np.unique(np.bincount(votes.nodes.query))}
     for cells in contests.groups if contests.fair else ():
         most |= {n: max(most[n], cells.contests) for n in np.unique(cells.size).tolist()}
@@ -176,7 +176,7 @@ def most_contests(contests: JudgeContests, votes: Votes) -> dict[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """Where the two steps ended: eta of each judge, L, L after each round, the length of the longest cycle."""
+    """The result of the two steps: eta of each judge, L, L after each round, the longest cycle's length."""
 
     eta: Floats
     objective: float
@@ -188,9 +188,9 @@ class SearchResult:
 
 
 def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> SearchResult:
-    """Ranking and eta in turns, from eta = 1 until each unit's ranking has come back.
+    """Alternate ranking and eta, from eta = 1, until each unit's ranking repeats.
 
-    A unit is what shares its qualities: a query, or all of them.
+    A unit shares its qualities: it is one query, or all queries.
     """
     judges = len(lists.contests.worker)
     unit = np.zeros_like(lists.query) if pool else lists.query
@@ -232,14 +232,14 @@ def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limi
 
 
 def shrink(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
-    """(a + right) / (a + b + count); 1/2 where there is nothing to go by."""
+    """(a + right) / (a + b + count); 1/2 if there are neither votes nor a prior."""
     a, b = prior
     total = a + b + count
     return np.where(total > 0, (a + right) / np.where(total > 0, total, 1.0), 0.5)
 
 
 def _turn_to_keep(path: Floats, first: int, last: int) -> int:
-    """The turn to keep: the last one, or that of the largest L within the cycle."""
+    """The turn to keep: the last one, or the one with the largest L within the cycle."""
     if last - first <= 1:
         return len(path) - 1 if last < 0 else int(last)
     own = path[first + 1 : last + 1]
@@ -248,24 +248,24 @@ def _turn_to_keep(path: Floats, first: int, last: int) -> int:
 
 def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
     if cycles:
-        where = f"In {cycles} of {units} queries rankings" if units > 1 else "Rankings"
+        subject = f"In {cycles} of {units} queries rankings" if units > 1 else "Rankings"
         message = (
-            f"{where} and qualities come back after up to {longest} rounds instead of coming to rest; "
-            "the ranking with the largest objective is given."
+            f"{subject} and qualities repeat in cycles of up to {longest} rounds instead of converging. "
+            "The ranking is the one with the largest objective."
         )
         yield Note("cycle", message)
 
 
 def _unfinished_note(units: int, rounds: int) -> Iterator[Note]:
     if units:
-        yield Note("not-converged", f"No ranking came back within {rounds} rounds.")
+        yield Note("not-converged", f"The rankings did not converge in {rounds} rounds.")
 
 
 # ---------------------------------------------------------------------------------------- results
 
 
 class BetweenWorkers(Covariance):
-    """That of the mean over workers, from how far they differ (the module's last equation)."""
+    """The covariance of the mean over workers, from how much they differ (the module's last equation)."""
 
     pairwise_limit = 2000
 
@@ -296,7 +296,7 @@ class BetweenWorkers(Covariance):
         return np.asarray((products + np.diag(self.v[nodes])) / m**2)
 
     def variance(self, nodes: Integers) -> Floats:
-        """Its diagonal: in a query of many items their mean varies little."""
+        """The diagonal alone: in a query with many items their mean varies little."""
         m = self.m[nodes]
         return (self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0) + self.v[nodes]) / m**2
 
@@ -311,8 +311,8 @@ def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spr
 
 
 def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: tuple[float, float]) -> Workers:
-    """Quality is eta by the final ranking; the interval is Jeffreys', by the worker's own votes alone, so that
-    nobody is called reliable for the prior's sake."""
+    """Quality is eta at the final ranking. The interval is Jeffreys', from the worker's own votes alone, so that
+    nobody is called reliable because of the prior."""
     from scipy.special import betaincinv
 
     right, count = lists.agreeing_votes(values.level, lists.contests.worker, lists.workers)

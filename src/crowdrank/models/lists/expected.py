@@ -14,7 +14,7 @@ from crowdrank.prepared.votes import EQUAL, Votes
 
 
 class ExpectedMeasure(ABC):
-    """What of a measure enters: the discount of a rank, the gain of a rank, and expected discounts."""
+    """The parts of a measure that are used: the discount and the gain of a rank, and expected discounts."""
 
     @abstractmethod
     def discounts(self, n: int) -> Floats:
@@ -26,11 +26,11 @@ class ExpectedMeasure(ABC):
 
     @abstractmethod
     def level(self, n: int) -> float:
-        """E_0 D: that of an item of n whose contests are all fair coins."""
+        """E_0 D: the expected discount of one of n items if all its contests are fair coins."""
 
     @abstractmethod
     def toss(self, n: int) -> float:
-        """How far one decided contest moves it, over E_0 D."""
+        """How far one decided contest moves the expected discount, over E_0 D."""
 
     @abstractmethod
     def expected(self, cells: ContestCells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
@@ -38,7 +38,7 @@ class ExpectedMeasure(ABC):
 
 
 class NDCG(ExpectedMeasure):
-    """D(r) = 1 / log2(2 + r), gains 2^kappa - 1, normalised."""
+    """D(r) = 1 / log2(2 + r), gains 2^kappa - 1, normalized."""
 
     def __init__(self, most: dict[int, int]) -> None:
         self.tables = {n: fair_tables(self.discounts(n), count) for n, count in most.items()}
@@ -53,18 +53,18 @@ class NDCG(ExpectedMeasure):
         return np.asarray(gains / (gains @ self.discounts(n)))
 
     def level(self, n: int) -> float:
-        """From the tables of fair coins; an item that is alone is the first."""
+        """From the tables of fair coins; a single item is the first."""
         return float(self.tables[n][0][0]) if n > 1 else float(self.discounts(1)[0])
 
     def toss(self, n: int) -> float:
-        """From the tables of fair coins; an item that is alone meets nobody."""
+        """From the tables of fair coins; a single item has no contests."""
         if n == 1:
             return 0.0
         won, lost = self.tables[n][1]
         return float(won - lost) / (2.0 * self.level(n))
 
     def expected(self, cells: ContestCells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
-        """By the tables where the other contests are fair coins, else by the spectrum."""
+        """By the tables if the other contests are fair coins, otherwise by the spectrum."""
         sizes, place = np.unique(cells.size, return_inverse=True)
         base = np.array([self.level(int(n)) for n in sizes])[place]
         if fair:
@@ -106,8 +106,9 @@ class RBP(ExpectedMeasure):
 
 @dataclass(frozen=True, eq=False)
 class ListValues:
-    """At some eta: a of each cell in the order of the groups; ``total`` (N,) their sums; ``alone`` (judges,)
-    E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,) from 0 for the best, shared by ties."""
+    """The lists at some eta. ``cells``: a of each cell, in the order of the groups; ``total`` (N,): their sums;
+    ``alone`` (judges,): E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,): from 0 for the best,
+    shared by ties."""
 
     cells: list[Floats]
     total: Floats
@@ -126,7 +127,7 @@ class ExpectedLists:
         self.judges = np.bincount(contests.query, minlength=len(self.sizes))
 
     def values(self, eta: Floats) -> ListValues:
-        """What every list says at these qualities of the judges (eq. 9 and 13)."""
+        """The values of all lists at these qualities of the judges (eq. 9 and 13)."""
         alone = np.zeros(len(self.contests.worker))
         found = []
         for cells in self.contests.groups:
@@ -146,7 +147,7 @@ class ExpectedLists:
         return ListValues(found, total, alone, level)
 
     def _levels(self, total: Floats) -> tuple[Floats, Integers]:
-        """Totals of which those that differ by rounding alone are made equal, and their order (algorithm 3)."""
+        """The totals, made equal if they differ by rounding alone, and their order (algorithm 3)."""
         order = np.lexsort((-total, self.query))
         own = self.query[order]
         rounding = EQUAL * np.maximum.reduceat(np.abs(total), self.start)
@@ -160,22 +161,25 @@ class ExpectedLists:
         ], level
 
     def objective(self, values: ListValues, rank: Integers) -> Floats:
-        """L of each query at these values, for the ranking in which ``rank`` (N,) is from 0 (eq. 14)."""
+        """L of each query at these values, for the ranking ``rank`` (N,), from 0 (eq. 14)."""
         h = np.concatenate([self.measure.gains(int(n)) for n in self.sizes])[self.start[self.query] + rank]
         level = np.array([self.measure.level(int(n)) for n in self.sizes])
         same = self.judges + summed(self.contests.query, values.alone, len(self.sizes))
         return level * summed(self.query, h * (same[self.query] + values.total), len(self.sizes))
 
     def ranks(self, values: ListValues) -> Integers:
-        """The ranking of largest L at these values, from 0."""
+        """The ranking with the largest L at these values, from 0."""
         order = np.lexsort((values.level, self.query))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         return rank - self.start[self.query]
 
     def agreeing_votes(self, level: Integers, of: Integers, size: int) -> tuple[Floats, Floats]:
-        """For each of ``size`` (judge or worker: ``of`` each judge) the votes that agree with the order, and
-        all that are no ties; half a vote agrees where the two items are tied (eq. 17)."""
+        """For each of ``size`` judges or workers, the votes that agree with the order, and all votes except ties.
+
+        ``of``: the judge or worker that each judge counts for. If the two items are tied, half a vote agrees
+        (eq. 17).
+        """
         rows, who = self.contests.rows, of[self.contests.row_judge]
         ahead = np.sign(level[rows.j] - level[rows.i])
         right = 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead))
