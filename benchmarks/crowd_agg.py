@@ -15,9 +15,9 @@ import numpy as np
 from benchmarks.timing import best
 from crowdrank.data import Floats, Pairs
 from crowdrank.kernels.rank_distribution import rank_distribution_halves
-from crowdrank.models.lists.contests import Contests
 from crowdrank.models.lists.crowd_agg import CrowdAggNDCG
 from crowdrank.models.lists.expected import NDCG, ExpectedLists
+from crowdrank.models.lists.judge_contests import JudgeContests
 from crowdrank.prepared.votes import Votes
 
 PAIRS = 10
@@ -43,7 +43,7 @@ def crowd(items: int) -> Pairs:
     )
 
 
-def wins(contests: Contests, worker: int, node: int, n: int) -> Floats:
+def wins(contests: JudgeContests, worker: int, node: int, n: int) -> Floats:
     """The chances of an item to beat each other one on a worker's list."""
     rows = contests.rows.take(contests.row_judge == worker)
     chance = (rows.wins + ETA * (rows.losses - rows.wins)) / (rows.wins + rows.losses)  # of j to win
@@ -68,7 +68,7 @@ def measured(items: int) -> Line:
     pairs = crowd(items)
     votes = Votes(pairs)
     fit, _ = best(lambda: CrowdAggNDCG().fit(pairs))
-    contests = Contests.of(votes, "direct")
+    contests = JudgeContests.of(votes, "direct")
     measure = NDCG({items: max(cells.contests for cells in contests.groups)})
     lists, eta = ExpectedLists(contests, measure, votes), np.full(items, ETA)
     turn, values = best(lambda: lists.values(eta))

@@ -11,12 +11,12 @@ from crowdrank.data import to_pairs
 from crowdrank.kernels.majority import components
 from crowdrank.models.counting.contests import (
     ContestCovariance,
-    gained,
     majority,
+    net_gains,
     share_variance,
     sign_variance,
 )
-from crowdrank.models.counting.svp import DIFFERENCES, Additive, complete
+from crowdrank.models.counting.svp import DIFFERENCES, AdditiveCovariance, complete
 from crowdrank.prepared.votes import Votes
 from helpers import random_votes
 
@@ -153,7 +153,7 @@ class TestCovariances:
         nodes = np.arange(rows.nodes)
         assert ContestCovariance(rows, votes.graph.part, variance).block(nodes) == pytest.approx(direct)
         inverse = np.linalg.pinv(incidence @ incidence.T)
-        additive = Additive(rows, votes.graph.part, variance)
+        additive = AdditiveCovariance(rows, votes.graph.part, variance)
         assert additive.block(nodes) == pytest.approx(inverse @ direct @ inverse)
 
     def test_parts_are_kept_apart(self):
@@ -167,7 +167,7 @@ class TestCovariances:
 
     def test_large_parts_by_single_variances(self):
         votes = Votes(to_pairs(cr.read(random_votes(votes=2000))))
-        additive = Additive(votes.comparisons, votes.graph.part, share_variance(votes.comparisons))
+        additive = AdditiveCovariance(votes.comparisons, votes.graph.part, share_variance(votes.comparisons))
         nodes = np.arange(len(votes.nodes))
         assert additive.variance(nodes) == pytest.approx(additive.block(nodes).diagonal(), rel=0.3)
 
@@ -289,7 +289,7 @@ class TestSVP:
         assert DIFFERENCES["logodds"](rows)[0] == pytest.approx([np.log(3.5 / 1.5)])
         assert DIFFERENCES["sign"](rows)[0].tolist() == [1]
         assert majority(rows).tolist() == [1]
-        assert gained(rows, rows.wins - rows.losses).tolist() == [2, -2]
+        assert net_gains(rows, rows.wins - rows.losses).tolist() == [2, -2]
 
     @pytest.mark.parametrize("differences", DIFFERENCES)
     def test_a_pair_alone_has_half_the_difference(self, differences):

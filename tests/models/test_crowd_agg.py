@@ -9,8 +9,8 @@ from scipy.optimize import linear_sum_assignment
 
 import crowdrank as cr
 from crowdrank.kernels.rank_distribution import rank_distribution
-from crowdrank.models.lists.contests import PAIRS, Contests
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists
+from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
 from helpers import random_votes
 
@@ -76,7 +76,7 @@ def utilities(model, frame, pair, eta):
 
 def lists_of(model, frame, pair="direct"):
     votes = Votes(cr.read(frame))
-    contests = Contests.of(votes, pair)
+    contests = JudgeContests.of(votes, pair)
     most = {n: n - 1 for n in np.bincount(votes.nodes.query).tolist()}
     measure = NDCG(most) if model is cr.CrowdAggNDCG else RBP(0.95)
     return ExpectedLists(contests, measure, votes)

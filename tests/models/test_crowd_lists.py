@@ -6,7 +6,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.measures import kendall_tau
-from crowdrank.models.lists.crowd_lists import CrowdLists, _Crowd, savage_scores
+from crowdrank.models.lists.crowd_lists import CrowdLists, _WorkerScores, savage_scores
 from crowdrank.prepared.lists import Lists
 from helpers import random_lists
 
@@ -117,9 +117,9 @@ def test_the_weights_are_a_fixed_point():
     lists = Lists(cr.read(random_lists(seed=3, queries=4)))
     fitted = CrowdLists().fit(random_lists(seed=3, queries=4))
     people = fitted.workers_.polars()
-    everyone = _Crowd.of(lists, savage_scores(lists))
+    everyone = _WorkerScores.of(lists, savage_scores(lists))
     quality, weight = people["agreement"].to_numpy(), people["weight"].to_numpy()
-    alike = everyone.alike(quality)
+    alike = everyone.shared_errors(quality)
     found = everyone.agreement(weight, alike)
     shrunk = (everyone.items * found + 10 * found.mean()) / (everyone.items + 10)
     np.testing.assert_allclose(np.maximum(shrunk, 0), quality, atol=1e-9)
@@ -134,7 +134,7 @@ def test_agreement_is_a_correlation_with_the_others():
     scores = np.zeros((30, 4))
     scores[lists.node, lists.worker[lists.list]] = value
     weight = np.array([0.5, 1.0, 2.0, 0.3])
-    found = _Crowd.of(lists, value).agreement(weight, np.eye(4))
+    found = _WorkerScores.of(lists, value).agreement(weight, np.eye(4))
     for worker in range(4):
         others = scores @ np.where(np.arange(4) == worker, 0, weight)
         assert found[worker] == pytest.approx(np.corrcoef(scores[:, worker], others)[0, 1])

@@ -9,7 +9,7 @@ from scipy.special import expit
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
 from crowdrank.models.pairs.likelihood import OnGrid, PairedSums, QualitySums
-from crowdrank.models.priors import BetaPrior, Normal, Priors, VirtualNode
+from crowdrank.models.priors import BetaPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, SLOPE, THRESHOLD
 from crowdrank.prepared.comparisons import CodedVotes, plan, tally
 from crowdrank.solve import At, Draw, Point
@@ -201,12 +201,12 @@ def test_workers_beyond_the_grid_do_not_count(link):
     assert found.table.shape == (K - 1, 2)
 
 
-PRIORS = [BetaPrior(1.0, 1.0), BetaPrior(4.0, 1.5), BetaPrior(4.0, 1.5, estimated=True), Normal(1.0, 0.4)]
+PRIORS = [BetaPrior(1.0, 1.0), BetaPrior(4.0, 1.5), BetaPrior(4.0, 1.5, estimated=True), NormalPrior(1.0, 0.4)]
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=str)
 def test_penalties_match_finite_differences(link, prior):
-    penalty = Priors(VirtualNode(link, 0.7), (prior,), (Normal(-1.0, 2.0),))
+    penalty = Priors(VirtualNode(link, 0.7), (prior,), (NormalPrior(-1.0, 2.0),))
     start, h = Point(SCORES, QUALITIES[:, None], np.array([0.3])), 1e-5
 
     def moved(name, place, step):

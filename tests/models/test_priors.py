@@ -5,7 +5,7 @@ import pytest
 from scipy.special import psi
 
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.priors import BetaPrior, Normal, VirtualNode, _beta_matching
+from crowdrank.models.priors import BetaPrior, NormalPrior, VirtualNode, _match_beta
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 
 
@@ -33,7 +33,7 @@ def test_the_width_of_a_normal_column_is_a_fixed_point_of_em():
     """w = shrunken observations of deviations with sd 0.8, each observed with noise of variance 0.5."""
     rng = np.random.default_rng(1)
     seen = rng.normal(0, 0.8, 50_000) + rng.normal(0, 0.5**0.5, 50_000)
-    prior = Normal(0.0, 0.5, estimated=True)
+    prior = NormalPrior(0.0, 0.5, estimated=True)
     for _ in range(200):
         share = prior.sd**2 / (prior.sd**2 + 0.5)
         w, variance = share * seen, np.full(len(seen), share * 0.5)
@@ -43,7 +43,7 @@ def test_the_width_of_a_normal_column_is_a_fixed_point_of_em():
 
 
 def test_a_slope_is_measured_in_units_of_the_mean_slope():
-    prior = Normal(1.0, 0.5, estimated=True, slope=SLOPE)
+    prior = NormalPrior(1.0, 0.5, estimated=True, slope=SLOPE)
     w = np.random.default_rng(2).normal(1.0, 0.3, 5000)
     one, twice = (prior.estimate(scale * w, np.zeros(5000)).sd for scale in (1.0, 2.0))
     assert one == pytest.approx(0.3, rel=0.05)
@@ -51,7 +51,7 @@ def test_a_slope_is_measured_in_units_of_the_mean_slope():
 
 
 def test_the_logarithm_of_a_slope_has_no_unit():
-    prior = Normal(0.0, 0.5, estimated=True, slope=LOG_SLOPE)
+    prior = NormalPrior(0.0, 0.5, estimated=True, slope=LOG_SLOPE)
     w = np.random.default_rng(2).normal(0.0, 0.3, 5000)
     one, shifted = (prior.estimate(w + shift, np.zeros(5000)).sd for shift in (0.0, 1.5))
     assert one == pytest.approx(0.3, rel=0.05)
@@ -66,4 +66,4 @@ def test_a_beta_prior_of_the_qualities_that_were_drawn_from_it():
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (4.0, 1.5), (1.0, 30.0), (300.0, 80.0)])
 def test_a_beta_distribution_is_found_by_its_expectations(a, b):
-    assert _beta_matching(psi(a) - psi(a + b), psi(b) - psi(a + b)) == pytest.approx((a, b), rel=1e-6)
+    assert _match_beta(psi(a) - psi(a + b), psi(b) - psi(a + b)) == pytest.approx((a, b), rel=1e-6)

@@ -1,4 +1,4 @@
-"""The models, by name. Nothing is imported before it is asked for."""
+"""The models, by name. A model is imported only when it is used."""
 
 from crowdrank.models.registry import Entry, entries, find
 

@@ -1,4 +1,4 @@
-"""How often a worker agrees with a fitted order, and whether that tells anything of the worker."""
+"""How often a worker agrees with a fitted order, and whether that says anything about the worker."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from crowdrank.prepared.subjects import Subjects
 
 CURVE = 65
 TELLABLE = 0.6
-"""Where even a perfect worker agrees no more often than this, nobody is called a spammer."""
+"""If even a perfect worker agrees no more often than this, nobody is called a spammer."""
 
 
 class Agreement:
     """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
 
     def __init__(self, link: Link, d: Floats, weight: Floats) -> None:
-        """``d``: the differences |d| of pairs, ``weight`` how often each is met."""
+        """``d``: the differences |d| of pairs; ``weight``: how often each occurs."""
         self.slopes = np.sinh(np.linspace(0.0, np.arcsinh(60.0), CURVE))
         total = max(float(weight.sum()), 1e-300)
         self.share = np.array([float(weight @ link.values(a * d).win) / total for a in self.slopes])
@@ -35,16 +35,16 @@ class Agreement:
 
 
 def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
-    """Notes where the votes say little about how good the workers are; ``perfect``: how often the best
+    """Notes if the votes say little about how good the workers are; ``perfect``: how often the best
     possible worker would agree with the fitted order."""
     notes = []
     if votes.n_workers == 1:
-        message = "All judgments are one worker's: how good they are cannot be told from them alone."
+        message = "All judgments come from one worker, so they cannot show how good that worker is."
         notes.append(Note("one-worker", message))
     if perfect <= TELLABLE:
         message = (
-            f"The items are close: even a perfect worker would agree with the fitted order in only "
-            f"{perfect:.0%} of an average pair, so workers can hardly be told apart."
+            f"The items are close: even a perfect worker would agree with the fitted order on only "
+            f"{perfect:.0%} of average pairs, so good and bad workers look alike."
         )
         notes.append(Note("close-items", message))
     return notes

@@ -1,4 +1,4 @@
-"""A climb to the maximum of a penalised likelihood: the start, the strength of the priors, the uncertainty."""
+"""A climb to the maximum of a penalized likelihood: the start, the strength of the priors, the uncertainty."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from crowdrank.solve import (
 from crowdrank.solve.draws import draw
 
 ROUNDS = 60
-SETTLED = 1e-2
-"""The priors are settled when no strength changes by more than this share."""
+STRENGTH_TOLERANCE = 1e-2
+"""The strengths of the priors have converged when none changes by more than this share."""
 STEPS = 2
-"""Newton steps between two looks at the priors."""
+"""Newton steps between two estimates of the priors."""
 FAR = 20.0
-"""Without regularisation, a score this far from the middle is on its way to infinity."""
+"""Without regularization, a score this far from the middle is on its way to infinity."""
 MOST_SCORES = 4000
-"""With more scores in one part, the variances behind the priors' strengths are the conditional ones."""
+"""In larger connected parts, the priors' strengths are estimated from conditional variances."""
 
 
-class Recall:
-    """The sums of the curvature, with the last ones remembered: a climb begins where the last one ended."""
+class RememberedCurvature:
+    """The sums of the curvature. Remembers the last ones, because a climb begins where the last one ended."""
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
@@ -55,22 +55,22 @@ class Recall:
 
     def __call__(self, at: At) -> Curvature:
         """The sums at these parameters."""
-        if self.last is None or not _same(self.last[0], at):
+        if self.last is None or not _same_parameters(self.last[0], at):
             self.last = at, self.session.evaluate(self.sums.curvature, at)
         return self.last[1]
 
 
-def _same(one: At, other: At) -> bool:
+def _same_parameters(one: At, other: At) -> bool:
     return np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
 
 
 class Ascent:
     """Scores, worker parameters and priors of one model on one set of judgments.
 
-    ``session`` and ``sums``: the judgments, and what is summed over them; ``columns``: the worker
-    parameters, within ``bounds`` and from ``start`` on; ``part``: the connected part of each score; ``judged``:
-    the scores that judgments speak of; ``total``: the weight of the judgments; ``varied``: whether parameters
-    differ from worker to worker, so that scores are found first.
+    ``session`` and ``sums``: the judgments, and what is summed over them. ``columns``: the worker parameters;
+    they stay within ``bounds`` and begin at ``start``. ``part``: the connected part of each score. ``judged``:
+    which scores have judgments. ``total``: the weight of the judgments. ``varied``: whether parameters differ
+    between workers; if so, the climb begins with the scores alone.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class Ascent:
         varied: bool,
     ) -> None:
         self.session, self.sums, self.run, self.priors = session, sums, run, priors
-        self.look_at = Recall(session, sums)
+        self.curvature = RememberedCurvature(session, sums)
         self.columns, self.bounds, self.start = columns, bounds, start
         self.part, self.judged, self.total = part, judged, total
         self.gauge, self.varied = gauge, varied
         self.iterations = 0
-        self.unsettled = False
+        self.priors_unfinished = False
 
     @property
     def members(self) -> int:
@@ -103,10 +103,10 @@ class Ascent:
         return self.bounds.members
 
     def fit(self, start: Point | None = None) -> Maximum:
-        """The maximum, with the priors as strong as the data says where that is not given."""
-        return self.fit_priors(start or self.first())
+        """The maximum; strengths of priors that the user does not give are estimated from the data."""
+        return self.fit_priors(start or self.first_point())
 
-    def first(self) -> Point:
+    def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
         point = Point(np.zeros(len(self.part)), self.start, self._common())
         if not self.varied:
@@ -118,14 +118,16 @@ class Ascent:
         return np.array([prior.mean for prior in self.priors.common])
 
     def maximize(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
-        """Climb from a point under the priors as they are."""
-        problem = ArrowProblem(self.look_at, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge)
+        """Climb from a point under the current priors."""
+        problem = ArrowProblem(
+            self.curvature, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge
+        )
         top = maximize(problem, start, total_weight=self.total, steps=steps, progress=self.run.progress)
         self.iterations += top.iterations
         return top
 
     def bounds_with_barriers(self, bounds: Bounds | None = None) -> Bounds:
-        """A quality's bounds are out of reach where its prior vanishes there."""
+        """The bounds; a bound on quality at which its prior vanishes is out of reach."""
         bounds = bounds or self.bounds
         for prior in self.priors.columns:
             if isinstance(prior, BetaPrior):
@@ -136,23 +138,23 @@ class Ascent:
     # ------------------------------------------------------------------------------------ priors
 
     def fit_priors(self, point: Point) -> Maximum:
-        """Climb and estimate the priors in turn until these are settled, then climb to the top.
+        """Climb and estimate the priors in turn until the priors converge, then climb to the top.
 
         After every other round the strengths are extrapolated along their last two changes r and r + v, by
-        the length |r| / |v| (SQUAREM, Varadhan and Roland 2008): EM alone creeps.
+        the length |r| / |v| (SQUAREM, Varadhan and Roland 2008), because EM alone is slow.
         """
         if not self.priors.estimates:
             return self.maximize(point)
-        path, self.unsettled = [self.priors.strengths()], True
+        path, self.priors_unfinished = [self.priors.strengths()], True
         for _ in range(ROUNDS):
             top = self.maximize(point, steps=STEPS)
-            priors, point = self.estimate_priors(top), self._inside(top.point)
+            priors, point = self.estimate_priors(top), self._move_inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
             path.append(self.priors.strengths())
-            if np.abs(path[-1] - path[-2]).max(initial=0.0) < SETTLED:
-                self.unsettled = False
+            if np.abs(path[-1] - path[-2]).max(initial=0.0) < STRENGTH_TOLERANCE:
+                self.priors_unfinished = False
                 break
             if len(path) == 3:
                 first, second, third = path
@@ -160,8 +162,8 @@ class Ascent:
                 self.priors = self.priors.with_strengths(path[0])
         return self.maximize(point)
 
-    def _inside(self, point: Point) -> Point:
-        """Off the bounds that a new prior has put out of reach."""
+    def _move_inside(self, point: Point) -> Point:
+        """The point, moved off the bounds that a new prior has put out of reach."""
         workers = point.workers.copy()
         for place, prior in enumerate(self.priors.columns):
             if isinstance(prior, BetaPrior) and prior.estimated:
@@ -170,7 +172,7 @@ class Ascent:
         return replace(point, workers=workers)
 
     def estimate_priors(self, top: Maximum) -> Priors | None:
-        """The M step; None where the curvature is not that of a maximum."""
+        """The M step; None if the curvature is not that of a maximum."""
         try:
             scores, deviations = self._variances(top)
         except NotPositiveError:
@@ -187,7 +189,7 @@ class Ascent:
         return replace(self.priors, node=node, columns=tuple(columns))
 
     def _variances(self, top: Maximum) -> tuple[Floats, Floats]:
-        """Variances of scores and of worker deviations, all else being uncertain too where that is affordable."""
+        """Variances of scores and of worker deviations: marginal if that is affordable, otherwise conditional."""
         held = fixed_parameters(top)
         arrow = top.curvature.fixed(held)
         largest = int(np.bincount(arrow.part).max(initial=0))
@@ -199,13 +201,13 @@ class Ascent:
 
     # ------------------------------------------------------------------------------- uncertainty
 
-    def of_the_average_judge(
+    def rescale_to_average_judge(
         self, top: Maximum, covariance: Covariance | None
     ) -> tuple[Maximum, Covariance | None, float]:
         """The same in units of the average judge: scores times the mean slope, slopes divided by it.
 
-        The slopes' prior has a mean of 1, but holds the mean of these judges' slopes only loosely, and the votes
-        say nothing of it: only the products of slopes and scores are theirs to tell. Returns the scale too.
+        The votes determine only the products of slopes and scores. The slopes' prior has a mean of 1, but holds
+        the mean of these judges' slopes only loosely. Also returns the scale.
         """
         place = next((place for place, column in enumerate(self.columns) if column.is_slope), None)
         if place is None:
@@ -225,10 +227,10 @@ class Ascent:
     def uncertainty(
         self, top: Maximum, worker_variance: Floats | None = None
     ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
-        """The inverse information at the maximum, exact or by draws; None where there is no maximum.
+        """The inverse information at the maximum, exact or by draws; None if there is no maximum.
 
-        A worker parameter at its bound is no known constant: where ``worker_variance`` (K, b) is given,
-        its posterior variance stands in for the curvature that it does not have there.
+        A worker parameter at its bound is not a known constant. If ``worker_variance`` (K, b) is given, this
+        posterior variance replaces the curvature that the parameter lacks there.
         """
         if top.curvature.method == "iterative":
             return self._draw(top, worker_variance)
@@ -246,7 +248,7 @@ class Ascent:
     def _draw(
         self, top: Maximum, worker_variance: Floats | None
     ) -> tuple[Covariance | None, list[Note], dict[str, Any]]:
-        """Draws with the expected information, whose rows are squares of gradients and so can be drawn."""
+        """Draws with the expected information: each row adds a square of gradients, so noise can be drawn."""
         point, terms, seed = top.point, self.priors(top.point), self.run.seed
         at = Draw(point.scores, self.bounds.values(point), seed)
         sums = self.session.evaluate(self.sums.information, at)
@@ -269,7 +271,7 @@ class Ascent:
     def posterior(
         self, top: Maximum, covariance: Covariance | None, names: tuple[str, ...] | None = None
     ) -> NormalPosterior | None:
-        """The posterior about the maximum; ``names``: those of the worker parameters, if not the columns' own."""
+        """The posterior around the maximum; ``names`` of the worker parameters: the columns' own by default."""
         if covariance is None:
             return None
         kind = "normal, posterior draws" if top.curvature.method == "iterative" else "normal, exact information"
@@ -292,34 +294,34 @@ def fixed_parameters(top: Maximum) -> NDArray[np.bool_]:
     return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
 
 
-def require_near(climb: Ascent, top: Maximum) -> None:
-    """Without regularisation: scores that went far away are on their way to infinity."""
+def require_finite_scores(climb: Ascent, top: Maximum) -> None:
+    """Raise an error if a score is on its way to infinity, which needs a fit without regularization."""
     if climb.gauge and np.abs(top.point.scores).max(initial=0.0) > FAR:
         raise FitError(
-            f"Without regularisation the scores have no finite maximum: one of them has reached "
+            f"Without regularization the scores have no finite maximum: one of them has reached "
             f"{np.abs(top.point.scores).max():.0f} and would go on.",
             hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
         )
 
 
-def unsettled(climb: Ascent) -> list[Note]:
-    """A note where the strengths of the priors still changed at the end."""
-    if not climb.unsettled:
+def prior_notes(climb: Ascent) -> list[Note]:
+    """A note if the strengths of the priors were still changing at the end."""
+    if not climb.priors_unfinished:
         return []
     message = (
-        f"The strengths of the priors still changed after {ROUNDS} rounds; scores and intervals are provisional."
+        f"The strengths of the priors did not converge in {ROUNDS} rounds; scores and intervals are provisional."
     )
     return [Note("not-converged", message)]
 
 
-def convergence(top: Maximum) -> list[Note]:
-    """A note where the climb stopped short of a maximum."""
+def convergence_notes(top: Maximum) -> list[Note]:
+    """A note if the climb stopped short of a maximum."""
     if top.converged:
         return []
     return [
         Note(
             "not-converged",
-            f"The fit did not converge in {top.iterations} iterations; the steepest slope left is "
+            f"The fit did not converge in {top.iterations} iterations; the steepest remaining slope is "
             f"{top.slope:.2g}. Scores and intervals are provisional.",
         )
     ]

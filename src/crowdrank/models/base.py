@@ -1,4 +1,4 @@
-"""The estimator that every model is: it keeps the books, a subclass makes one decision."""
+"""The base classes of all models: they keep the books, and a subclass makes one decision."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Outcome:
     """What a subclass returns from a fit, by codes; the base turns it into a Result with names.
 
     ``tables``: the model's own tables by name; ``labels_`` of the fitted model is ``tables["labels"]``, and so on.
-    ``posterior``: the normal one, if there is one.
+    ``posterior``: the normal posterior, if there is one.
     """
 
     spread: Spread
@@ -71,9 +71,9 @@ class Outcome:
 
 
 class Model(ABC):
-    """What is fitted to judgments and ranks: it keeps the books, a subclass fits.
+    """A model that is fitted to judgments and ranks items. It keeps the books; a subclass fits.
 
-    Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``; the other attributes read
+    Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``. The other attributes read
     from it: ``ranking_``, ``workers_`` (None if the judgments name no workers), ``fit_``, ``evidence_``,
     ``posterior_`` (None for models that have none), and one attribute for each further table of the model, such as
     ``labels_``, ``queries_`` and ``skills_`` (None for models without such a table).
@@ -120,7 +120,7 @@ class Model(ABC):
         return self.result_.posterior
 
     def __getattr__(self, name: str) -> Any:
-        """A further table of the fit: ``labels_`` is the table "labels"; None if this model has no such table."""
+        """A further table of the fit: ``labels_`` is the table "labels". None if this model has no such table."""
         if name.startswith("_") or not name.endswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         if "_result" not in vars(self):
@@ -140,27 +140,27 @@ class Model(ABC):
         engine: Engine | str | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Fit to judgments: a table of ``crowdrank.read``, or anything that it reads.
+        """Fit to judgments: a table from ``crowdrank.read``, or anything that it reads.
 
         ``anchors``: gold pairs, known workers or known labels (``Anchors``, or what it reads). ``engine``: where
-        to compute: local threads where none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
+        to compute: local threads if none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
         ``progress(iteration, objective, slope)`` is called after each step.
         """
 
     def probabilities(self, judgments: Any) -> Floats:
-        """For each vote asked about, the probabilities of left, of a tie, and of right (rows, 3).
+        """For each vote, the probabilities of left, of a tie, and of right (rows, 3).
 
-        ``judgments``: pairs, of which the outcomes do not matter. An item or a worker that the fit has
-        not seen is taken as an average one. A model that counts and has no probabilities is an error.
+        ``judgments``: pairs, whose outcomes are ignored. An item or a worker that the fit has not seen counts
+        as an average one. Raises an error if the model only counts and has no probabilities.
         """
         result = self.result_
         nodes, index = result.nodes, result.index
         if result.predictor is None:
-            raise UsageError(f"{self.name} gives an order, and no probability of a vote.")
+            raise UsageError(f"{self.name} gives an order, but no probabilities of votes.")
         pairs = read(judgments)
         if not isinstance(pairs, Pairs):
             got = "votes that are kept on disk" if pairs.kind == "pairs" else pairs.kind
-            raise UsageError(f"Probabilities are of pairs in memory. Got {got}.")
+            raise UsageError(f"Probabilities need pairs in memory. Got {got}.")
         if (index.queries is None) != (pairs.index.queries is None):
             if pairs.query is None:
                 raise InputError("The model was fitted with queries, but these votes have no query column.")
@@ -170,14 +170,14 @@ class Model(ABC):
         return result.predictor(left, right, pairs.worker, sided=pairs.sided)
 
     def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list given, in the order of their ids; 0 for a list that orders nothing.
+        """ln P of each list, in the order of their ids; 0 for a list that orders nothing.
 
-        ``rankings``: lists as ``fit`` takes them. Items and workers that the fit has not seen are taken as average
-        ones. An error for a model that gives no probabilities of lists.
+        ``rankings``: lists in any form that ``fit`` takes. Items and workers that the fit has not seen count as
+        average ones. Raises an error if the model gives no probabilities of lists.
         """
         result = self.result_
         if result.list_predictor is None:
-            raise UsageError(f"{self.name} gives no probability of a list.")
+            raise UsageError(f"{self.name} gives no probabilities of lists.")
         given = held_out(rankings, result.nodes, result.index, self.name)
         found = np.zeros(given.count)
         found[given.number] = result.list_predictor(given)
@@ -204,7 +204,7 @@ class Model(ABC):
         return set(self.parameters())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters as given (``deep`` is there for scikit-learn's sake)."""
+        """The parameters as given (``deep`` exists only for scikit-learn)."""
         return {name: getattr(self, name) for name in self.parameters()}
 
     def set_params(self, **params: Any) -> Self:
@@ -233,11 +233,11 @@ S = TypeVar("S", bound=Subjects)
 
 
 class PreparedModel(Model, Generic[S]):
-    """A model of one sort of judgments: they are made ready for it, it fits, and the base keeps the books."""
+    """A model of one kind of judgments. They are prepared for it, it fits, and the base keeps the books."""
 
     needs_workers: ClassVar[bool] = False
-    anchors: ClassVar[frozenset[str]] = frozenset()  # of "pairs", "workers" and "labels", what it can use
-    without_workers: ClassVar[str] = "bt"  # the model to use if nobody says who judged
+    anchors: ClassVar[frozenset[str]] = frozenset()  # which of "pairs", "workers" and "labels" it can use
+    without_workers: ClassVar[str] = "bt"  # the model to use if the judgments do not say who judged
 
     def fit(
         self,
@@ -255,11 +255,13 @@ class PreparedModel(Model, Generic[S]):
         ready, notes = self._prepare(table, known)
         with running(engine) as place, one_blas_thread():
             outcome = self._fit(ready, Run(known, place, whole("seed", self.seed), progress))
-        self._result = self._named(ready, outcome, notes, table, place.name)
+        self._result = self._result_with_ids(ready, outcome, notes, table, place.name)
         self._result = self._result.with_seconds(fit=time.perf_counter() - began)
         return self
 
-    def _named(self, ready: S, outcome: Outcome, notes: tuple[Note, ...], table: Judgments, engine: str) -> Result:
+    def _result_with_ids(
+        self, ready: S, outcome: Outcome, notes: tuple[Note, ...], table: Judgments, engine: str
+    ) -> Result:
         """The outcome with the ids behind its codes."""
         evidence = ready.evidence(outcome.spread.rank)
         return Result(
@@ -290,16 +292,16 @@ class PreparedModel(Model, Generic[S]):
 
     @abstractmethod
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[S, tuple[Note, ...]]:
-        """The judgments as the model takes them, and what was noted on the way."""
+        """The judgments in the form that the model takes, and the notes from the conversion."""
 
     @abstractmethod
     def _fit(self, ready: S, run: Run) -> Outcome:
-        """Fit to judgments; the one decision of a subclass."""
+        """Fit to judgments. This is the one decision of a subclass."""
 
     def _check(self, table: Judgments) -> None:
         if self.needs_workers and table.index.workers is None:
             raise InputError(
-                f"{self.name} learns the quality of workers, and these {table.kind} do not say who judged.",
+                f"{self.name} learns the quality of workers, but these {table.kind} do not say who judged.",
                 hint=(
                     "Name the column, ",
                     Remedy("columns", "worker=NAME"),
@@ -308,26 +310,26 @@ class PreparedModel(Model, Generic[S]):
                 ),
             )
 
-    def _unused(self, anchors: Anchors) -> list[Note]:
-        """A note on every kind of anchors that the model cannot use."""
+    def _unused_anchor_notes(self, anchors: Anchors) -> list[Note]:
+        """A note for each kind of anchors that the model cannot use."""
         words = {"pairs": "gold pairs", "workers": "known workers", "labels": "known labels"}
         return [
-            Note("anchors", f"{self.name} does not use {what}; they are left out.")
+            Note("anchors", f"{self.name} does not use {what}; they are ignored.")
             for kind, what in words.items()
             if getattr(anchors, kind) is not None and kind not in self.anchors
         ]
 
 
 class VotesModel(PreparedModel[Votes]):
-    """A model of pairwise votes; other judgments are converted to pairs, and that is said."""
+    """A model of pairwise votes. Other judgments are converted to pairs, and a note says so."""
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
-        votes, notes = self._anchored(Votes(to_pairs(table)), anchors)
+        votes, notes = self._add_anchors(Votes(to_pairs(table)), anchors)
         return votes, (*votes.pairs.notes, *notes)
 
-    def _anchored(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
-        """The votes with the gold pairs, and a note on every anchor that is of no use."""
-        notes = self._unused(anchors)
+    def _add_anchors(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
+        """The votes with the gold pairs, and notes on the anchors that cannot be used."""
+        notes = self._unused_anchor_notes(anchors)
         index = votes.pairs.index
         if anchors.pairs is not None and "pairs" in self.anchors:
             gold, unused = anchors.gold(votes.nodes, index)
@@ -345,13 +347,13 @@ class VotesModel(PreparedModel[Votes]):
 
 
 class ListsModel(PreparedModel[Lists]):
-    """A model of ranked lists. Ratings are lists too: those of one worker within a query, larger ones first."""
+    """A model of ranked lists. One worker's ratings within a query also form a list, larger ones first."""
 
     without_workers = "plackett-luce"
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
         lists = to_lists(table, self.name)
-        return Lists(lists), (*lists.notes, *self._unused(anchors))
+        return Lists(lists), (*lists.notes, *self._unused_anchor_notes(anchors))
 
 
 class LabelsModel(PreparedModel[Labels]):
@@ -362,14 +364,14 @@ class LabelsModel(PreparedModel[Labels]):
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
         if not isinstance(table, Ratings):
             raise InputError(
-                f"{self.name} takes ratings, and these judgments are {table.kind}.",
+                f"{self.name} takes ratings, but these judgments are {table.kind}.",
                 hint="Choose a model that takes them.",
             )
-        return Labels(table), (*table.notes, *self._unused(anchors))
+        return Labels(table), (*table.notes, *self._unused_anchor_notes(anchors))
 
 
 def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | LabelPosterior | None:
-    """The normal posterior with its names, else the probabilities of labels, else None."""
+    """The normal posterior with its names; otherwise the probabilities of labels, if there are any."""
     if outcome.posterior is None:
         labels = outcome.tables.get("labels")
         return labels if isinstance(labels, LabelPosterior) else None

@@ -1,7 +1,7 @@
-"""The sums of a likelihood of lists over shards of them: value, gradient and curvature.
+"""The likelihood of lists, summed over shards: value, gradient and curvature.
 
-A row of list l has x = a_l s, s its node's score and a_l = e^alpha the precision of the list's worker (1 where
-workers have none). With g = dL/dx and H = -d2L/dx2 of the kernel, both times the weight of the list:
+A row of list l has x = a_l s, with s the score of its node and a_l = e^alpha the precision of the list's worker (1
+if workers have none). With g = dL/dx and H = -d2L/dx2 from the kernel, both times the weight of the list:
 
     by s: a g      by alpha: x g      by s, s: a a H      by s, alpha: a (H x - g)      by alpha twice: x (H x - g)
 """
@@ -28,7 +28,7 @@ Derivatives = plackett_luce.Derivatives | ordered_normals.Derivatives
 
 @dataclass(frozen=True, eq=False)
 class _ListTerms:
-    """A shard at given parameters, one entry a row: slope a, x, weight, and weight times dL/dx."""
+    """A shard at given parameters, one entry per row: slope a, x, weight, and weight times dL/dx."""
 
     found: Derivatives
     slope: Floats
@@ -41,7 +41,7 @@ class _ListTerms:
 class ListSums:
     """The sums of lists; ``by_worker``: whether workers have a precision, alpha (K, 1).
 
-    ``derivatives``: those of the lists by x, the kernel of the model.
+    ``derivatives``: the kernel of the model, which gives the derivatives of the lists by x.
     """
 
     by_worker: bool = False
@@ -57,7 +57,7 @@ class ListSums:
         return Curvature(*self._gradient(shard, terms), *self._curvature(shard, terms))
 
     def information(self, shard: ListShard, draw: Draw) -> Information:
-        """With signed noise whose covariance is that of the gradients; the curvature is the observed one."""
+        """Gradient and observed curvature, with signed noise that has the covariance of the gradients."""
         terms = self._terms(shard, draw)
         sums = (*self._gradient(shard, terms), *self._curvature(shard, terms))
         return Information(*sums, self._noise(shard, terms, draw.seed))
@@ -103,7 +103,7 @@ class ListSums:
         return items, coupling, self._by_worker(shard, score * bend)[:, :, None]
 
     def _noise(self, shard: ListShard, terms: _ListTerms, seed: int) -> Floats:
-        """A sign for each list and draw times its gradient, whose covariance is that of the gradients."""
+        """A random sign times the gradient, for each list and draw; it has the covariance of the gradients."""
         root = np.sqrt(shard.weight)[shard.list]
         drawn = signs((shard.first + np.arange(len(shard.weight)),), DRAWS, seed)[shard.list]
         width = shard.workers if self.by_worker else 0
@@ -116,8 +116,8 @@ class ListSums:
 
 
 class _NodePairs:
-    """The matrix of pairs of nodes that a shard fills: counted into the squares of its parts where these are
-    well filled, else collected entry by entry."""
+    """The matrix of pairs of nodes that a shard fills. If the squares of its parts are well filled, it counts
+    into these; otherwise it collects entry by entry."""
 
     def __init__(self, shard: ListShard) -> None:
         self.shard, self.count = shard, len(shard.part)
@@ -127,7 +127,7 @@ class _NodePairs:
         self.entries: list[tuple[Any, Any, Floats]] = []
 
     def add(self, one: Any, other: Any, values: Floats) -> None:
-        """Add to the entries of the nodes of two rows, and of the same turned round."""
+        """Add to the entries of the nodes of two rows, and to the transposed entries."""
         if self.sparse:
             self.entries.append((self.shard.local[one], self.shard.local[other], values))
         else:
@@ -135,7 +135,7 @@ class _NodePairs:
             self.cells += summed(row[one] + place[other], values, len(self.cells))
 
     def matrix(self, diagonal: Floats) -> Matrix:
-        """The matrix over all nodes, with the ``diagonal`` (a row) on its diagonal."""
+        """The matrix over all nodes; ``diagonal`` (one value per row) is added to its diagonal."""
         squares, touched, local = self.shard.squares, self.shard.touched, self.shard.local
         shape = (self.count, self.count)
         if self.sparse:

@@ -1,7 +1,7 @@
-"""Models that take one vote after the other: start, update, posterior. Their fit is the fold over the votes.
+"""Models that learn from one vote at a time: start, update, posterior. A fit folds over the votes.
 
-The order is that of the timestamps if there are any; equal timestamps keep the order of the rows, and votes
-without one come last. Without timestamps it is the order of the rows.
+Votes come in the order of their timestamps. Equal timestamps keep the order of the rows, and votes without one
+come last. If there are no timestamps, the order is that of the rows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from crowdrank.solve import Independent
 CHUNK = 1 << 16
 SIGNS = np.array([1, -1, 0], np.int8)  # of LEFT, RIGHT and TIE
 TIES = 0.1
-"""The share of ties that a model starts with if nothing is known about it."""
+"""The share of ties that a model expects if nothing is known about it."""
 FILTERED = "normal, independent, filtered vote by vote"
 
 
 class Vote(NamedTuple):
     """A vote between two nodes: ``said`` is 1 if left won, -1 if right won, 0 for a tie.
 
-    ``worker`` is the code of who judged, -1 if nobody says.
+    ``worker`` is the code of the worker who judged, or -1 if unknown.
     """
 
     left: int
@@ -45,18 +45,18 @@ class Vote(NamedTuple):
 
 
 VoteTuple = tuple[int, int, int, float, int]
-"""A Vote, or the same numbers as a plain tuple, which a loop makes faster."""
+"""A Vote, or the same numbers as a plain tuple, which is faster in a loop."""
 
 
 class OnlineState(ABC):
-    """What an online model knows between two votes; ``index`` has the ids behind the codes."""
+    """What an online model knows between two votes; ``index`` holds the ids behind the codes."""
 
     def __init__(self) -> None:
         self.index = GrowingIndex()
 
     @abstractmethod
     def grow(self, nodes: int, workers: int) -> None:
-        """Make room for so many nodes and workers; new ones are as the prior says."""
+        """Make room for this many nodes and workers; new ones start at the prior."""
 
     def vote(
         self,
@@ -68,7 +68,7 @@ class OnlineState(ABC):
         query: str | None = None,
         weight: float = 1.0,
     ) -> Vote:
-        """A vote by ids, those that are new being admitted; ``winner`` is one of the two, or None for a tie."""
+        """A vote by ids; new ids are added. ``winner`` is one of the two, or None for a tie."""
         if winner not in (left, right, None) or left == right:
             raise UsageError(
                 f"The winner of {left!r} and {right!r} must be one of the two, or None. Got {winner!r}."
@@ -102,7 +102,7 @@ class OnlineModel(VotesModel, Generic[S]):
 
     @abstractmethod
     def fold(self, state: S, votes: Iterable[VoteTuple]) -> S:
-        """Learn from votes, one after the other: the state is changed in place, and returned."""
+        """Learn from votes, one after the other. Changes the state in place and returns it."""
 
     def update(self, state: S, vote: VoteTuple) -> S:
         """Learn from one vote."""
@@ -110,10 +110,10 @@ class OnlineModel(VotesModel, Generic[S]):
 
     @abstractmethod
     def estimate(self, state: S) -> tuple[Floats, Floats]:
-        """The score of each node as the state has it, and its variance."""
+        """The score of each node in this state, and its variance."""
 
     def posterior(self, state: S) -> Posterior:
-        """What the state knows, with the ids behind its codes. The items of a query are one connected part."""
+        """What the state knows, by ids. The items of a query count as one connected part."""
         score, variance = self.estimate(state)
         query, item, worker = state.index.columns()
         part = state.index.query_codes()
@@ -135,13 +135,13 @@ class OnlineModel(VotesModel, Generic[S]):
         )
 
     def _passes(self, votes: Votes, orders: int, seed: int) -> Passes:
-        """One pass over the votes in their order, or one over each of several random orders."""
+        """One pass over the votes in their order, or one pass for each of several random orders."""
         sequence = VoteSequence(votes)
         if orders == 1:
             score, within = self.estimate(self._pass(votes, sequence.in_order()))
             return Passes(score, np.zeros_like(score), within, 1)
         mean, square, within = np.zeros((3, len(votes.nodes)))
-        for number, batch in enumerate(sequence.shuffled(seed, orders), start=1):
+        for number, batch in enumerate(sequence.in_random_orders(seed, orders), start=1):
             score, variance = self.estimate(self._pass(votes, [batch]))
             away = score - mean
             mean += away / number
@@ -155,14 +155,14 @@ class OnlineModel(VotesModel, Generic[S]):
         return self.fold(state, (vote for batch in batches for vote in batch.votes()))
 
     def _variance(self, votes: Votes, found: Passes) -> Floats:
-        """The variance of the mean over the passes: that of a pass, and how far orders differ."""
+        """The variance of the mean over the passes: the variance within a pass, plus that between orders."""
         return found.within + found.between / found.orders
 
 
 @dataclass(frozen=True, eq=False)
 class Passes:
-    """What passes over the votes found, by node: the mean score over the orders, its variance ``between`` them (0
-    for one order), and the mean of the model's own variance ``within`` a pass."""
+    """The result of passes over the votes, for each node: the mean score over the orders, its variance ``between``
+    them (0 for one order), and the mean of the model's own variance ``within`` a pass."""
 
     score: Floats
     between: Floats
@@ -179,7 +179,7 @@ class Passes:
 
 
 class Batch(NamedTuple):
-    """Votes in their order, column by column; ``worker`` and ``weight`` are None if there are none."""
+    """Votes in their order, as columns; ``worker`` and ``weight`` are None if the votes have none."""
 
     left: Any
     right: Any
@@ -188,7 +188,7 @@ class Batch(NamedTuple):
     worker: Any
 
     def votes(self) -> Iterator[VoteTuple]:
-        """Vote by vote as plain numbers, which a loop reads faster than arrays."""
+        """The votes one by one, as plain numbers, which a loop reads faster than arrays."""
         for start in range(0, len(self.left), CHUNK):
             rows = slice(start, start + CHUNK)
             left, right, said = (column[rows].tolist() for column in self[:3])
@@ -197,7 +197,7 @@ class Batch(NamedTuple):
             yield from zip(left, right, said, weight, worker, strict=False)
 
     def take(self, rows: Any) -> Batch:
-        """The votes of these row numbers."""
+        """The votes at these row numbers."""
         return Batch(*(None if column is None else column[rows] for column in self))
 
 
@@ -208,7 +208,7 @@ class VoteSequence:
         self._votes = votes
 
     def in_order(self) -> Iterator[Batch]:
-        """The votes in order, a batch at a time if they are in files and have no timestamps."""
+        """The votes in order. Votes in files without timestamps come one batch at a time."""
         timed = False
         held = []
         for pairs in self._votes.pairs.batches():
@@ -223,8 +223,8 @@ class VoteSequence:
             batch = _join(batch for batch, _ in held)
             yield batch.take(np.argsort(np.concatenate([time for _, time in held]), kind="stable"))
 
-    def shuffled(self, seed: int, orders: int) -> Iterator[Batch]:
-        """The votes in as many random orders."""
+    def in_random_orders(self, seed: int, orders: int) -> Iterator[Batch]:
+        """The votes in this many random orders."""
         batch = _join(self.in_order())
         for number in range(orders):
             yield batch.take(generator(seed, number).permutation(len(batch.left)))
@@ -236,11 +236,9 @@ def _join(parts: Iterable[Batch]) -> Batch:
 
 
 def order_notes(votes: Votes, orders: int) -> list[Note]:
-    """A note if nothing but the order of the rows says which vote came first."""
+    """A note if only the order of the rows says which vote came first."""
     first = next(iter(votes.pairs.batches()))
     if orders > 1 or first.timestamp is not None:
         return []
-    message = (
-        "There are no timestamps: the votes count in the order of the rows; another order gives other scores."
-    )
+    message = "There are no timestamps, so votes count in the order of the rows. Another order gives other scores."
     return [Note("row-order", message)]

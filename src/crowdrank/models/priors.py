@@ -1,10 +1,10 @@
-"""Priors on scores and worker parameters, and how strong the data says that they are.
+"""Priors on scores and worker parameters, and the estimation of their strengths.
 
 Scores have the virtual node of Crowd-BT section 3.2; each column of worker parameters has a normal
-prior, or a Beta prior where it is a quality. What the user does not give is estimated by empirical
-Bayes: the strength that maximises the marginal likelihood, by EM with the posterior taken as normal
-around its top (Laplace). Each M step matches an expectation under the prior to the same under the
-posterior; a pseudo-observation or two at a middling strength keep it sane where there is little data.
+prior, or a Beta prior if it is a quality. Strengths that the user does not give are estimated by
+empirical Bayes: they maximize the marginal likelihood, by EM with a normal approximation of the posterior
+around its maximum (Laplace). Each M step matches an expectation under the prior to the same expectation under
+the posterior. One or two pseudo-observations of a moderate strength stabilize it if there is little data.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.solve import PenaltyTerms, Point
 
 STRENGTH = 0.5
-"""Where the estimation of lambda starts, and what its two pseudo-items say."""
+"""The start of the estimation of lambda, and the strength that its two pseudo-items report."""
 LEAST, MOST = 1e-3, 1e4
 
 
 def _expectation(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
-    """E of a function of each normal variable, by Gauss-Hermite quadrature."""
+    """The expectation of a function of each normal variable, by Gauss-Hermite quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     values = [function(mean + node * deviation) for node in nodes]
     return np.asarray(np.tensordot(weights, values, 1) / np.sqrt(2 * np.pi))
@@ -38,7 +38,7 @@ def _expectation(function: Callable[[Floats], Floats], mean: Floats, deviation: 
 
 @dataclass(frozen=True)
 class VirtualNode:
-    """lambda sum_i [ln F(s_i) + ln F(-s_i)]: a virtual item of score 0 that each item beat and lost to
+    """lambda sum_i [ln F(s_i) + ln F(-s_i)]: a virtual item of score 0 that each item beats and loses to
     lambda times (Crowd-BT section 3.2, eq. 8)."""
 
     link: Link
@@ -58,7 +58,7 @@ class VirtualNode:
         return np.full_like(scores, self.strength), np.full_like(scores, self.strength)
 
     def estimate(self, scores: Floats, variance: Floats) -> VirtualNode:
-        """The strength under which E ln F(s) F(-s) is what the posterior says it is.
+        """The strength under which the prior has the posterior's E ln F(s) F(-s).
 
         The prior's density is proportional to (F(s) F(-s))^lambda.
         """
@@ -75,7 +75,7 @@ class VirtualNode:
         return _logs(self.link, scores)
 
     def _prior_mean(self, strength: float) -> float:
-        """E ln F(s) F(-s) under the prior, by a sum over a grid that is fine in the middle and far-reaching."""
+        """E ln F(s) F(-s) under the prior, by a sum over a wide grid that is fine in the middle."""
         logs, steps = _grid(self.link)
         density = np.exp(strength * (logs - logs.max())) * steps
         return float(density @ logs / density.sum())
@@ -96,22 +96,22 @@ def _grid(link: Link) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class DrawnNode(VirtualNode):
-    """The virtual node with other numbers of wins and losses for each item."""
+    """The virtual node with its own number of wins and losses for each item."""
 
     drawn: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 
     def votes(self, scores: Floats) -> tuple[Floats, Floats]:
-        """As they were drawn."""
+        """The drawn wins and losses."""
         return self.drawn
 
 
 @dataclass(frozen=True)
-class Normal:
-    """A normal prior on a column. ``sd`` infinite: none. ``estimated``: its width is the data's to say.
+class NormalPrior:
+    """A normal prior on a column. An infinite ``sd`` means no prior. ``estimated``: the data set its width.
 
-    ``expected``: the width that a pseudo-worker reports. ``slope``: the column is this slope, whose mean is that
-    of a slope of 1 by convention, for only the products of slopes and scores are in the data; so the width is
-    measured about the workers' own mean, relative to the slope there.
+    ``expected``: the width that a pseudo-worker reports. ``slope``: the column is this slope. The data determine
+    only the products of slopes and scores, so the prior mean is that of a slope of 1 by convention, and the width
+    is measured around the workers' own mean, relative to the slope there.
     """
 
     mean: float
@@ -126,10 +126,10 @@ class Normal:
         away = w - self.mean
         return -0.5 * precision * float((away**2).sum()), -precision * away, np.full_like(w, precision)
 
-    def estimate(self, w: Floats, variance: Floats) -> Normal:
-        """sd^2 = sum (w - mean)^2 / sum gamma, gamma = 1 - variance / sd^2: how far each w is the data's own.
+    def estimate(self, w: Floats, variance: Floats) -> NormalPrior:
+        """sd^2 = sum (w - mean)^2 / sum gamma; gamma = 1 - variance / sd^2: how far the data determine each w.
 
-        It has the fixed point of EM, sd^2 = the mean of (w - mean)^2 + variance, and comes there sooner
+        This has the same fixed point as EM, sd^2 = the mean of (w - mean)^2 + variance, and reaches it sooner
         (MacKay 1992).
         """
         mean, unit = self.mean, 1.0
@@ -147,9 +147,9 @@ class Normal:
 class BetaPrior:
     """Beta(a, b) on a quality.
 
-    As a given penalty it is (a-1) ln eta + (b-1) ln (1-eta). Where it is estimated, the top is sought on the
-    scale of logit eta, where the density is eta^a (1-eta)^b: that top is near the mean of eta, and the
-    scores are those of the workers as they are on average, not at their best.
+    If a and b are given, the penalty is (a-1) ln eta + (b-1) ln (1-eta). If they are estimated, the maximum is
+    that on the scale of logit eta, on which the density is eta^a (1-eta)^b. That maximum is near the mean of eta,
+    so the scores rest on the workers' average quality, not on their most favorable one.
     """
 
     a: float
@@ -175,11 +175,11 @@ class BetaPrior:
 
     @property
     def exponents(self) -> tuple[float, float]:
-        """Of eta and of 1 - eta in the penalty."""
+        """The exponents of eta and of 1 - eta in the penalty."""
         return (self.a, self.b) if self.estimated else (self.a - 1, self.b - 1)
 
     def log_density(self, eta: Floats) -> Floats:
-        """ln of the density, up to a constant."""
+        """The log density, up to a constant."""
         safe = np.clip(eta, 1e-12, 1 - 1e-12)
         return np.asarray((self.a - 1) * np.log(safe) + (self.b - 1) * np.log1p(-safe))
 
@@ -192,26 +192,26 @@ class BetaPrior:
         return value, gradient, (a / eta**2 if a else 0 * eta) + (b / rest**2 if b else 0 * eta)
 
     def estimate(self, eta: Floats, variance: Floats) -> BetaPrior:
-        """The prior whose E ln eta and E ln (1 - eta) are the posteriors', logit eta being taken as normal."""
+        """The prior that has the posteriors' E ln eta and E ln (1 - eta), with a normal logit eta."""
         from scipy.special import log_expit, logit
 
         eta = np.clip(eta, 1e-6, 1.0 - 1e-6)
         deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
         up, down = (_expectation(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
         pseudo, count = _expectations(*_PSEUDO), len(eta) + 1
-        a, b = _beta_matching((up + pseudo[0]) / count, (down + pseudo[1]) / count)
+        a, b = _match_beta((up + pseudo[0]) / count, (down + pseudo[1]) / count)
         return replace(self, a=a, b=b)
 
 
 def _expectations(a: float, b: float) -> tuple[float, float]:
-    """E ln x and E ln (1 - x) of Beta(a, b)."""
+    """E ln x and E ln (1 - x) under Beta(a, b)."""
     from scipy.special import psi
 
     return float(psi(a) - psi(a + b)), float(psi(b) - psi(a + b))
 
 
-def _beta_matching(up: float, down: float) -> tuple[float, float]:
-    """a and b, within 0.1 to 1000, with these expectations: Newton on the concave log likelihood."""
+def _match_beta(up: float, down: float) -> tuple[float, float]:
+    """The a and b, from 0.1 to 1000, with these expectations, by Newton on the concave log likelihood."""
     from scipy.special import polygamma
 
     x = np.array([2.0, 2.0])
@@ -234,9 +234,9 @@ def _beta_matching(up: float, down: float) -> tuple[float, float]:
 
 
 _PSEUDO = (4.0, 1.5)
-"""Where the estimation of a Beta prior starts, and what its pseudo-worker says."""
+"""The start of the estimation of a Beta prior, and the prior that its pseudo-worker reports."""
 
-ColumnPrior = Normal | BetaPrior
+ColumnPrior = NormalPrior | BetaPrior
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class Priors:
 
     node: VirtualNode
     columns: tuple[ColumnPrior, ...] = ()
-    common: tuple[Normal, ...] = ()
+    common: tuple[NormalPrior, ...] = ()
     estimates_strength: bool = False
 
     def __call__(self, point: Point) -> PenaltyTerms:
@@ -263,11 +263,11 @@ class Priors:
 
     @property
     def estimates(self) -> bool:
-        """Whether anything is left to the data."""
+        """Whether the data set any strength."""
         return self.estimates_strength or any(prior.estimated for prior in self.columns)
 
     def strengths(self) -> Floats:
-        """Every strength that is estimated, as one vector of logs."""
+        """The logarithms of all estimated strengths, as one vector."""
         own = [self.node.strength] if self.estimates_strength else []
         for prior in self.columns:
             if prior.estimated:
@@ -282,13 +282,13 @@ class Priors:
         for prior in self.columns:
             if prior.estimated and isinstance(prior, BetaPrior):
                 prior = replace(prior, a=next(values), b=next(values))
-            elif prior.estimated and isinstance(prior, Normal):
+            elif prior.estimated and isinstance(prior, NormalPrior):
                 prior = replace(prior, sd=next(values))
             columns.append(prior)
         return replace(self, node=node, columns=tuple(columns))
 
     def details(self, columns: tuple[WorkerParameter | str, ...]) -> dict[str, Any]:
-        """What fit.json says of the priors, by the names of the columns."""
+        """What fit.json says about the priors, by the names of the columns."""
         found: dict[str, Any] = {"regularization": self.node.strength}
         for column, prior in zip(columns, self.columns, strict=True):
             found[str(column)] = [prior.a, prior.b] if isinstance(prior, BetaPrior) else prior.sd

@@ -1,7 +1,7 @@
-"""What workers can differ in: each parameter, what it drives in the likelihood, and where it may go.
+"""How workers can differ: each parameter, what it drives in the likelihood, and its bounds.
 
-A vote turns on the advantage x = a (s_i - s_j) + b, on the readiness theta to call a tie, and on the probability
-eta of repeating the outcome. A worker parameter w drives one of these four by a function g:
+A vote depends on the advantage x = a (s_i - s_j) + b, on the readiness theta to call a tie, and on the probability
+eta of reporting the outcome as it is. A worker parameter w drives one of a, b, theta and eta by a function g:
 
     slope      a = w          log-slope  a = e^w         position   b = w
     threshold  theta = w      eta        eta = w         lapse      eta = 1 - sigma(w) / 2
@@ -23,9 +23,9 @@ Derivatives = Callable[[Floats], tuple[Floats, Floats | None]]
 
 @dataclass(frozen=True, eq=False)
 class ColumnTerms:
-    """One worker parameter w in its rows: the channel of the likelihood that it drives, and its derivatives.
+    """One worker parameter w in its rows: the channel of the likelihood that it drives, and the derivatives.
 
-    ``first`` and ``second`` are those of the channel by w; ``slope`` is d2x / d(s_i - s_j) dw.
+    ``first`` and ``second``: the derivatives of the channel by w; ``slope``: d2x / d(s_i - s_j) dw.
     """
 
     channel: str
@@ -43,15 +43,15 @@ class WorkerParameter:
     value: Function
     """g: what it drives, as a function of w."""
     derivatives: Derivatives
-    """g' and g''; None if that is 0."""
+    """g' and g''; None for g'' if it is 0."""
     low: float
     high: float
     perfect: float
     """The value of the perfect worker who casts the votes of gold pairs."""
     typical: float | None
-    """A middling value before the fit; None if the share of ties says."""
+    """A typical value before the fit; None if it follows from the share of ties."""
     width: float | None
-    """The width of its prior, or where its estimation starts; None if the model has a prior of its own."""
+    """The width of its prior, or the start of its estimation; None if the model has a prior of its own."""
     estimates_width: bool = True
     deviates: bool = False
     """Whether it is a deviation from a common mean; the others have a mean by convention."""
@@ -62,9 +62,9 @@ class WorkerParameter:
     natural: Function | None = None
     """Its value in the table of workers."""
     divide: Callable[[Floats, float], Floats] | None = None
-    """What w becomes if the slope is divided by a number; None if it is no slope."""
+    """What w becomes if the slope is divided by a number; None if it is not a slope."""
     least_unit: float = 0.0
-    """A smaller slope is no unit to measure scores by."""
+    """The smallest slope that may serve as the unit of scores."""
 
     def __str__(self) -> str:
         return self.name
@@ -76,11 +76,11 @@ class WorkerParameter:
 
     @property
     def is_slope(self) -> bool:
-        """Whether its scale is a convention: only the products of slopes and scores are in the data."""
+        """Whether its scale is a convention, because the data determine only the products of slopes and scores."""
         return self.divide is not None
 
     @property
-    def tells_quality(self) -> bool:
+    def affects_quality(self) -> bool:
         """Whether it changes how often a worker agrees with the order."""
         return self.drives in ("slope", "eta")
 
@@ -92,13 +92,13 @@ class WorkerParameter:
         return ColumnTerms(self.channel, first * d, None if second is None else second * d, first)
 
     def unit(self, mean: float) -> tuple[float, float]:
-        """The slope of an average worker as a unit of scores, and how fast it grows with the mean of w."""
+        """The slope of an average worker, as the unit of scores, and its derivative by the mean of w."""
         at = np.array([mean])
         return max(float(self.value(at)[0]), self.least_unit), float(self.derivatives(at)[0][0])
 
 
 def drive(columns: tuple[WorkerParameter, ...], values: Floats) -> dict[str, Floats]:
-    """What the columns drive, each by its name, at values (..., columns)."""
+    """What the columns drive, by name, at values (..., columns)."""
     return {column.drives: column.value(values[..., place]) for place, column in enumerate(columns)}
 
 
@@ -155,7 +155,7 @@ SLOPE = WorkerParameter(
     low=-50.0, high=50.0, perfect=1.0, typical=1.0, width=0.5,
     shown="slope", natural=_identity, divide=_divide, least_unit=0.1,
 )  # fmt: skip
-"""How sharp a worker is; below 0, votes count reversed."""
+"""How sharp a worker is. If it is below 0, the votes count reversed."""
 
 LOG_SLOPE = WorkerParameter(
     "log-slope", "slope", _exp, _exp_derivatives,
@@ -169,7 +169,7 @@ POSITION = WorkerParameter(
     low=-20.0, high=20.0, perfect=0.0, typical=0.0, width=0.3,
     deviates=True, shown="position", natural=_identity,
 )  # fmt: skip
-"""The bias towards the left."""
+"""The bias toward the left."""
 
 THRESHOLD = WorkerParameter(
     "threshold", "theta", _identity, _unit_derivatives,
@@ -181,12 +181,12 @@ THRESHOLD = WorkerParameter(
 ETA = WorkerParameter(
     "eta", "eta", _identity, _unit_derivatives, low=0.0, high=1.0, perfect=1.0, typical=1.0, width=None
 )
-"""The probability of repeating the outcome."""
+"""The probability of reporting the outcome as it is."""
 
 LAPSE = WorkerParameter(
     "lapse", "eta", _keep, _keep_derivatives,
     low=-40.0, high=10.0, perfect=-40.0, typical=-4.0, width=1.0,
-    estimates_width=False,  # how far lapses differ is hardly ever in the data
+    estimates_width=False,  # the data hardly ever show how far lapses differ
     deviates=True, common_width=1.5, shown="lapse", natural=_half_sigma,
 )  # fmt: skip
-"""A guess now and then: the logit of twice the probability of the other outcome."""
+"""An occasional guess: the logit of twice the probability of the other outcome."""

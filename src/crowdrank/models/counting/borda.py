@@ -15,9 +15,8 @@ class Borda(VotesModel):
     """score_i = mean over opponents j of (wins of i over j + ties / 2) / comparisons of i and j.
 
     On complete rankings this is Borda's count divided by the number of opponents (Borda 1781): how
-    often the item beats one drawn at random from those it met. The score is a share, from 0 to 1, not
-    centred; an opponent met often counts no more than one met once, which is what sets it apart from
-    win-rate.
+    often the item beats a random one of its opponents. The score is a share, from 0 to 1, and is not
+    centered. Unlike in win-rate, an opponent met often counts no more than one met once.
     """
 
     name = "borda"

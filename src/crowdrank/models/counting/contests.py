@@ -1,7 +1,7 @@
-"""Each pair of items as one contest: what one gains, the other loses.
+"""Each pair of items as one contest: what one item gains, the other loses.
 
-A score that adds up contests, s_i = sum_j x_ij with x_ji = -x_ij, has with independent contests of
-variance v_ij
+If a score adds up contests, s_i = sum_j x_ij with x_ji = -x_ij, and the contests are independent with
+variances v_ij, then
 
     var(s_i) = sum_j v_ij,        cov(s_i, s_j) = -v_ij.
 
@@ -22,25 +22,25 @@ from crowdrank.prepared.votes import EQUAL
 from crowdrank.solve import Covariance
 
 
-def gained(rows: Comparisons, x: NDArray[Any]) -> Floats:
-    """s_i = sum_j x_ij for every node, ``x`` having one entry a row."""
+def net_gains(rows: Comparisons, x: NDArray[Any]) -> Floats:
+    """s_i = sum_j x_ij for every node; ``x`` has one entry per row."""
     return summed(rows.i, x, rows.nodes) - summed(rows.j, x, rows.nodes)
 
 
 def majority(rows: Comparisons) -> NDArray[np.int64]:
-    """1 where most votes are for i, -1 where they are for j, 0 where neither has more."""
+    """1 if most votes are for i, -1 if most are for j, 0 if neither has more."""
     ahead = rows.wins - rows.losses
     return np.where(np.abs(ahead) > EQUAL * (rows.wins + rows.losses), np.sign(ahead), 0).astype(np.int64)
 
 
 def share_variance(counts: Comparisons | Graph) -> Floats:
-    """The variance of i's share of each pair's votes, or of a node's, as of Beta(wins + 1/2, losses + 1/2)."""
+    """The variance of Beta(wins + 1/2, losses + 1/2): of i's share in each pair, or of each node's share."""
     games = counts.wins + counts.losses
     return (counts.wins + 0.5) * (counts.losses + 0.5) / ((games + 1) ** 2 * (games + 2))
 
 
 def sign_variance(rows: Comparisons) -> Floats:
-    """4 q (1 - q), the variance of the sign, q being the probability that the majority is the true one."""
+    """4 q (1 - q), the variance of the sign; q: the probability that the majority is the true one."""
     from scipy.special import betainc
 
     right = np.asarray(betainc(rows.losses + 0.5, rows.wins + 0.5, 0.5), np.float64)
@@ -48,7 +48,7 @@ def sign_variance(rows: Comparisons) -> Floats:
 
 
 class ContestCovariance(Covariance):
-    """The covariance of scores that add up independent contests, by the variance of each row's."""
+    """The covariance of scores that add up independent contests; ``variance``: that of each row's contest."""
 
     pairwise_limit = 2000
 
@@ -72,5 +72,5 @@ class ContestCovariance(Covariance):
         return block
 
     def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """The variances of the scores: what a part gains it loses, so they are centred."""
+        """The variances of the scores. The gains and losses of a part cancel, so its scores are centered."""
         return self.own[nodes]

@@ -1,12 +1,11 @@
-"""Fusion of lists: the sum over lists of a fixed function of the place.
+"""Fusion of lists: the mean over lists of a fixed function of the place.
 
-With r the place of an item in a list, 1 the best, and a mean over the lists that hold the item,
+With r the place of an item in a list (1 is the best), and the mean over the lists that hold the item,
 
     rrf         score = mean of 1 / (k + r), and 0 in a list that does not rank it (Cormack et al. 2009)
     root-rank   score = - mean of r^power; power 1 is Borda's count, 1/2 makes a step at the top count for more.
 
-Nothing is fitted, so nobody's list counts for more than another's, and lists that copy each other count as
-often as they are there.
+Nothing is fitted: all lists count the same, and each copy of a list counts again.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from crowdrank.prepared.lists import Lists
 
 
 class ReciprocalRank(ListsModel):
-    """score_i = mean over lists of 1 / (k + place of i), 0 where it is not ranked (Cormack et al. 2009).
+    """score_i = mean over lists of 1 / (k + place of i), 0 if it is not ranked (Cormack et al. 2009).
 
-    ``k``: how little the first places stand out; 60 is the usual one.
+    ``k``: a larger k makes the first places stand out less; 60 is the usual value.
     """
 
     name = "rrf"
@@ -38,8 +37,8 @@ class ReciprocalRank(ListsModel):
 class RootRank(ListsModel):
     """score_i = - mean over lists of (place of i)^power.
 
-    ``power``: 1/2, the square root, unless said otherwise. Items that a list does not rank share the mean of
-    the places below those that it ranks.
+    ``power``: by default 1/2, the square root. Items that a list does not rank share the mean of the places
+    below those that it ranks.
     """
 
     name = "root-rank"

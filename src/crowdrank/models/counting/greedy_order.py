@@ -1,23 +1,23 @@
-"""Greedy order: the item with the largest potential is taken first (Cohen, Schapire & Singer 1999).
+"""Greedy order: take the item with the largest potential first (Cohen, Schapire & Singer 1999).
 
-PREF(i, j) is the share of the pair's votes that are for i, and 1/2 where nobody judged it. Among the items
-that are left, each has the potential
+PREF(i, j) is the share of the pair's votes that are for i, or 1/2 if nobody judged it. Among the remaining items,
+each has the potential
 
-    pi(i) = sum_j PREF(i, j) - sum_j PREF(j, i);
+    pi(i) = sum_j PREF(i, j) - sum_j PREF(j, i)
 
-the largest is taken, and the others' potentials lose their term with it. The agreement of the order with
-the votes, the sum of PREF(i, j) over all i above j, is at least half of the best possible; to find the best
-itself is NP-hard. The cost reported is the disagreement over the judged pairs, sum of PREF(j, i) over i above j;
-no order's is below the sum of min(PREF(i, j), PREF(j, i)).
+The item with the largest potential is taken, and the other potentials lose their term with it. The agreement of
+the order with the votes, the sum of PREF(i, j) over all i above j, is at least half of the best possible; finding
+the best is NP-hard. The reported cost is the disagreement over the judged pairs, the sum of PREF(j, i) over i
+above j. No order has a cost below the sum of min(PREF(i, j), PREF(j, i)).
 
-Equal potentials are told apart by the potential at the start, then by the potential among the equal ones
-alone; what is still equal is taken at once and tied. ``components``: the strongly connected components of
-the majority graph first, each ordered for itself (the print's refinement, with an unjudged pair as a tie; the
-best order has the components in this order, too).
+Ties between potentials are broken by the potential at the start, then by the potential among the tied items
+alone. Items that are still equal are taken together and tied. ``components``: first order the strongly connected
+components of the majority graph, then each component on its own. This is the paper's refinement, with an unjudged
+pair as a tie; the best order also has the components in this order.
 
-The score is the potential at the start, P, made to fall along the order found: the closest falling
-sequence (isotonic regression), minus 1e-6 times the place so that the order is kept. Each share of a pair varies
-as Beta(wins + 1/2, losses + 1/2), independently over the pairs, and enters P twice over: var = 4 sum_j v_ij.
+The score is the potential at the start, P, made to fall along the order: the closest falling sequence (isotonic
+regression), minus 1e-6 times the place, which keeps the order. The share of each pair has the variance v_ij of
+Beta(wins + 1/2, losses + 1/2), independently over the pairs, and enters P twice: var = 4 sum_j v_ij.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import ContestCovariance, gained, majority, share_variance
+from crowdrank.models.counting.contests import ContestCovariance, majority, net_gains, share_variance
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import EQUAL, Votes
 
 STEP = 1e-6
-"""How much of the score a place is worth where the potentials do not fall along the order."""
+"""How much of the score one place is worth if the potentials do not fall along the order."""
 
 
 class GreedyOrder(VotesModel):
-    """Again and again the item with the largest net share of votes among those left (Cohen et al. 1999).
+    """Repeatedly takes the item with the largest net share of votes among the rest (Cohen et al. 1999).
 
-    ``components``: order the strongly connected components of the majority graph first, and each for itself.
+    ``components``: first order the strongly connected components of the majority graph, then each on its own.
     """
 
     name = "greedy-order"
@@ -56,15 +56,15 @@ class GreedyOrder(VotesModel):
             raise UsageError(f"The parameter 'components' must be true or false. Got {self.components!r}.")
         rows, part = votes.comparisons, votes.graph.part
         net_share = (rows.wins - rows.losses) / (rows.wins + rows.losses)
-        potential = gained(rows, net_share)
+        potential = net_gains(rows, net_share)
         group = part.astype(np.int64)
         if self.components:
-            own = components(gained(rows, majority(rows)).astype(np.int64), votes.nodes.query)
+            own = components(net_gains(rows, majority(rows)).astype(np.int64), votes.nodes.query)
             group = group * len(part) + own
         place = _places(rows, net_share, potential, group)
         score = np.empty(rows.nodes)
         for nodes in votes.graph.members():
-            score[nodes] = _falling(potential[nodes], place[nodes])
+            score[nodes] = _falling_scores(potential[nodes], place[nodes])
         result = votes.placed(score, ContestCovariance(rows, part, 4 * share_variance(rows)))
         least = np.minimum(rows.wins, rows.losses) / (rows.wins + rows.losses)
         return Outcome(
@@ -76,7 +76,7 @@ class GreedyOrder(VotesModel):
 
 
 def _places(rows: Comparisons, net_share: Floats, start: Floats, group: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When each item is taken, counted over all groups, which come in the order of their numbers."""
+    """The turn in which each item is taken. Groups come in the order of their numbers."""
     from scipy.sparse import coo_array
 
     same = group[rows.i] == group[rows.j]
@@ -90,7 +90,7 @@ def _places(rows: Comparisons, net_share: Floats, start: Floats, group: NDArray[
         while len(left):
             first = _largest(_largest(left, potential), start)
             if len(first) > 1:
-                among = _among(flow, first)
+                among = _potential_among(flow, first)
                 first = first[among >= among.max() - EQUAL]
             place[first], taken = taken, taken + 1
             for node in first:
@@ -102,23 +102,23 @@ def _places(rows: Comparisons, net_share: Floats, start: Floats, group: NDArray[
 
 
 def _largest(nodes: NDArray[np.int64], values: Floats) -> NDArray[np.int64]:
-    """Those of the nodes that have the largest value."""
+    """The nodes that have the largest value."""
     if len(nodes) == 1:
         return nodes
     own = values[nodes]
     return nodes[own >= own.max() - EQUAL]
 
 
-def _among(flow: Any, nodes: NDArray[np.int64]) -> Floats:
-    """The potential of each of the nodes among these alone."""
+def _potential_among(flow: Any, nodes: NDArray[np.int64]) -> Floats:
+    """The potential of each of these nodes among these nodes alone."""
     chosen = np.zeros(flow.shape[0], bool)
     chosen[nodes] = True
     rows = [slice(flow.indptr[node], flow.indptr[node + 1]) for node in nodes]
     return np.array([flow.data[own] @ chosen[flow.indices[own]] for own in rows])
 
 
-def _falling(potential: Floats, place: NDArray[np.int64]) -> Floats:
-    """The closest sequence to the potentials that falls along the order, and by a step at each place."""
+def _falling_scores(potential: Floats, place: NDArray[np.int64]) -> Floats:
+    """The falling sequence closest to the potentials, minus a small step for each place."""
     from scipy.optimize import isotonic_regression
 
     order = np.argsort(place, kind="stable")
@@ -128,6 +128,6 @@ def _falling(potential: Floats, place: NDArray[np.int64]) -> Floats:
 
 
 def _cost(rows: Comparisons, net_share: Floats, place: NDArray[np.int64]) -> float:
-    """The shares of votes against the order, over the judged pairs; half of a pair that is tied in it."""
+    """The sum over the judged pairs of the share of votes against the order; 1/2 for a tied pair."""
     ahead = np.sign(place[rows.j] - place[rows.i])
     return float(((1 - ahead * net_share) / 2).sum())

@@ -1,4 +1,4 @@
-"""Median rank: the middle one of the places that an item has in the lists."""
+"""Median rank: the median of the places that an item has in the lists."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from crowdrank.results import LEVEL, Z
 from crowdrank.solve import Independent, spread
 
 FEW_LISTS = 5
-"""With fewer lists, all of them agree on one side of the median with a probability above 0.1: 2 / 2^n."""
+"""All n lists fall on one side of the median with probability 2 / 2^n: above 0.1 if there are fewer."""
 
 
 class MedianRank(ListsModel):
     """score_i = - median over the lists of the place of i (Fagin et al. 2003).
 
-    The order of the medians is within a factor of the one that has the least sum of Spearman's footrule
-    distances to the lists. Equal medians are ordered by the mean place. The interval is that between the
-    order statistics which hold the median with probability 0.9; with fewer than 5 lists none do, and it is
-    all places.
+    The sum of Spearman's footrule distances from this order to the lists is within a constant factor of the
+    least possible sum. Equal medians are ordered by the mean place. The interval lies between the order
+    statistics that hold the median with probability 0.9. With fewer than 5 lists none do, and the interval
+    covers all places.
     """
 
     name = "median-rank"
@@ -45,7 +45,7 @@ class MedianRank(ListsModel):
             np.where(unknown, own, found)
             for own, found in (((sizes + 1) / 2.0, middle), (np.ones(count), low), (sizes + 0.0, high))
         )
-        few = total < FEW_LISTS  # no two places of so few lists hold the median with that probability
+        few = total < FEW_LISTS  # too few lists to hold the median with that probability
         low, high = np.where(few, 1.0, low), np.where(few, sizes, high)
         stderr = np.maximum((high - low) / (2 * Z), 0.5 / np.sqrt(np.maximum(total, 1.0)))
         mean = np.where(unknown, middle, summed(ready.node, weight * place, count) / np.where(unknown, 1.0, total))
@@ -57,7 +57,7 @@ class MedianRank(ListsModel):
 
 
 def _quantiles(node: Integers, place: Floats, weight: Floats, total: Floats, share: Floats) -> Floats:
-    """Where the weight of each node's sorted places reaches ``share``, the mean of two where it falls between."""
+    """The place at which the weight of each node's sorted places reaches ``share``; the mean of two on a tie."""
     begun = np.cumsum(weight) - weight - (np.cumsum(total) - total)[node]
     share = np.clip(share, 0.0, total)
     found = []

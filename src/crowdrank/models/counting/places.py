@@ -1,4 +1,4 @@
-"""Places in lists: where each item stands, and means of a function of it over the lists."""
+"""The places of items in lists, and means over the lists of a function of the place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def places(lists: Lists) -> Floats:
     """The place of each row, from 1, on the scale of all items of its query.
 
     Tied items share the mean of their places. In a list of m of n items the place p becomes
-    n (p - 1/2) / m + 1/2, which is p itself where the list holds them all.
+    n (p - 1/2) / m + 1/2, which is p itself if the list holds all items.
     """
     group = lists.group
     row = np.arange(len(lists.node)) - lists.start[lists.list] + 1.0
@@ -25,11 +25,11 @@ def places(lists: Lists) -> Floats:
 
 
 def mean_over_lists(lists: Lists, value: Floats, worker_weight: Floats | None = None) -> Outcome:
-    """Items by the mean of a row's value over the lists that hold them, larger = better.
+    """Items by the mean of a row's value over the lists that hold them; larger is better.
 
-    ``worker_weight``: what the list of each worker counts. The standard error is that of a mean of independent
-    lists, with one list's worth of the overall variance added, so that two lists that happen to agree are not
-    taken for certainty.
+    ``worker_weight``: the weight of each worker's lists. The standard error is that of a mean of independent
+    lists, with one list's worth of the overall variance added, so that two lists that happen to agree do not
+    look like certainty.
     """
     weight, count = lists.weight[lists.list], len(lists.nodes)
     if worker_weight is not None and lists.worker is not None:

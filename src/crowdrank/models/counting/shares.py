@@ -1,4 +1,4 @@
-"""Shares of wins as a result: intervals, ranks and tiers of scores that are counted, not fitted."""
+"""Shares of wins as scores: intervals, ranks and tiers of scores that are counted, not fitted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from crowdrank.solve import Independent, spread
 
 
 def share_intervals(votes: Votes, share: Floats, variance: Floats, *, effective: Floats) -> Outcome:
-    """The outcome for shares that rest on ``effective`` comparisons each: Wilson's interval."""
+    """The outcome for shares, with Wilson's interval; ``effective``: the comparisons behind each share."""
     graph = votes.graph
     sizes = np.bincount(votes.nodes.query)  # nodes are sorted by query
     queries = np.split(np.arange(len(votes.nodes)), np.cumsum(sizes)[:-1])
     placed = spread(share, Independent(variance), votes.nodes.query, queries, level=LEVEL, tie_break=graph.wins)
-    centre = (share * effective + Z * Z / 2) / (effective + Z * Z)
+    center = (share * effective + Z * Z / 2) / (effective + Z * Z)
     half = Z * np.sqrt(share * (1 - share) * effective + Z * Z / 4) / (effective + Z * Z)
-    low, high = np.clip(centre - half, 0.0, share), np.clip(centre + half, share, 1.0)
+    low, high = np.clip(center - half, 0.0, share), np.clip(center + half, share, 1.0)
     result = placed.uncentred(share, np.sqrt(variance), low, high)
     return Outcome(result, votes.agreement(share), notes=tuple(votes.notes(regularised=False)))

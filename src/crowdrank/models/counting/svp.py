@@ -1,28 +1,28 @@
-"""SVP: a rank-2 matrix of score differences, completed from the pairs judged (Gleich & Lim 2011).
+"""SVP: a rank-2 matrix of score differences, completed from the judged pairs (Gleich & Lim 2011).
 
 Scores s make differences s_i - s_j, the skew-symmetric matrix s e' - e s' of rank 2. The votes give noisy
 entries Y_ij for the judged pairs Omega. The matrix is completed by singular value projection (SVP),
 
     X <- P_2(X + eta P_Omega(Y - X)),
 
-P_2 being the closest matrix of rank 2, which is skew-symmetric where its argument is. Then score = X e / n:
-the mean difference from all items, the judged and the unjudged.
+with P_2 the closest matrix of rank 2, which is skew-symmetric if its argument is. Then score = X e / n: the mean
+difference from all items, judged or not.
 
-X = sigma (u v' - v u') with orthonormal u and v is kept as its factors, and R = P_Omega(Y - X) as its entries, so
-nothing of size n^2 is. Given u and v, sigma is a least-squares coefficient. Then u' R v = 0, and a power step with
-X + eta R from (u, v), which are close to the singular vectors wanted, is
+X = sigma (u v' - v u') with orthonormal u and v is stored as its factors, and R = P_Omega(Y - X) as its entries,
+so nothing of size n^2 is stored. Given u and v, sigma is a least-squares coefficient. Then u' R v = 0. The u and v
+are close to the singular vectors of X + eta R, and a power step with that matrix from (u, v) is
 
     u <- u + (eta / sigma) R v,        v <- v - (eta / sigma) R u,        made orthonormal again,
 
-whose fixed points are those of SVP. eta minimises |P_Omega(Y - X - eta D)|, D = R (u u' + v v') + (u u' + v v') R
-being the part of R along the matrices of rank 2; it is 1 where every pair was judged. It starts from u, v in the
-span of e and Y e, which holds a complete Y = s e' - e s' exactly. All queries are done at once, each until X
-moves by less than ``tol`` of its size in a step.
+It has the fixed points of SVP. eta minimizes |P_Omega(Y - X - eta D)|, with D = R (u u' + v v') + (u u' + v v') R
+the part of R along the matrices of rank 2; it is 1 if every pair was judged. The start is u, v in the span of e
+and Y e, which contains a complete Y = s e' - e s' exactly. All queries run at once, each until X moves by less
+than ``tol`` of its size in a step.
 
-How sure a score is: Y_ij varies independently over the pairs, by 4 times the variance of Beta(w + 1/2, l + 1/2)
-for the mean, 1/(w + 1/2) + 1/(l + 1/2) for the log odds, 4 q (1 - q) for the sign (see ``contests``). Were the
-differences s_i - s_j and fitted to the judged pairs by least squares, the covariance would be L+ V L+, with V the
-Laplacian of these variances and L that of the judged pairs. Where every pair was judged, that is V / n^2, the
+Uncertainty: Y_ij varies independently over the pairs. Its variance is 4 times that of Beta(w + 1/2, l + 1/2) for
+the mean, 1/(w + 1/2) + 1/(l + 1/2) for the log odds, and 4 q (1 - q) for the sign (see ``contests``). The
+covariance is L+ V L+, as if differences s_i - s_j were fitted to the judged pairs by least squares, with V the
+Laplacian of these variances and L that of the judged pairs. If every pair was judged, that is V / n^2, the
 covariance of Y e / n.
 """
 
@@ -69,8 +69,8 @@ class SVP(VotesModel):
     """Score differences as a rank-2 skew-symmetric matrix, completed from the judged pairs (Gleich & Lim 2011).
 
     ``differences``: what a judged pair says: ``"mean"``, the share for one minus the share for the other;
-    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``tol``: it ends where
-    the matrix moves by less of its size in a step; ``iterations``: the most steps.
+    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``tol``: stop when
+    the matrix moves by less than this share of its size in a step. ``iterations``: the largest number of steps.
     """
 
     name = "svp"
@@ -91,20 +91,20 @@ class SVP(VotesModel):
         rows, part = votes.comparisons, votes.graph.part
         y, variance = DIFFERENCES[self.differences](rows)
         found = complete(rows, y, part, tol=tol, limit=limit)
-        result = votes.placed(found.score, Additive(rows, part, variance))
+        result = votes.placed(found.score, AdditiveCovariance(rows, part, variance))
         return Outcome(
             result,
             votes.agreement(result.score),
             converged=not found.unfinished,
             iterations=found.iterations,
-            notes=(*votes.notes(regularised=False), *_cautions(votes, found)),
+            notes=(*votes.notes(regularised=False), *_notes(votes, found)),
             details={"explained": found.explained, "intervals": "additive differences"},
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Completed:
-    """X e / n of each node; ``explained``: the share of the sum of squares of Y that X has on the judged pairs."""
+class Completion:
+    """X e / n of each node; ``explained``: the share of the sum of squares of Y that X explains."""
 
     score: Floats
     iterations: int
@@ -112,8 +112,8 @@ class Completed:
     explained: float
 
 
-def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completed:
-    """Singular value projection to rank 2 of the matrix of each part, of which the rows have entries ``y``."""
+def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completion:
+    """Singular value projection to rank 2 of the matrix of each part; ``y``: the entries at the rows."""
     count, parts = rows.nodes, int(part.max()) + 1
     every = Entries(rows.i, rows.j, part[rows.i], y)
 
@@ -128,18 +128,18 @@ def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: floa
     u, v = orthonormal(np.ones(count), every.times(y, np.ones(count)))
     left, moving, done = every, np.ones(parts, bool), 0
     while moving.any() and done < limit:
-        sigma, residual = left.fitted(u, v, parts)
+        sigma, residual = left.fit_scale(u, v, parts)
         along_u, along_v = left.times(residual, u), left.times(residual, v)
         slope = left.skew(along_u, u) + left.skew(along_v, v)
-        eta = left.over(residual * slope, parts) / np.maximum(left.over(slope * slope, parts), TINY)
+        eta = left.sum_by_part(residual * slope, parts) / np.maximum(left.sum_by_part(slope * slope, parts), TINY)
         step = eta / np.where(sigma == 0, 1.0, sigma)
         u, v = orthonormal(u + step[part] * along_v, v - step[part] * along_u)
         moving = np.abs(step) * np.sqrt(over_nodes(along_u**2 + along_v**2)) > tol
-        left, done = left.of(moving), done + 1
-    sigma, residual = every.fitted(u, v, parts)
+        left, done = left.of_parts(moving), done + 1
+    sigma, residual = every.fit_scale(u, v, parts)
     score = sigma[part] * (u * over_nodes(v)[part] - v * over_nodes(u)[part]) / np.bincount(part)[part]
     explained = 1.0 - float(residual @ residual) / max(float(y @ y), TINY)
-    return Completed(score, done, int(moving.sum()), explained)
+    return Completion(score, done, int(moving.sum()), explained)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +151,12 @@ class Entries:
     part: NDArray[np.int32]
     y: Floats
 
-    def of(self, parts: NDArray[np.bool_]) -> Entries:
-        """Those of the parts chosen."""
+    def of_parts(self, parts: NDArray[np.bool_]) -> Entries:
+        """The entries of the chosen parts."""
         keep = parts[self.part]
         return self if keep.all() else Entries(self.i[keep], self.j[keep], self.part[keep], self.y[keep])
 
-    def over(self, values: Floats, parts: int) -> Floats:
+    def sum_by_part(self, values: Floats, parts: int) -> Floats:
         """The sum over the entries of each part."""
         return summed(self.part, values, parts)
 
@@ -169,14 +169,14 @@ class Entries:
         plus = summed(self.i, values * vector[self.j], len(vector))
         return plus - summed(self.j, values * vector[self.i], len(vector))
 
-    def fitted(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
-        """sigma of each part by least squares, and what it leaves of y."""
+    def fit_scale(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
+        """sigma of each part by least squares, and the residual of y."""
         unit = self.skew(u, v)
-        sigma = self.over(self.y * unit, parts) / np.maximum(self.over(unit * unit, parts), TINY)
+        sigma = self.sum_by_part(self.y * unit, parts) / np.maximum(self.sum_by_part(unit * unit, parts), TINY)
         return sigma, self.y - sigma[self.part] * unit
 
 
-class Additive(ContestCovariance):
+class AdditiveCovariance(ContestCovariance):
     """The covariance L+ V L+ of scores fitted to independent differences by least squares."""
 
     def __init__(self, rows: Comparisons, part: NDArray[np.int32], variance: Floats) -> None:
@@ -190,16 +190,16 @@ class Additive(ContestCovariance):
         return (block + block.T) / 2
 
     def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """Variances of the scores of a large part, as if those of its opponents were known."""
+        """Variances of the scores of a large part, as if each item's opponents had known scores."""
         return self.own[nodes] / self.pairs.own[nodes] ** 2
 
 
-def _cautions(votes: Votes, found: Completed) -> list[Note]:
-    """That X is not there yet, or that the pairs are too few for one answer."""
+def _notes(votes: Votes, found: Completion) -> list[Note]:
+    """Notes if X did not converge, or if the pairs are too few for a unique answer."""
     notes = []
     parts = votes.graph.parts
     if found.unfinished:
-        message = f"SVP did not settle within {found.iterations} steps in {found.unfinished} of {parts} groups."
+        message = f"SVP did not converge in {found.iterations} steps in {found.unfinished} of {parts} groups."
         notes.append(Note("not-converged", message))
     size = np.bincount(votes.graph.part)
     pairs = np.bincount(votes.graph.part[votes.comparisons.i], minlength=parts)
@@ -207,7 +207,7 @@ def _cautions(votes: Votes, found: Completed) -> list[Note]:
     if few:
         message = (
             f"In {few} of {parts} groups fewer pairs were judged than a matrix of rank 2 has free numbers "
-            "(2 n - 3 for n items): more than one completion fits, and the scores are those of one near the start."
+            "(2 n - 3 for n items). More than one completion fits; the scores come from one near the start."
         )
         notes.append(Note("undetermined", message))
     return notes

@@ -13,8 +13,8 @@ from crowdrank.prepared.votes import Votes
 class WinRate(VotesModel):
     """score_i = (wins_i + ties_i / 2) / comparisons_i, with Wilson's interval (level 0.9).
 
-    Ignores who the opponents were: fair only where everything was compared with everything. The score
-    is the share itself, from 0 to 1, not centred.
+    Ignores who the opponents were, so it is fair only if everything was compared with everything. The score
+    is the share itself, from 0 to 1, and is not centered.
     """
 
     name = "win-rate"

@@ -6,7 +6,13 @@ import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.models.base import LabelsModel, Outcome, Run
-from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
+from crowdrank.models.labels.consensus import (
+    SharePredictor,
+    correlation_with_others,
+    informative_share,
+    label_spread,
+    workers_by_correlation,
+)
 from crowdrank.prepared.label_rows import normalised
 from crowdrank.prepared.labels import Labels
 
@@ -14,9 +20,9 @@ from crowdrank.prepared.labels import Labels
 class Average(LabelsModel):
     """score_i = mean label of i, with the standard error sqrt(v / n_i).
 
-    v is the variance of labels around the mean of their item, over all items together, for a single item's
-    own labels are too few to tell; where every item has one label it is the variance of all labels. The
-    posterior of an item's label is the shares of its votes.
+    v is the variance of labels around the mean of their item, pooled over all items, because a single item has too
+    few labels. If every item has one label, v is the variance of all labels. The posterior of an item's label
+    is the shares of its votes.
     """
 
     name = "average"
@@ -29,19 +35,19 @@ class Average(LabelsModel):
         mean, variance = _means(labels)
         people = None
         if labels.index.workers is not None:
-            r, bias = against_the_others(labels)
-            people = of_correlation(labels, r, told(labels) * labels.given, {"bias": bias})
+            r, bias = correlation_with_others(labels)
+            people = workers_by_correlation(labels, r, informative_share(labels) * labels.given, {"bias": bias})
         return Outcome(
-            spread=placed(labels, mean, variance, bounded=False),
+            spread=label_spread(labels, mean, variance, bounded=False),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=Counted(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
+            predictor=SharePredictor(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
             tables={"labels": labels.posterior(votes)},
         )
 
 
 def _means(labels: Labels) -> tuple[Floats, Floats]:
-    """The mean label of each node and its variance; an item without labels is anything that was seen."""
+    """The mean label of each node and its variance; an item without labels has those of all labels."""
     counts, number = labels.counts, labels.judgments
     total = float(number.sum())
     overall = float(counts.sum(axis=0) @ labels.values) / total

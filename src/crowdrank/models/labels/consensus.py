@@ -1,13 +1,13 @@
-"""What every consensus of labels hands on: the ranking, the workers, and what they would say of a pair.
+"""What all models of labels share: the ranking, the workers, and what workers would say about a pair.
 
 The score of an item is a label: the posterior mean of its label's value, with the posterior standard
-deviation. The quality of a worker is the probability of agreeing with the order of the true labels on a pair
-of items whose true labels differ; two equal labels are half an agreement:
+deviation. The quality of a worker is the probability of agreeing with the order of the true labels, on a pair
+of items whose true labels differ. Two equal labels count as half an agreement:
 
     q_w = sum_{c > d} pi_c pi_d [P_w(label of c > label of d) + P_w(equal) / 2] / sum_{c > d} pi_c pi_d
 
-It is 1/2 for whoever does not look, however often the most frequent label is right. A worker whose labels
-have the correlation r with the truth, both normal, has q = 1/2 + arcsin(r) / pi.
+It is 1/2 for a worker who does not look at the items, however often the most frequent label is right. If a
+worker's labels have the correlation r with the truth, and both are normal, q = 1/2 + arcsin(r) / pi.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.models.predictors import at
+from crowdrank.models.predictors import values_at
 from crowdrank.prepared.labels import Labels
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Independent, Spread, spread
 
 PRIOR = 10.0
-"""How many labels of an average worker each worker has besides the own ones."""
+"""How many extra labels, of an average worker, each worker gets."""
 DIGITS = 12
-"""Scores that differ after this many decimals are equal but for rounding."""
+"""Scores that differ only after this many decimals count as equal."""
 LEAST = 1e-12
 """No vote is less probable than this."""
 
@@ -39,10 +39,10 @@ def moments(posterior: Floats, values: Floats) -> tuple[Floats, Floats]:
     return mean, np.einsum("nk,nk->n", posterior, (values - mean[:, None]) ** 2)
 
 
-def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
-    """Scores that are labels, with intervals within the range of the labels where they are ``bounded`` by it.
+def label_spread(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
+    """Scores that are labels. If ``bounded``, the intervals stay within the range of the labels.
 
-    Of equal scores the one with the larger mean label is first, and then the surer one.
+    Among equal scores the larger mean label comes first, then the smaller variance.
     """
     unit = float(np.ptp(labels.values)) or 1.0
     score = np.round(score / unit, DIGITS) * unit
@@ -62,11 +62,11 @@ def placed(labels: Labels, score: Floats, variance: Floats, bounded: bool = True
 # ------------------------------------------------------------------------------------------- workers
 
 
-def told(labels: Labels, known: NDArray[np.int64] | None = None) -> Floats:
-    """For each worker the share of the labels that tell of the worker, from 0 to 1.
+def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) -> Floats:
+    """For each worker, the share of the labels that are informative about the worker, from 0 to 1.
 
-    A label has its own share in what its item is taken for, and so much of it tells nothing: all of it on
-    an item that nobody else labelled, nothing of it where the true label is ``known``.
+    A label contributes to the estimate of its own item's label, and that share of it is not informative: all of
+    it on an item that nobody else labeled, none of it if the true label is ``known``.
     """
     own = labels.weight / labels.judgments[labels.node]
     if known is not None:
@@ -82,18 +82,19 @@ def agreement(confusion: Floats, shares: Floats) -> tuple[Floats, Floats]:
     above, below = np.tril(pairs, -1), np.triu(pairs, 1)
     total = max(float(above.sum()), LEAST)
     ahead = np.tril(np.ones((size, size)), -1) + 0.5 * np.eye(size)
-    wins = confusion @ ahead.T  # (W, true, l): the chance that l is ahead of what is said of an item of that class
+    wins = confusion @ ahead.T  # (W, true, l): the chance that l is ahead of the label given to that class
     slope = (np.einsum("cd,wdl->wcl", above, wins) + np.einsum("cd,wdl->wcl", below, 1.0 - wins)) / total
     return 0.5 * np.einsum("wcl,wcl->w", slope, confusion), slope
 
 
-def of_confusion(
+def workers_by_confusion(
     labels: Labels, confusion: Floats, counts: Floats, shares: Floats, heard: Floats, further: Mapping[str, Floats]
 ) -> Workers:
-    """Workers by their confusion matrices.
+    """The table of workers, by their confusion matrices.
 
-    ``counts`` (W, true, said) are the expected labels behind them. The interval of the quality is that of
-    Dirichlet posteriors, 1/K for each label and of the labels the share ``heard``; that of the accuracy is Beta.
+    ``counts`` (W, true, said) are the expected labels behind them. The interval of the quality comes from
+    Dirichlet posteriors, with a prior of 1/K for each label and the share ``heard`` of the labels. The interval of
+    the accuracy comes from a Beta posterior.
     """
     from scipy.special import betaincinv
 
@@ -101,7 +102,7 @@ def of_confusion(
     alpha = heard[:, None, None] * counts + 1.0 / size
     total = alpha.sum(axis=2)
     likely = alpha / total[:, :, None]
-    centre, slope = agreement(likely, shares)
+    center, slope = agreement(likely, shares)
     first = np.einsum("wcl,wcl->wc", slope, likely)
     second = np.einsum("wcl,wcl->wc", slope**2, likely)
     half = Z * np.sqrt(np.maximum((second - first**2) / (total + 1.0), 0.0).sum(axis=1))
@@ -115,20 +116,27 @@ def of_confusion(
         "accuracy_low": np.minimum(low, accuracy),
         "accuracy_high": np.maximum(high, accuracy),
     }
-    return workers(labels, quality, centre - half, centre + half, {**own, **further})
+    return worker_table(labels, quality, center - half, center + half, {**own, **further})
 
 
-def of_correlation(labels: Labels, r: Floats, effective: Floats, further: Mapping[str, Floats]) -> Workers:
-    """Workers by the correlation of their labels with the truth; Fisher's interval, ``effective`` labels."""
+def workers_by_correlation(labels: Labels, r: Floats, effective: Floats, further: Mapping[str, Floats]) -> Workers:
+    """The table of workers, by the correlation of their labels with the truth.
+
+    The interval is Fisher's, from ``effective`` labels.
+    """
     r = np.clip(r, -1.0 + LEAST, 1.0 - LEAST)
-    ends = np.arctanh(r * effective / (effective + 1.0))  # one label more, of no relation: few prove nothing
+    ends = np.arctanh(
+        r * effective / (effective + 1.0)
+    )  # one extra label without correlation, because a few labels prove nothing
     half = Z / np.sqrt(effective + 0.01)
     low, high = (0.5 + np.arcsin(np.tanh(ends + shift)) / np.pi for shift in (-half, half))
-    return workers(labels, 0.5 + np.arcsin(r) / np.pi, low, high, further)
+    return worker_table(labels, 0.5 + np.arcsin(r) / np.pi, low, high, further)
 
 
-def workers(labels: Labels, quality: Floats, low: Floats, high: Floats, further: Mapping[str, Floats]) -> Workers:
-    """The table of workers, intervals within 0 and 1 and around the quality."""
+def worker_table(
+    labels: Labels, quality: Floats, low: Floats, high: Floats, further: Mapping[str, Floats]
+) -> Workers:
+    """The table of workers. Intervals stay within 0 and 1 and contain the quality."""
     assert labels.index.workers is not None
     low, high = np.clip(np.minimum(low, quality), 0.0, 1.0), np.clip(np.maximum(high, quality), 0.0, 1.0)
     return Workers(
@@ -143,10 +151,10 @@ def workers(labels: Labels, quality: Floats, low: Floats, high: Floats, further:
     )
 
 
-def against_the_others(labels: Labels) -> tuple[Floats, Floats]:
-    """For each worker the correlation of the labels with the mean label that others gave, and the mean difference.
+def correlation_with_others(labels: Labels) -> tuple[Floats, Floats]:
+    """For each worker, the correlation of the labels with the mean label from others, and the mean difference.
 
-    As in ``ordinal``, each worker has ``PRIOR`` labels more of the crowd's own correlation.
+    As in ``ordinal``, each worker gets ``PRIOR`` extra labels with the crowd's own correlation.
     """
     value = labels.values[labels.label]
     total = summed(labels.node, labels.weight * value, len(labels.nodes))[labels.node]
@@ -171,7 +179,7 @@ def against_the_others(labels: Labels) -> tuple[Floats, Floats]:
 # ------------------------------------------------------------------------------------------ predictions
 
 
-def compared(left: Floats, right: Floats) -> Floats:
+def compare_labels(left: Floats, right: Floats) -> Floats:
     """Probabilities of left, tie and right from the distributions (rows, K) of two independent labels."""
     below = np.cumsum(right, axis=1) - right
     ahead = np.einsum("rk,rk->r", left, below)
@@ -181,11 +189,11 @@ def compared(left: Floats, right: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Confused:
-    """Two labels as a worker would give them: the posterior of each item's label, through the worker's confusion.
+class ConfusionPredictor:
+    """The labels that a worker would give two items: their posteriors through the worker's confusion.
 
-    ``confusion`` (W, true, said); a worker who was not seen has the ``typical`` one, an item that was not seen
-    the label ``shares`` of all.
+    ``confusion`` (W, true, said). An unseen worker has the ``typical`` confusion; an unseen item has the overall
+    ``shares`` of the labels.
     """
 
     posterior: Floats
@@ -197,16 +205,16 @@ class Confused:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        truths = (at(self.posterior, side, self.shares) for side in (left, right))
+        truths = (values_at(self.posterior, side, self.shares) for side in (left, right))
         if worker is None:
-            return compared(*(truth @ self.typical for truth in truths))
-        confusion = at(self.confusion, worker, self.typical)
-        return compared(*(np.einsum("rc,rcl->rl", truth, confusion) for truth in truths))
+            return compare_labels(*(truth @ self.typical for truth in truths))
+        confusion = values_at(self.confusion, worker, self.typical)
+        return compare_labels(*(np.einsum("rc,rcl->rl", truth, confusion) for truth in truths))
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """Two labels as anyone would give them: drawn from the shares of each item's votes."""
+class SharePredictor:
+    """The labels that anyone would give two items: drawn from the shares of each item's votes."""
 
     posterior: Floats
     shares: Floats
@@ -215,4 +223,4 @@ class Counted:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        return compared(*(at(self.posterior, side, self.shares) for side in (left, right)))
+        return compare_labels(*(values_at(self.posterior, side, self.shares) for side in (left, right)))

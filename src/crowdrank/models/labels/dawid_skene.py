@@ -1,24 +1,24 @@
 """Dawid-Skene: the true label of each item and a confusion matrix for each worker, by EM (Dawid & Skene 1979).
 
-Worker w calls an item whose true label is c by the label l with probability T_w[c, l]; a share pi_c of the
-items has the true label c. With n_iwl the labels l that w gave item i,
+Worker w gives the label l to an item with the true label c with probability T_w[c, l]. A share pi_c of the items
+has the true label c. With n_iwl the number of labels l that w gave item i,
 
     P_i(c) proportional to pi_c prod_{w, l} T_w[c, l]^{n_iwl}                                       (E)
     T_w[c, l] proportional to sum_i n_iwl P_i(c) + s m[c, l],    pi_c proportional to sum_i P_i(c) + s v_c  (M)
 
-which are eq. 2.3 to 2.5 of the paper for s = 0. The confusion m is the crowd's: that of all labels against
-the shares of the votes, with one right label more for each class and one spread over all; v is the mean share
-of the votes. Each worker thus has s labels of an average worker besides the own ones, and there are s average
-items more. Neither step lowers
+For s = 0 these are eq. 2.3 to 2.5 of the paper. m is the confusion of the crowd: that of all labels against the
+shares of the votes, with one extra right label for each class and one extra label spread over all. v is the mean
+share of the votes. So each worker gets s extra labels of an average worker, and there are s extra average items.
+Neither step lowers
 
     sum_i ln sum_c pi_c prod T_w[c, l]^{n_iwl} + s sum_w sum_{c, l} m[c, l] ln T_w[c, l] + s sum_c v_c ln pi_c.
 
-By the softmax of T its slope is (n_wc + s) (new T - T), and EM is accelerated until that is nought.
+With T as a softmax, its slope is (n_wc + s) (new T - T). EM is accelerated until that is zero.
 
-Where classes change places, the likelihood stays: only m, or items whose label is known, tell them apart.
-EM may have settled at such a mirror image; the reversed classes, and those in which most labels are right, are
-tried too, and the larger objective is kept. With s = 0 and nothing known all have the same objective: there, most
-labels shall be right.
+If classes change places, the likelihood stays the same: only m, or items with a known label, distinguish them.
+EM may have ended at such a mirror image. So the reversed classes, and the order of classes in which most labels
+are right, are tried too, and the largest objective is kept. With s = 0 and no known labels all have the same
+objective. Then the order in which most labels are right is kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labels.consensus import Confused, moments, of_confusion, placed, told
+from crowdrank.models.labels.consensus import (
+    ConfusionPredictor,
+    informative_share,
+    label_spread,
+    moments,
+    workers_by_confusion,
+)
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -51,15 +57,15 @@ from crowdrank.solve import accelerate
 
 EDGE = 1e-12
 BETTER = 1e-6
-"""By what share another start must be better to be taken."""
+"""Another start must be better by this share to replace the first."""
 
 
 class DawidSkene(LabelsModel):
     """Dawid-Skene: a confusion matrix for each worker, and the posterior of each item's label.
 
-    ``smoothing``: s, how many labels of an average worker each worker has besides the own ones, for each true
-    label, and how many average items there are besides the given ones; 0 is the classic model. Items whose
-    label is known (``anchors``) keep it. Equations (E) and (M) of the module (Dawid & Skene 1979).
+    ``smoothing``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
+    and the number of extra average items; 0 is the classic model. Items whose label is known (``anchors``) keep
+    it. Equations (E) and (M) of the module (Dawid & Skene 1979).
     """
 
     name = "dawid-skene"
@@ -77,17 +83,19 @@ class DawidSkene(LabelsModel):
         found, mirror, notes = em.run()
         score, variance = moments(found.posterior, labels.values)
         converged, more = settled(found.slope, em.total, em.rounds)
-        people = of_confusion(labels, found.confusion, found.counts, found.shares, told(labels, known), {})
+        people = workers_by_confusion(
+            labels, found.confusion, found.counts, found.shares, informative_share(labels, known), {}
+        )
         return Outcome(
-            spread=placed(labels, score, variance),
+            spread=label_spread(labels, score, variance),
             workers=people,
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
             notes=(*labels.notes(), *unused, *notes, *more),
             details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
-            predictor=Confused(
-                found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.centre)
+            predictor=ConfusionPredictor(
+                found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.center)
             ),
             tables={"labels": labels.posterior(found.posterior)},
         )
@@ -101,7 +109,7 @@ def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ConfusionAt:
-    """Where EM stands: ``confusion`` (W, true, said), and the ``shares`` of the true labels."""
+    """The current point of EM: ``confusion`` (W, true, said), and the ``shares`` of the true labels."""
 
     confusion: Floats
     shares: Floats
@@ -156,20 +164,20 @@ class _ConfusionEM:
         self.total = float(labels.weight.sum())
         self.rounds = 0
         votes = normalised(labels.counts)
-        told = np.flatnonzero(known >= 0)
-        self.symmetric = smoothing == 0 and not len(told)
-        votes[told] = np.eye(self.size)[known[told]]
+        known_nodes = np.flatnonzero(known >= 0)
+        self.symmetric = smoothing == 0 and not len(known_nodes)
+        votes[known_nodes] = np.eye(self.size)[known[known_nodes]]
         self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
-        self.centre = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
+        self.center = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
         self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
 
     def run(self) -> tuple[_ConfusionFit, dict[str, Any], list[Note]]:
-        """From the votes to the end; then from the classes in other places, where that is better."""
+        """Climb from the votes to the end; then from other orders of the classes, if that is better."""
         point, value, slope = self._climb(self._point(self.counts, self.votes.sum(axis=0)))
         best, turned = self._most_right(point), False
         same = np.arange(self.size)
-        if self.symmetric:  # any places have the same objective
+        if self.symmetric:  # all orders have the same objective
             turned = bool((best != same).any())
             point = self._permute(point, best)
         else:
@@ -206,11 +214,11 @@ class _ConfusionEM:
         if not self.smoothing:
             return 0.0
         logs, own = np.log(np.maximum(confusion, LOST)), np.log(np.maximum(shares, LOST))
-        return self.smoothing * float((self.centre * logs.sum(axis=0)).sum() + self.typical @ own)
+        return self.smoothing * float((self.center * logs.sum(axis=0)).sum() + self.typical @ own)
 
     def _point(self, counts: Floats, items: Floats) -> Floats:
         """(M), as one vector."""
-        confusion = normalised(counts + self.smoothing * self.centre)
+        confusion = normalised(counts + self.smoothing * self.center)
         return np.concatenate([confusion.ravel(), normalised(items + self.smoothing * self.typical)])
 
     def _parts(self, point: Floats) -> tuple[Floats, Floats]:
@@ -225,7 +233,7 @@ class _ConfusionEM:
         return np.concatenate([confusion[:, order].ravel(), shares[order]])
 
     def _most_right(self, point: Floats) -> NDArray[np.int64]:
-        """The places for the classes in which most labels are right; as they are where it is much the same."""
+        """The order of the classes in which most labels are right; the current one if it is about as good."""
         from scipy.optimize import linear_sum_assignment
 
         confusion, shares = self._parts(point)
@@ -245,10 +253,12 @@ class _ConfusionEM:
 
     def _notes(self, found: _ConfusionFit, turned: bool) -> list[Note]:
         if turned:
-            message = "EM from the votes had settled at a mirror image, in which labels had changed places; "
-            return [Note("mirror", f"{message}it was turned round.")]
+            message = "EM from the votes ended at a mirror image, in which labels had changed places. "
+            return [Note("mirror", f"{message}The fit has put them back.")]
         right = float(np.einsum("wcc->", found.counts)) / max(self.total, EDGE)
         if self.size == 1 or right >= 0.5:
             return []
-        message = f"Only {right:.0%} of the labels are right by this fit: labels may have changed places."
+        message = (
+            f"Only {right:.0%} of the labels are right according to this fit: labels may have changed places."
+        )
         return [Note("mirror", message)]

@@ -4,16 +4,17 @@ The label that worker w gives item i, whose true label is one of K, is right wit
 
     sigma(x),   x = alpha_w beta_i,   sigma(x) = 1 / (1 + e^-x),        beta_i = e^{b_i} > 0        (eq. 1)
 
-and is else any other label, all being as likely: (1 - sigma(x)) / (K - 1) each. An ability of 0 is
-guessing between right and wrong, one below 0 is adversarial; a large beta is an easy item. As in the paper
-alpha and b have the prior N(1, 1). With P_i the posterior of the true label of i (E), p the value that it
-gives to a label, and n the label's weight, the slopes of the log likelihood of the labels plus the log prior
-are those of the expected complete one (Fisher's identity),
+Otherwise it is any other label, each with probability (1 - sigma(x)) / (K - 1). An ability of 0 means guessing
+between right and wrong, and one below 0 is adversarial; a large beta is an easy item. As in the paper, alpha and b
+have the prior N(1, 1). With P_i the posterior of the true label of i (E), p the probability that it gives to a
+label, and n the label's weight, the slopes of the log likelihood of the labels plus the log prior are those of the
+expected complete log likelihood plus the log prior (Fisher's identity),
 
     d/d alpha_w = sum n (p - sigma(x)) beta_i + 1 - alpha_w,   d/d b_i = sum n (p - sigma(x)) x + 1 - b_i.
 
-A round takes one Newton step of b, each item's own, and then one of alpha at the new b (M). Then alpha and
-beta are rescaled against each other, which only the prior sees. EM is accelerated until the slopes are nought.
+A round takes one Newton step in b, for each item on its own, and then one in alpha at the new b (M). Then alpha
+and beta are rescaled against each other, which changes only the prior. EM is accelerated until the slopes are
+zero.
 """
 
 from __future__ import annotations
@@ -28,7 +29,15 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
-from crowdrank.models.labels.consensus import LEAST, Confused, agreement, moments, placed, told, workers
+from crowdrank.models.labels.consensus import (
+    LEAST,
+    ConfusionPredictor,
+    agreement,
+    informative_share,
+    label_spread,
+    moments,
+    worker_table,
+)
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -48,13 +57,13 @@ from crowdrank.solve import accelerate
 MEAN = 1.0
 """Mean of the priors of alpha and b; their variance is 1."""
 FARTHEST = 1.0
-"""How far alpha and b may go in one step."""
+"""The largest change of alpha and b in one step."""
 FAR = 30.0
-"""No path is followed farther than this."""
+"""alpha and b stay within this distance of 0."""
 LEVELS = 33
-"""How many quantiles of the easiness an average item stands for."""
+"""How many quantiles of the easiness represent an average item."""
 BETTER = 1e-6
-"""By what share the mirror image must be better to be taken."""
+"""The mirror image must be better by this share to replace the first fit."""
 
 
 class GLAD(LabelsModel):
@@ -82,12 +91,12 @@ class GLAD(LabelsModel):
         posterior = found.posterior
         score, variance = moments(posterior, labels.values)
         converged, notes = settled(found.slope, em.total, em.rounds)
-        right = _right(found.alpha, found.easiness)
+        right = _accuracy(found.alpha, found.easiness)
         chances = _confusion(right, len(labels.values))
         typical = np.average(chances, axis=0, weights=labels.given)
         return Outcome(
-            spread=placed(labels, score, variance),
-            workers=_workers(labels, found, told(labels, known)),
+            spread=label_spread(labels, score, variance),
+            workers=_workers(labels, found, informative_share(labels, known)),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
@@ -97,14 +106,14 @@ class GLAD(LabelsModel):
                 "known": int((known >= 0).sum()),
                 "log_posterior": found.objective,
             },
-            predictor=Confused(posterior, found.shares, chances, typical),
+            predictor=ConfusionPredictor(posterior, found.shares, chances, typical),
             tables={"labels": labels.posterior(posterior)},
         )
 
 
 @dataclass(frozen=True, eq=False)
 class AbilityAt:
-    """Where EM stands: ``alpha`` (W,), ``easiness`` (b, one a node) and ``shares``."""
+    """The current point of EM: ``alpha`` (W,), ``easiness`` (b of each node) and ``shares``."""
 
     alpha: Floats
     easiness: Floats
@@ -113,8 +122,8 @@ class AbilityAt:
 
 @dataclass(frozen=True, eq=False)
 class AbilitySlopes(Stats):
-    """The log likelihood, its slope by alpha at the next b, a bound of the curvature there, the shares of the true
-    labels; the next b of each node, and the slope by b."""
+    """The log likelihood, its slope by alpha at the next b, a bound on the curvature there, and the shares of the
+    true labels; the next b of each node, and the slope by b."""
 
     value: float
     alpha: Floats
@@ -135,7 +144,7 @@ class AbilitySums:
     """The sums of EM over labels."""
 
     def slopes(self, shard: LabelRows, at: AbilityAt) -> AbilitySlopes:
-        """The sums over one shard: b goes first, then alpha sees it."""
+        """The sums over one shard: first the step in b, then the slopes by alpha at the new b."""
         b = at.easiness[shard.nodes]
         ability, beta = at.alpha[shard.worker], np.exp(b)
         x = ability * beta[shard.node]
@@ -161,7 +170,7 @@ class AbilitySums:
         )
 
     def posteriors(self, shard: LabelRows, at: AbilityAt) -> NodePosteriors:
-        """What is known of the nodes and workers of one shard."""
+        """What is known about the nodes and workers of one shard."""
         beta = np.exp(at.easiness[shard.nodes])[shard.node]
         x = at.alpha[shard.worker] * beta
         _, curved, larger = _logistic(x)
@@ -169,7 +178,7 @@ class AbilitySums:
         return NodePosteriors(self._posterior(shard, at, x, larger)[0], information)
 
     def _posterior(self, shard: LabelRows, at: AbilityAt, x: Floats, larger: Floats) -> tuple[Floats, Floats]:
-        """(E): a right label counts ln sigma(x), a wrong one ln sigma(-x) - ln(K - 1): x + ln(K - 1) less."""
+        """(E): a right label counts ln sigma(x); a wrong one ln sigma(-x) - ln(K - 1), so x + ln(K - 1) less."""
         count, others = len(shard.known), np.log(max(shard.classes - 1, 1))
         right = summed(shard.cells, shard.weight * (x + others), count * shard.classes).reshape(count, -1)
         logs = np.log(larger) - np.maximum(x, 0.0) - others  # of sigma(-x) / (K - 1)
@@ -208,7 +217,7 @@ class _AbilityEM:
         self.rounds = 0
 
     def run(self) -> tuple[_AbilityFit, bool]:
-        """From equal abilities to the end; of two classes, from the mirror image too."""
+        """Climb from equal abilities to the end; with two classes, also from the mirror image."""
         start = np.concatenate([np.ones(self.people + self.count), np.full(self.size, 1.0 / self.size)])
         point, value, slope = self._climb(start)
         turned = False
@@ -259,7 +268,7 @@ class _AbilityEM:
         return np.concatenate([*_rescale(alpha, sums.easiness), shares]), value, slope
 
     def _penalty(self, point: Floats) -> float:
-        """The log prior of alpha and b, but for a constant."""
+        """The log prior of alpha and b, up to a constant."""
         return -0.5 * float(((point[: self.people + self.count] - MEAN) ** 2).sum())
 
     def _inside(self, point: Floats) -> Floats:
@@ -269,15 +278,15 @@ class _AbilityEM:
 
 
 def _rescale(alpha: Floats, easiness: Floats) -> tuple[Floats, Floats]:
-    """e^t alpha and b - t, t being where the prior is largest: x does not change. One Newton step from t = 0,
-    with a bound of the curvature, is enough."""
+    """e^t alpha and b - t, with the t at which the prior is largest: x does not change. One Newton step from
+    t = 0, with a bound on the curvature, is enough."""
     slope = float((easiness - MEAN).sum() - ((alpha - MEAN) * alpha).sum())
     t = np.clip(slope / (len(easiness) + 2.0 * float((alpha**2).sum())), -0.2, 0.2)
     return alpha * np.exp(t), easiness - t
 
 
-def _right(alpha: Floats, easiness: Floats) -> Floats:
-    """How often each worker is right on an average item: over quantiles of beta."""
+def _accuracy(alpha: Floats, easiness: Floats) -> Floats:
+    """How often each worker is right on an average item: the mean over quantiles of beta."""
     from scipy.special import expit
 
     beta = np.exp(np.quantile(easiness, (np.arange(LEVELS) + 0.5) / LEVELS))
@@ -285,24 +294,24 @@ def _right(alpha: Floats, easiness: Floats) -> Floats:
 
 
 def _confusion(right: Floats, size: int) -> Floats:
-    """The confusion matrix (W, true, said) of one who is right that often, and else says anything."""
+    """The confusion matrix (W, true, said) of a worker who is right that often, and otherwise says anything."""
     same = np.eye(size)
     wrong = (1.0 - right) / max(size - 1, 1)
     return np.asarray(right[:, None, None] * same + wrong[:, None, None] * (1.0 - same))
 
 
 def _workers(labels: Labels, found: _AbilityFit, heard: Floats) -> Any:
-    """Qualities by the ability on average items; the interval is that of the ability, by its information."""
+    """Qualities by the ability on average items; the interval comes from the information of the ability."""
     half = Z / np.sqrt(heard * found.information + 1.0)
-    bounds = [_right(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]
+    bounds = [_accuracy(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]
     quality, low, high = (agreement(_confusion(own, len(labels.values)), found.shares)[0] for own in bounds)
     names = ("accuracy", "accuracy_low", "accuracy_high")
     further = {"ability": found.alpha, **dict(zip(names, bounds, strict=True))}
-    return workers(labels, quality, low, high, further)
+    return worker_table(labels, quality, low, high, further)
 
 
 def _mirror_notes(turned: bool) -> list[Note]:
     if not turned:
         return []
-    message = "EM from equal abilities had settled at a mirror image, in which labels had changed places; "
-    return [Note("mirror", f"{message}it was turned round.")]
+    message = "EM from equal abilities ended at a mirror image, in which labels had changed places. "
+    return [Note("mirror", f"{message}The fit has put them back.")]

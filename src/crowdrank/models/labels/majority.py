@@ -7,23 +7,23 @@ import numpy as np
 from crowdrank.data import summed
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
 from crowdrank.models.labels.consensus import (
-    Counted,
-    against_the_others,
+    SharePredictor,
+    correlation_with_others,
+    informative_share,
+    label_spread,
     moments,
-    of_correlation,
-    placed,
-    told,
+    workers_by_correlation,
 )
 from crowdrank.prepared.label_rows import normalised
 from crowdrank.prepared.labels import Labels
 
 
 class MajorityVote(LabelsModel):
-    """P_i(l) = (votes of i for l + s / K) / (votes of i + s), and the score is the expected label.
+    """P_i(l) = (votes for l on i + s / K) / (votes on i + s), and the score is the expected label.
 
-    ``smoothing``: s, as if each item had that many labels more, spread evenly over the K labels; with 0 the
-    posterior is the votes alone. Every worker counts the same. Of labels with as many votes the smaller one is
-    taken.
+    ``smoothing``: s, as if each item had this many extra labels, spread evenly over the K labels. With 0 the
+    posterior comes from the votes alone. All workers count the same. Among labels with equally many votes, the
+    smallest wins.
     """
 
     name = "majority-vote"
@@ -39,12 +39,14 @@ class MajorityVote(LabelsModel):
         if labels.index.workers is not None:
             chance = labels.weight * posterior[labels.node, labels.label]
             accuracy = summed(labels.worker, chance, labels.people) / np.maximum(labels.given, 1e-300)
-            r, _ = against_the_others(labels)
-            people = of_correlation(labels, r, told(labels) * labels.given, {"accuracy": accuracy})
+            r, _ = correlation_with_others(labels)
+            people = workers_by_correlation(
+                labels, r, informative_share(labels) * labels.given, {"accuracy": accuracy}
+            )
         return Outcome(
-            spread=placed(labels, *moments(posterior, labels.values)),
+            spread=label_spread(labels, *moments(posterior, labels.values)),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=Counted(posterior, posterior.mean(axis=0)),
+            predictor=SharePredictor(posterior, posterior.mean(axis=0)),
             tables={"labels": labels.posterior(posterior)},
         )

@@ -1,29 +1,29 @@
 """Ordinal: a score for each item; a bias, a slope and a precision for each worker.
 
-Labels are taken as numbers, standardised: z = (label - mean) / sd. Item i has the score s_i ~ N(0, 1), and
+Labels count as numbers, standardized: z = (label - mean) / sd. Item i has the score s_i ~ N(0, 1), and
 
     z of w about i = b_w + a_w s_i + e,      e ~ N(0, 1 / tau_w),
 
-so that w is too kind (b), tells the items apart more or less (a; below 0: turned round) and is more or less
-steady (tau). It is a factor analysis with one factor and the workers as variables, most of them missing.
+so b is how generous w is, a is how well w distinguishes the items (below 0: labels are reversed), and tau is how
+consistent w is. This is a factor analysis with one factor and the workers as variables, most of them missing.
 Given the workers, an item's score is normal, with the precision and the mean
 
     1 / v_i = 1 + sum n tau_w a_w^2,      mu_i = v_i sum n tau_w a_w (z - b_w)                         (E)
 
-and with the sums over a worker's labels N = sum n, S1 = sum n mu, S2 = sum n (mu^2 + v), Y1 = sum n z,
-YS = sum n z mu, Y2 = sum n z^2 the parameters are those of a regression (Rubin & Thayer 1982),
+With the sums over a worker's labels N = sum n, S1 = sum n mu, S2 = sum n (mu^2 + v), Y1 = sum n z,
+YS = sum n z mu, Y2 = sum n z^2 the parameters are those of a regression (Rubin & Thayer 1982):
 
     a = (N YS - S1 Y1) / (N S2 - S1^2),   b = (Y1 - a S1) / N,   1 / tau = (Y2 - a YS - b Y1) / N.       (M)
 
-Each worker has kappa labels more of an average worker, who has no bias and the slope rho: to the sums are added
-kappa, 0, kappa, 0, kappa rho and kappa. rho^2 is the reliability of one label, the share of the variance of
+Each worker gets kappa extra labels of an average worker, who has no bias and the slope rho. They add kappa, 0,
+kappa, 0, kappa rho and kappa to the sums. rho^2 is the reliability of one label: the share of the variance of
 the labels that lies between items. Neither step lowers
 
     sum_i ln p(z of i) + sum_w kappa / 2 [ln tau - tau (1 - 2 a rho + a^2 + b^2)].
 
-The score that is reported is on the scale of the labels, what an average worker would say without noise:
-mean + sd (bbar + abar s_i), with the means over the labels. An item's label is told by cut-points of s, at
-which the labels have the shares that they have in the mean vote.
+The reported score is on the scale of the labels: what an average worker would say without noise,
+mean + sd (bbar + abar s_i), with means over the labels. Cut-points of s give an item's label. They are set so that
+the labels have the same shares as in the mean vote.
 """
 
 from __future__ import annotations
@@ -38,8 +38,15 @@ from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run, number
-from crowdrank.models.labels.consensus import LEAST, PRIOR, compared, of_correlation, placed, told
-from crowdrank.models.predictors import at
+from crowdrank.models.labels.consensus import (
+    LEAST,
+    PRIOR,
+    compare_labels,
+    informative_share,
+    label_spread,
+    workers_by_correlation,
+)
+from crowdrank.models.predictors import values_at
 from crowdrank.prepared.label_rows import LabelRows, ending, normalised, plan_labels, settled
 from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
@@ -48,9 +55,9 @@ FAR = 50.0
 
 
 class OrdinalLabels(LabelsModel):
-    """A score for each item, and a bias, a slope and a precision for each worker, for labels that are ordered.
+    """A score for each item, and a bias, a slope and a precision for each worker, for ordered labels.
 
-    ``shrinkage``: kappa, how many labels of an average worker each worker has besides the own ones. Equations (E)
+    ``shrinkage``: kappa, the number of extra labels, of an average worker, that each worker gets. Equations (E)
     and (M) of the module.
     """
 
@@ -71,21 +78,21 @@ class OrdinalLabels(LabelsModel):
         posterior = _label_posterior(found, normalised(labels.counts).mean(axis=0))
         converged, notes = settled(found.steepness, em.total, em.rounds)
         return Outcome(
-            spread=placed(labels, score, unit**2 * found.variance, bounded=False),
+            spread=label_spread(labels, score, unit**2 * found.variance, bounded=False),
             workers=_workers(labels, em, found, slope),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood - em.total * float(np.log(em.deviation)),
             notes=(*labels.notes(), *_mirror_notes(slope), *notes),
             details={"reliability": em.reliability**2, "mean_slope": slope},
-            predictor=Said.of(found, em.values, weights),
+            predictor=FactorPredictor.of(found, em.values, weights),
             tables={"labels": labels.posterior(posterior)},
         )
 
 
 @dataclass(frozen=True, eq=False)
 class FactorAt:
-    """Where EM stands: ``slope``, ``bias`` and ``precision`` (W,)."""
+    """The current point of EM: ``slope``, ``bias`` and ``precision`` (W,)."""
 
     slope: Floats
     bias: Floats
@@ -109,7 +116,7 @@ class NodeScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FactorSums:
-    """The sums of EM over labels; ``values`` are the standardised labels."""
+    """The sums of EM over labels; ``values`` are the standardized labels."""
 
     values: Floats
 
@@ -140,10 +147,10 @@ class FactorSums:
             ],
             axis=2,
         )
-        known, towards, logs = (shard.matrix @ table.reshape(-1, 3)).T
+        known, toward, logs = (shard.matrix @ table.reshape(-1, 3)).T
         variance = 1.0 / (1.0 + known)
-        mean = variance * towards
-        return mean, variance, logs + 0.5 * np.log(variance) + 0.5 * mean * towards
+        mean = variance * toward
+        return mean, variance, logs + 0.5 * np.log(variance) + 0.5 * mean * toward
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +182,7 @@ class _FactorEM:
         self.rounds = 0
 
     def run(self) -> _FactorFit:
-        """From average workers to the end."""
+        """Climb from average workers to the end."""
         ones = np.ones(self.people)
         start = np.concatenate([self.reliability * ones, 0.0 * ones, -np.log(1.0 - self.reliability**2) * ones])
         ends = ending(self.total)
@@ -223,7 +230,7 @@ class _FactorEM:
 
 
 def _near(point: Floats) -> Floats:
-    """No path is followed farther than this."""
+    """The point with all parameters kept within FAR of 0."""
     return np.clip(point, -FAR, FAR)
 
 
@@ -248,7 +255,7 @@ def _label_posterior(found: _FactorFit, shares: Floats) -> Floats:
 
 
 def _cuts(found: _FactorFit, shares: Floats) -> Floats:
-    """Quantiles of the scores, as they were drawn from their posteriors: normal, with both variances."""
+    """Quantiles of scores drawn from their posteriors: normal, with the variance between and within them."""
     from scipy.special import ndtri
 
     mean = float(found.mean.mean())
@@ -264,21 +271,23 @@ def _workers(labels: Labels, em: _FactorEM, found: _FactorFit, slope: float) -> 
         "slope": found.slope / slope if slope > LEAST else found.slope,
         "precision": found.precision / em.deviation**2,
     }
-    return of_correlation(labels, signal / np.sqrt(1.0 + signal**2), told(labels) * labels.given, further)
+    return workers_by_correlation(
+        labels, signal / np.sqrt(1.0 + signal**2), informative_share(labels) * labels.given, further
+    )
 
 
 def _mirror_notes(slope: float) -> list[Note]:
     if slope > 0:
         return []
-    return [Note("mirror", "Labels fall as the scores rise: the whole ranking may stand on its head.")]
+    return [Note("mirror", "Labels fall as the scores rise: the whole ranking may be reversed.")]
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
-    """Two labels as a worker would give them: normal, and rounded to the nearest label.
+class FactorPredictor:
+    """The labels that a worker would give two items: normal, and rounded to the nearest label.
 
-    ``workers`` (W, 3): slope, bias and precision; a worker who was not seen has the ``typical`` ones, an item that
-    was not seen is anything.
+    ``workers`` (W, 3): slope, bias and precision. An unseen worker has the ``typical`` ones; an unseen item
+    has the prior N(0, 1).
     """
 
     mean: Floats
@@ -288,8 +297,8 @@ class Said:
     borders: Floats
 
     @classmethod
-    def of(cls, found: _FactorFit, values: Floats, weights: Floats) -> Said:
-        """From a fit; the average worker by the weights."""
+    def of(cls, found: _FactorFit, values: Floats, weights: Floats) -> FactorPredictor:
+        """From a fit; ``weights`` of the workers make the average worker."""
         people = np.stack([found.slope, found.bias, found.precision], axis=1)
         typical = np.array([*(weights @ people[:, :2]), 1.0 / float(weights @ (1.0 / found.precision))])
         return cls(found.mean, found.variance, people, typical, 0.5 * (values[1:] + values[:-1]))
@@ -299,14 +308,14 @@ class Said:
     ) -> Floats:
         """The probabilities of left, tie and right."""
         who = np.full(len(left), -1) if worker is None else worker
-        return compared(self._labels(left, who), self._labels(right, who))
+        return compare_labels(self._labels(left, who), self._labels(right, who))
 
     def _labels(self, node: NDArray[Any], worker: NDArray[Any]) -> Floats:
         """The probability of each label (rows, K)."""
         from scipy.special import ndtr
 
-        slope, bias, precision = at(self.workers, worker, self.typical).T
-        mean, variance = at(self.mean, node, 0.0), at(self.variance, node, 1.0)
+        slope, bias, precision = values_at(self.workers, worker, self.typical).T
+        mean, variance = values_at(self.mean, node, 0.0), values_at(self.variance, node, 1.0)
         deviation = np.sqrt(slope**2 * variance + 1.0 / precision)
         below = ndtr((self.borders - (bias + slope * mean)[:, None]) / deviation[:, None])
         return np.diff(below, axis=1, prepend=0.0, append=1.0)

@@ -1,29 +1,29 @@
-"""CrowdAgg: the ranking that the workers' own lists score best against (Niu et al., CIKM 2015).
+"""CrowdAgg: the ranking against which the workers' own lists score best (Niu et al., CIKM 2015).
 
-Worker i's judgments make the rank r_ij of every item j a random variable: the contests that j loses, each
-won with probability eta_i P + (1 - eta_i)(1 - P) (eq. 9; P: see contests.py; its distribution: see
-kernels/rank_distribution.py). The ranking pi that is sought is taken as the truth, of which rank r has the
-label kappa(r) = (n - r) / n, r from 0, and every worker's list is measured against it (eq. 13 and 14):
+Worker i's judgments make the rank r_ij of every item j a random variable: the number of contests that j loses,
+each won with probability eta_i P + (1 - eta_i)(1 - P) (eq. 9; for P see judge_contests.py, for the distribution
+kernels/rank_distribution.py). The ranking pi to find is taken as the truth, in which rank r, from 0, has the
+label kappa(r) = (n - r) / n. Every worker's list is measured against it (eq. 13 and 14):
 
     L(eta, pi) = sum_i sum_j h(pi(j)) f_ij,                     f_ij = E D(r_ij)
 
     nDCG:  h(r) = (2^kappa(r) - 1) / DCG_max,    D(r) = 1 / log2(2 + r)
     RBP:   h(r) = (1 - p) kappa(r),              D(r) = p^r
 
-For a given eta the best pi sorts the items by F_j = sum_i f_ij, largest first, for h falls with the rank
+For a given eta the best pi sorts the items by F_j = sum_i f_ij, largest first, because h falls with the rank
 (the rearrangement inequality; algorithm 3). For a given pi, eta_i is the share of i's votes that agree with it
-(eq. 17; half a vote where F is tied), shrunk by a Beta(a, b) prior,
+(eq. 17; half a vote if F is tied), shrunk by a Beta(a, b) prior,
 
     eta_i = (a + agreeing votes) / (a + b + votes),
 
-over all queries together, or in each query apart (``pool``). The ranking step never lowers L; the step
-of eta may. It begins at eta = 1 and ends when a ranking comes back: the one before, or, in a cycle, an earlier
-one; then the ranking of the cycle with the largest L is taken.
+over all queries together, or separately in each query (``pool``). The ranking step never lowers L; the eta step
+may. The search begins at eta = 1 and ends when a ranking repeats. If it repeats the ranking just before, that
+ranking is the answer; if it repeats an earlier one, the answer is the ranking of the cycle with the largest L.
 
-Scores. An item that a worker left alone has f = E_0 D, by fair coins; the score is the mean over the query's
-workers of a_ij = (f_ij - f of such an item) / E_0 D, so 0 is an item that nobody judged, and the order is
-that of F. Its variance is that between workers, with one more worker who says nothing and one more vote that
-is a toss, v = ((D of a win - D of a loss) / 2 E_0 D)^2; m workers, b the mean of a over the m + 1:
+Scores. An item that a worker left alone has f = E_0 D, by fair coins. The score is the mean over the query's
+workers of a_ij = (f_ij - f of such an item) / E_0 D. So an item that nobody judged has score 0, and the order is
+that of F. The variance is that between workers, with one extra worker who says nothing and one extra vote that is
+a coin toss, v = ((D of a win - D of a loss) / 2 E_0 D)^2. With m workers, and b the mean of a over the m + 1:
 
     cov(j, k) = (sum_i (a_ij - b_j)(a_ik - b_k) + b_j b_k + v [j = k]) / m^2
 """
@@ -41,8 +41,8 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, number
-from crowdrank.models.lists.contests import PAIRS, Contests
-from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, Measure, Values
+from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure, ListValues
+from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread
@@ -55,7 +55,7 @@ QUALITIES = ("estimated", "equal")
 
 
 class CrowdAgg(VotesModel):
-    """The ranking that the workers' own lists score best against; the measure is a subclass's."""
+    """The ranking against which the workers' own lists score best; a subclass gives the measure."""
 
     needs_workers = True
 
@@ -65,8 +65,8 @@ class CrowdAgg(VotesModel):
     pool: bool
 
     @abstractmethod
-    def _measure(self, most: dict[int, int]) -> Measure:
-        """The measure; ``most``: for each number of items the most contests of a cell."""
+    def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
+        """The measure; ``most``: for each number of items, the largest number of contests of a cell."""
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         for name, value, choices in (("pair", self.pair, PAIRS), ("quality", self.quality, QUALITIES)):
@@ -75,13 +75,13 @@ class CrowdAgg(VotesModel):
         if not isinstance(self.pool, bool):
             raise UsageError(f"The parameter 'pool' must be true or false. Got {self.pool!r}.")
         equal = self.quality == "equal"
-        a, b = (0.0, 0.0) if equal else _beta(self.prior)
-        contests = Contests.of(votes, self.pair)
+        a, b = (0.0, 0.0) if equal else _beta_prior(self.prior)
+        contests = JudgeContests.of(votes, self.pair)
         lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
         found = search(lists, (a, b), pool=self.pool, limit=1 if equal else ROUNDS, run=run)
         own = lists.values(found.eta)
         return Outcome(
-            spread=_placed(votes, lists, own),
+            spread=_score_spread(votes, lists, own),
             workers=_workers(votes, lists, own, (a, b)),
             converged=equal or found.converged,
             iterations=found.rounds,
@@ -94,9 +94,9 @@ class CrowdAggNDCG(CrowdAgg):
     """CrowdAgg for nDCG: the ranking against which the workers' lists have the largest expected nDCG.
 
     ``pair``: how a judgment becomes a probability, ``direct``, ``logistic``, ``centred`` or ``printed``.
-    ``quality``: of each worker ``estimated``, or ``equal``. ``prior``: Beta(a, b) on each quality; None or
-    (0, 0) is the paper's. ``pool``: one quality for a worker in all queries, or one in each. Equations 9,
-    13, 14 and 17 of Niu et al. 2015.
+    ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``: Beta(a, b) on each quality; None or
+    (0, 0) is the paper's version. ``pool``: whether a worker has one quality in all queries, or one in each.
+    Equations 9, 13, 14 and 17 of Niu et al. 2015.
     """
 
     name = "crowdagg-ndcg"
@@ -116,14 +116,14 @@ class CrowdAggNDCG(CrowdAgg):
         self.pool = pool
         self.seed = seed
 
-    def _measure(self, most: dict[int, int]) -> Measure:
+    def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
         return NDCG(most)
 
 
 class CrowdAggRBP(CrowdAgg):
     """CrowdAgg for RBP: the ranking against which the workers' lists have the largest expected RBP.
 
-    ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as those of
+    ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as for
     ``CrowdAggNDCG``. Equations 9, 13, 14 and 17 of Niu et al. 2015.
     """
 
@@ -146,14 +146,14 @@ class CrowdAggRBP(CrowdAgg):
         self.pool = pool
         self.seed = seed
 
-    def _measure(self, most: dict[int, int]) -> Measure:
+    def _measure(self, most: dict[int, int]) -> ExpectedMeasure:
         p = number("p", self.p, low=0, high=1)
         if p in (0.0, 1.0):
-            raise UsageError(f"The parameter 'p' must lie between 0 and 1. Got {self.p!r}.")
+            raise UsageError(f"The parameter 'p' must be above 0 and below 1. Got {self.p!r}.")
         return RBP(p)
 
 
-def _beta(prior: Any) -> tuple[float, float]:
+def _beta_prior(prior: Any) -> tuple[float, float]:
     if prior is None:
         return 0.0, 0.0
     try:
@@ -163,8 +163,8 @@ def _beta(prior: Any) -> tuple[float, float]:
     return number("prior", a, low=0), number("prior", b, low=0)
 
 
-def most_contests(contests: Contests, votes: Votes) -> dict[int, int]:
-    """For each number of items the most contests of a cell that are not fair coins, at least 1."""
+def most_contests(contests: JudgeContests, votes: Votes) -> dict[int, int]:
+    """For each number of items, the largest number of contests of a cell that are not fair coins, at least 1."""
     most = {int(n): 1 for n in np.unique(np.bincount(votes.nodes.query))}
     for cells in contests.groups if contests.fair else ():
         most |= {n: max(most[n], cells.contests) for n in np.unique(cells.size).tolist()}
@@ -175,8 +175,8 @@ def most_contests(contests: Contests, votes: Votes) -> dict[int, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Where the two steps ended: eta of each judge, L, L after each round, the length of the longest cycle."""
+class SearchResult:
+    """The result of the two steps: eta of each judge, L, L after each round, the longest cycle's length."""
 
     eta: Floats
     objective: float
@@ -187,10 +187,10 @@ class Found:
     notes: list[Note]
 
 
-def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> Found:
-    """Ranking and eta in turns, from eta = 1 until each unit's ranking has come back.
+def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> SearchResult:
+    """Alternate ranking and eta, from eta = 1, until each unit's ranking repeats.
 
-    A unit is what shares its qualities: a query, or all of them.
+    A unit shares its qualities: it is one query, or all queries.
     """
     judges = len(lists.contests.worker)
     unit = np.zeros_like(lists.query) if pool else lists.query
@@ -213,33 +213,33 @@ def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limi
             run.progress(turn + 1, float(own.sum()), float((last < 0).mean()))
         if (last >= 0).all():
             break
-        right, count = lists.agreeing(values.level, of, size)
-        eta = shrunk(right, count, prior)[of]
+        right, count = lists.agreeing_votes(values.level, of, size)
+        eta = shrink(right, count, prior)[of]
     length = np.where(last >= 0, last - first, 0)
     path = np.array(objectives)
-    chosen = np.array([_best(path[:, place], first[place], last[place]) for place in range(units)])
+    chosen = np.array([_turn_to_keep(path[:, place], first[place], last[place]) for place in range(units)])
     whose = np.zeros(judges, np.int64) if pool else lists.contests.query
     cycles, longest = int((length > 1).sum()), int(length.max())
-    return Found(
+    return SearchResult(
         eta=np.array(etas)[chosen[whose], np.arange(judges)],
         objective=float(path[chosen, np.arange(units)].sum()),
         path=path.sum(axis=1).tolist(),
         rounds=len(path),
         cycle=longest if cycles else 0,
         converged=bool((last >= 0).all()),
-        notes=[*_cycle_note(cycles, units, longest), *_unfinished(int((last < 0).sum()), len(path))],
+        notes=[*_cycle_note(cycles, units, longest), *_unfinished_note(int((last < 0).sum()), len(path))],
     )
 
 
-def shrunk(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
-    """(a + right) / (a + b + count); 1/2 where there is nothing to go by."""
+def shrink(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
+    """(a + right) / (a + b + count); 1/2 if there are neither votes nor a prior."""
     a, b = prior
     total = a + b + count
     return np.where(total > 0, (a + right) / np.where(total > 0, total, 1.0), 0.5)
 
 
-def _best(path: Floats, first: int, last: int) -> int:
-    """The turn to keep: the last one, or that of the largest L within the cycle."""
+def _turn_to_keep(path: Floats, first: int, last: int) -> int:
+    """The turn to keep: the last one, or the one with the largest L within the cycle."""
     if last - first <= 1:
         return len(path) - 1 if last < 0 else int(last)
     own = path[first + 1 : last + 1]
@@ -248,28 +248,28 @@ def _best(path: Floats, first: int, last: int) -> int:
 
 def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
     if cycles:
-        where = f"In {cycles} of {units} queries rankings" if units > 1 else "Rankings"
+        subject = f"In {cycles} of {units} queries rankings" if units > 1 else "Rankings"
         message = (
-            f"{where} and qualities come back after up to {longest} rounds instead of coming to rest; "
-            "the ranking with the largest objective is given."
+            f"{subject} and qualities repeat in cycles of up to {longest} rounds instead of converging. "
+            "The ranking is the one with the largest objective."
         )
         yield Note("cycle", message)
 
 
-def _unfinished(units: int, rounds: int) -> Iterator[Note]:
+def _unfinished_note(units: int, rounds: int) -> Iterator[Note]:
     if units:
-        yield Note("not-converged", f"No ranking came back within {rounds} rounds.")
+        yield Note("not-converged", f"The rankings did not converge in {rounds} rounds.")
 
 
 # ---------------------------------------------------------------------------------------- results
 
 
 class BetweenWorkers(Covariance):
-    """That of the mean over workers, from how far they differ (the module's last equation)."""
+    """The covariance of the mean over workers, from how much they differ (the module's last equation)."""
 
     pairwise_limit = 2000
 
-    def __init__(self, lists: ExpectedLists, values: Values) -> None:
+    def __init__(self, lists: ExpectedLists, values: ListValues) -> None:
         from scipy.sparse import csc_array
 
         groups = lists.contests.groups
@@ -296,12 +296,12 @@ class BetweenWorkers(Covariance):
         return np.asarray((products + np.diag(self.v[nodes])) / m**2)
 
     def variance(self, nodes: Integers) -> Floats:
-        """Its diagonal: in a query of many items their mean varies little."""
+        """The diagonal alone: in a query with many items their mean varies little."""
         m = self.m[nodes]
         return (self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0) + self.v[nodes]) / m**2
 
 
-def _placed(votes: Votes, lists: ExpectedLists, values: Values) -> Spread:
+def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spread:
     score = values.total / np.maximum(lists.judges, 1)[lists.query]
     covariance = BetweenWorkers(lists, values)
     queries = np.split(np.arange(len(score)), lists.start[1:])
@@ -310,13 +310,13 @@ def _placed(votes: Votes, lists: ExpectedLists, values: Values) -> Spread:
     return placed.uncentred(score, stderr)
 
 
-def _workers(votes: Votes, lists: ExpectedLists, values: Values, prior: tuple[float, float]) -> Workers:
-    """Quality is eta by the final ranking; the interval is Jeffreys', by the worker's own votes alone, so that
-    nobody is called reliable for the prior's sake."""
+def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: tuple[float, float]) -> Workers:
+    """Quality is eta at the final ranking. The interval is Jeffreys', from the worker's own votes alone, so that
+    nobody is called reliable because of the prior."""
     from scipy.special import betaincinv
 
-    right, count = lists.agreeing(values.level, lists.contests.worker, lists.workers)
-    quality = shrunk(right, count, prior)
+    right, count = lists.agreeing_votes(values.level, lists.contests.worker, lists.workers)
+    quality = shrink(right, count, prior)
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     low, high = (np.asarray(betaincinv(right + 0.5, count - right + 0.5, tail), float) for tail in tails)
     low, high = np.minimum(low, quality), np.maximum(high, quality)

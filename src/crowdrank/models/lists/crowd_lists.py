@@ -1,28 +1,28 @@
-"""Lists with a quality for each worker, judged by those who are unlike her.
+"""Lists with worker quality from agreement with dissimilar workers.
 
-A worker-aware likelihood of lists gives its weight to whoever is best explained by the consensus, and the
-consensus is what the heaviest workers say: a few near-duplicates explain each other and take it over. Here
-nobody vouches for somebody who makes the same errors, and copies count once.
+A likelihood of lists with worker parameters gives most weight to the workers that the consensus explains best, and
+the consensus is what the workers with most weight say. So a few near-duplicates explain each other and take over.
+Here a worker's agreement with others who make the same errors does not count, and copies count once.
 
-Scores of a list. The gradient of Plackett-Luce at equal strengths (Savage's scores): with m items in the list,
-of which the first k are ranked,
+The scores of a list are the gradient of Plackett-Luce at equal strengths (Savage's scores). With m items in the
+list, and the first k ranked,
 
     x_i = 1[i ranked] - sum over the places s = 1 .. min(place of i, k) of 1 / (m - s + 1),
 
-tied items sharing the mean. They sum to 0 over a list, and a step at the top counts for more.
+and tied items share the mean. The scores of a list sum to 0, and a step at the top counts for more.
 
 With C_wv the correlation of two workers' scores over the items that both judged, q_w the quality of a worker
-and omega_w her weight, iterate
+and omega_w the worker's weight, iterate
 
-    e_wv = max(0, (C_wv - q_w q_v) / (1 - q_w q_v))       what they share beyond what both know: their errors
-    c_w = 1 + sum over v != w of e_wv^copies               how often she is there; an exact copy counts 1
+    e_wv = max(0, (C_wv - q_w q_v) / (1 - q_w q_v))       shared errors: what they share beyond what both know
+    c_w = 1 + sum over v != w of e_wv^copies               the number of copies of w; an exact copy counts 1
     q_w = max(0, correlation of x_w with sum over v of (1 - e_wv) omega_v x_v)
     omega_w = q_w / c_w
 
-until the weights stand still. score_i is the mean of x_i over the lists, weighted by omega.
+until the weights converge. score_i is the mean of x_i over the lists, weighted by omega.
 
-Few items prove nothing: in e the correlation is its lower bound by Fisher's transform, at a level of 0.05
-divided by the number of workers, and q is shrunk towards the mean of all workers' by 10 items.
+A few items prove nothing. So e uses the lower bound of the correlation by Fisher's transform, at a level of 0.05
+divided by the number of workers, and q is shrunk toward the mean of all workers, as by 10 items.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from crowdrank.models.counting.places import mean_over_lists
 from crowdrank.prepared.lists import Lists
 
 MOST_WORKERS = 5_000
-"""With more, look-alikes are not looked for: that takes a square of the workers."""
+"""With more workers there is no search for look-alikes, which takes a square of the workers."""
 STEPS, TOLERANCE = 300, 1e-12
 SHRINK = 10.0
-"""Quality is shrunk towards the mean as by so many items."""
+"""Quality is shrunk toward the mean as if by this many items."""
 NEAR = 0.999
-"""The largest correlation that is told from 1."""
+"""The largest correlation that is distinguished from 1."""
 TWINS = 1.5
-"""A worker of whom there are at least so many is told of."""
+"""A note names the workers with at least this many copies."""
 
 
 class CrowdLists(ListsModel):
-    """score_i = weighted mean of Savage's scores x_wi; a worker's weight is her agreement with those unlike her.
+    """score_i = weighted mean of Savage's scores x_wi, by each worker's agreement with dissimilar workers.
 
-    ``copies``: how alike the errors of two workers must be to count as one: e^copies, 8 unless said otherwise.
+    ``copies``: how alike the errors of two workers must be to count as one: e^copies, 8 by default.
     ``quality``: "estimated", or "equal" for the unweighted mean.
 
-    Made for lists of (nearly) the same items; where each list holds another part of many items, plackett-luce
-    takes the strength of the others into account.
+    Made for lists of (nearly) the same items. If each list holds a different part of many items, use
+    plackett-luce, which takes the strength of the other items into account.
     """
 
     name = "crowd-lists"
@@ -75,7 +75,7 @@ class CrowdLists(ListsModel):
         value = savage_scores(ready)
         if self.quality == "equal":
             return mean_over_lists(ready, value)
-        found = _weigh(_Crowd.of(ready, value), copies, run.progress)
+        found = _weigh(_WorkerScores.of(ready, value), copies, run.progress)
         outcome = mean_over_lists(ready, value, found.weight)
         assert outcome.workers is not None
         further = {"agreement": found.quality, "copies": found.copies, "weight": found.weight}
@@ -100,8 +100,8 @@ def savage_scores(lists: Lists) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """The scores of one query (items, workers), 0 where ``there`` is False."""
+class _QueryScores:
+    """The scores of one query (items, workers); 0 if ``there`` is False."""
 
     workers: Integers
     scores: Floats
@@ -109,16 +109,16 @@ class _Block:
 
 
 @dataclass(frozen=True, eq=False)
-class _Crowd:
-    """What the workers' scores say of each other: a block for each query, and squares of the workers."""
+class _WorkerScores:
+    """How the workers' scores relate: a block for each query, and matrices of worker pairs."""
 
-    blocks: list[_Block]
+    blocks: list[_QueryScores]
     items: Floats  # how many items each worker judged
     correlation: Floats
-    shared: Floats  # how many items two workers both judged, less one for each query
+    shared: Floats  # how many items two workers both judged, minus one for each query
 
     @classmethod
-    def of(cls, lists: Lists, value: Floats) -> _Crowd:
+    def of(cls, lists: Lists, value: Floats) -> _WorkerScores:
         assert lists.worker is not None
         count = lists.n_workers
         key = lists.node * count + lists.worker[lists.list]
@@ -133,7 +133,7 @@ class _Crowd:
             scores = np.zeros((len(items), len(workers)))
             there = np.zeros(scores.shape, bool)
             scores[row, column], there[row, column] = mean[rows], True
-            blocks.append(_Block(workers, scores, there))
+            blocks.append(_QueryScores(workers, scores, there))
         few = count <= MOST_WORKERS
         product, square, shared = np.zeros((3, count, count) if few else (3, 0, 0))
         for block in blocks if few else []:
@@ -145,8 +145,8 @@ class _Crowd:
         correlation = product / np.sqrt(np.maximum(square * square.T, 1e-300))
         return cls(blocks, summed(worker, None, count), correlation, shared)
 
-    def alike(self, quality: Floats) -> Floats | None:
-        """e_wv, 1 on the diagonal; None where there are too many workers to look."""
+    def shared_errors(self, quality: Floats) -> Floats | None:
+        """e_wv, 1 on the diagonal; None if there are too many workers."""
         count = len(self.items)
         if count > MOST_WORKERS:
             return None
@@ -159,8 +159,8 @@ class _Crowd:
         return np.asarray(alike)
 
     def agreement(self, weight: Floats, alike: Floats | None) -> Floats:
-        """The correlation of each worker's scores with the weighted sum of those of the others, so far as these
-        are unlike hers; NaN where nobody else judged the same items."""
+        """The correlation of each worker's scores with the weighted sum of the others' scores, each by how unlike
+        its errors are; NaN if nobody else judged the same items."""
         product, own, others = np.zeros((3, len(self.items)))
         for block in self.blocks:
             who = block.workers
@@ -178,7 +178,7 @@ class _Crowd:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
+class _WorkerWeights:
     quality: Floats
     copies: Floats
     weight: Floats
@@ -186,12 +186,12 @@ class _Weighed:
     iterations: int
 
 
-def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
+def _weigh(crowd: _WorkerScores, power: float, progress: Progress | None) -> _WorkerWeights:
     """The fixed point of quality, copies and weight."""
     count = len(crowd.items)
     weight, copies, quality = np.ones(count), np.ones(count), np.zeros(count)
     for step in range(1, STEPS + 1):
-        alike = crowd.alike(quality) if step > 1 else None
+        alike = crowd.shared_errors(quality) if step > 1 else None
         if alike is not None:
             copies = (alike**power).sum(axis=1)
         found = crowd.agreement(weight, alike)
@@ -208,29 +208,27 @@ def _weigh(crowd: _Crowd, power: float, progress: Progress | None) -> _Weighed:
             break
     weight = np.where(weight > TOLERANCE, weight, 0.0)
     if not weight.any():
-        return _Weighed(quality, copies, np.ones(count), converged=True, iterations=step)
-    return _Weighed(quality, copies, weight, change <= TOLERANCE, step)
+        return _WorkerWeights(quality, copies, np.ones(count), converged=True, iterations=step)
+    return _WorkerWeights(quality, copies, weight, change <= TOLERANCE, step)
 
 
-def _notes(lists: Lists, found: _Weighed) -> list[Note]:
+def _notes(lists: Lists, found: _WorkerWeights) -> list[Note]:
     notes, names = [], lists.index.workers
     assert names is not None
     if not found.converged:
-        notes.append(Note("not-converged", f"The weights of the workers still moved after {STEPS} steps."))
+        notes.append(Note("not-converged", f"The weights of the workers did not converge in {STEPS} steps."))
     if not found.quality.any():
-        message = "No worker agrees with any other more than chance would; all count the same."
+        message = "No worker agrees with any other more than by chance; all count the same."
         notes.append(Note("no-agreement", message))
     if lists.n_workers == 1:
-        notes.append(Note("one-worker", "All lists are one worker's."))
+        notes.append(Note("one-worker", "All lists come from one worker."))
     if lists.n_workers > MOST_WORKERS:
-        message = f"Look-alikes were not looked for: there are more than {MOST_WORKERS} workers."
+        message = f"There was no search for look-alikes: there are more than {MOST_WORKERS} workers."
         notes.append(Note("look-alikes", message))
     twins = np.flatnonzero(found.copies >= TWINS)
     if len(twins):
         first = ", ".join(names[int(code)] for code in twins[:5])
         more = f" and {len(twins) - 5} more" if len(twins) > 5 else ""
-        message = (
-            f"{len(twins)} workers make nearly the same errors as others and count less for it: {first}{more}."
-        )
+        message = f"{len(twins)} workers make nearly the same errors as others, so they count less: {first}{more}."
         notes.append(Note("look-alikes", message))
     return notes

@@ -1,14 +1,14 @@
-"""The dispersions of a Mallows fit: theta of each worker from how far the worker's lists are from the consensus.
+"""The dispersions of a Mallows fit: each worker's theta, from the distance of the worker's lists to the consensus.
 
 A list that leaves orders open has ln P = -theta d - ln Z_n + sum over its tied groups ln Z_m (kernels.mallows).
 Summed over the lists of worker k, with D_k their total distance and c_km how often ln Z_m enters,
 
     L_k(theta) = -theta D_k - sum_m c_km ln Z_m(theta)
 
-which is concave. The prior is ``shrinkage`` lists more that are as the average list of the crowd; the crowd itself
-has one pair more that is half wrong, so that its theta is finite. theta is at least 0: a worker who is further
-from the consensus than chance tells nothing. The expected distance is a convex falling function of theta, so that
-Newton's steps from 0 never overshoot.
+which is concave. The prior adds ``shrinkage`` lists like the average list of the crowd. The crowd itself gets one
+extra pair that is half wrong, which keeps its theta finite. theta is at least 0: a worker farther from the
+consensus than chance adds no information. The expected distance is a convex falling function of theta, so Newton's
+steps from 0 never overshoot.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shapes:
 
     @classmethod
     def of(cls, lists: Lists, worker: Integers, workers: int) -> Shapes:
-        """Those of lists, whose workers are given."""
+        """The shapes of lists, given the worker of each list."""
         width = int(lists.size.max()) + 1
         orders = Orders(lists.start, lists.level)
         group = np.diff(orders.begins)
@@ -44,22 +44,22 @@ class Shapes:
             worker[of] * width + group, weight[of], workers * width
         )
         counts = counts.reshape(workers, width)
-        counts[:, :2] = 0.0  # of none and one, Z = 1
+        counts[:, :2] = 0.0  # Z = 1 for no item and for one item
         return cls(counts, float(weight.sum()))
 
     def log_likelihood(self, theta: Floats, distance: Floats) -> float:
-        """That of all lists."""
+        """The log likelihood of all lists."""
         return float(-theta @ distance - (self.counts * self._normalisers(theta)[0]).sum())
 
     def crowd(self, distance: Floats) -> float:
-        """The theta of all workers together."""
+        """One theta for all workers together."""
         counts, far = self._pool(distance)
-        return float(_best(counts[None], np.array([far]))[0][0])
+        return float(_maximize(counts[None], np.array([far]))[0][0])
 
     def fit(self, distance: Floats, shrinkage: float) -> tuple[Floats, Floats]:
-        """theta of each worker, and its standard error; ``distance`` (K): the total of the worker's lists."""
+        """theta of each worker, and its standard error; ``distance`` (K): the total over the worker's lists."""
         counts, far = (shrinkage / self.total * part for part in self._pool(distance))
-        return _best(self.counts + counts, distance + far)
+        return _maximize(self.counts + counts, distance + far)
 
     def _pool(self, distance: Floats) -> tuple[Floats, float]:
         counts = self.counts.sum(axis=0)
@@ -70,8 +70,8 @@ class Shapes:
         return log_normalisers(theta, self.counts.shape[1] - 1)
 
 
-def _best(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
-    """Where each L_k is largest over theta >= 0, and 1 / sqrt of its curvature there."""
+def _maximize(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
+    """The theta >= 0 at which each L_k is largest, and 1 / sqrt of the curvature there."""
     theta = np.zeros(len(distance))
     for _ in range(STEPS):
         _, slope, curve = ((counts * part).sum(axis=1) for part in log_normalisers(theta, counts.shape[1] - 1))
@@ -83,7 +83,7 @@ def _best(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
 
 
 def agreement(theta: Floats, gaps: Floats) -> Floats:
-    """How often a worker of each theta agrees with the consensus on an average pair; ``gaps``: the weight of the
+    """How often a worker with each theta agrees with the consensus on an average pair; ``gaps``: the weight of the
     pairs that are 1, 2, ... places apart."""
     places = np.arange(1, len(gaps) + 1)
     return np.array([float(gaps @ above(places, own)) for own in theta]) / max(float(gaps.sum()), 1e-300)

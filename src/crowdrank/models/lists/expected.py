@@ -9,12 +9,12 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.rank_distribution import expected_fair, expected_power, expected_spectrum, fair_tables
-from crowdrank.models.lists.contests import Cells, Contests
+from crowdrank.models.lists.judge_contests import ContestCells, JudgeContests
 from crowdrank.prepared.votes import EQUAL, Votes
 
 
-class Measure(ABC):
-    """What of a measure enters: the discount of a rank, the gain of a rank, and expected discounts."""
+class ExpectedMeasure(ABC):
+    """The parts of a measure that are used: the discount and the gain of a rank, and expected discounts."""
 
     @abstractmethod
     def discounts(self, n: int) -> Floats:
@@ -26,19 +26,19 @@ class Measure(ABC):
 
     @abstractmethod
     def level(self, n: int) -> float:
-        """E_0 D: that of an item of n whose contests are all fair coins."""
+        """E_0 D: the expected discount of one of n items if all its contests are fair coins."""
 
     @abstractmethod
     def toss(self, n: int) -> float:
-        """How far one decided contest moves it, over E_0 D."""
+        """How far one decided contest moves the expected discount, over E_0 D."""
 
     @abstractmethod
-    def expected(self, cells: Cells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
+    def expected(self, cells: ContestCells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
         """E D / E_0 D - 1 of each row of cells, given its chances to lose; ``fair``: ``rest`` is all 1/2."""
 
 
-class NDCG(Measure):
-    """D(r) = 1 / log2(2 + r), gains 2^kappa - 1, normalised."""
+class NDCG(ExpectedMeasure):
+    """D(r) = 1 / log2(2 + r), gains 2^kappa - 1, normalized."""
 
     def __init__(self, most: dict[int, int]) -> None:
         self.tables = {n: fair_tables(self.discounts(n), count) for n, count in most.items()}
@@ -53,18 +53,18 @@ class NDCG(Measure):
         return np.asarray(gains / (gains @ self.discounts(n)))
 
     def level(self, n: int) -> float:
-        """From the tables of fair coins; an item that is alone is the first."""
+        """From the tables of fair coins; a single item is the first."""
         return float(self.tables[n][0][0]) if n > 1 else float(self.discounts(1)[0])
 
     def toss(self, n: int) -> float:
-        """From the tables of fair coins; an item that is alone meets nobody."""
+        """From the tables of fair coins; a single item has no contests."""
         if n == 1:
             return 0.0
         won, lost = self.tables[n][1]
         return float(won - lost) / (2.0 * self.level(n))
 
-    def expected(self, cells: Cells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
-        """By the tables where the other contests are fair coins, else by the spectrum."""
+    def expected(self, cells: ContestCells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
+        """By the tables if the other contests are fair coins, otherwise by the spectrum."""
         sizes, place = np.unique(cells.size, return_inverse=True)
         base = np.array([self.level(int(n)) for n in sizes])[place]
         if fair:
@@ -77,7 +77,7 @@ class NDCG(Measure):
         return np.asarray(found / base - 1.0)
 
 
-class RBP(Measure):
+class RBP(ExpectedMeasure):
     """D(r) = p^r, gains kappa: E p^rank is a product, so no distribution is needed."""
 
     def __init__(self, p: float) -> None:
@@ -99,15 +99,16 @@ class RBP(Measure):
         """(1 - p) / (1 + p)."""
         return (1.0 - self.p) / (1.0 + self.p)
 
-    def expected(self, cells: Cells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
+    def expected(self, cells: ContestCells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
         """By the product."""
         return expected_power(lost, rest, cells.size - 1 - cells.contests, self.p) - 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
-    """At some eta: a of each cell in the order of the groups; ``total`` (N,) their sums; ``alone`` (judges,)
-    E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,) from 0 for the best, shared by ties."""
+class ListValues:
+    """The lists at some eta. ``cells``: a of each cell, in the order of the groups; ``total`` (N,): their sums;
+    ``alone`` (judges,): E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,): from 0 for the best,
+    shared by ties."""
 
     cells: list[Floats]
     total: Floats
@@ -118,15 +119,15 @@ class Values:
 class ExpectedLists:
     """The workers' lists as distributions of ranks, and how well a ranking fits them."""
 
-    def __init__(self, contests: Contests, measure: Measure, votes: Votes) -> None:
+    def __init__(self, contests: JudgeContests, measure: ExpectedMeasure, votes: Votes) -> None:
         self.contests, self.measure = contests, measure
         self.query, self.workers = votes.nodes.query, votes.n_workers
         self.sizes = np.bincount(self.query)
         self.start = np.cumsum(self.sizes) - self.sizes
         self.judges = np.bincount(contests.query, minlength=len(self.sizes))
 
-    def values(self, eta: Floats) -> Values:
-        """What every list says at these qualities of the judges (eq. 9 and 13)."""
+    def values(self, eta: Floats) -> ListValues:
+        """The values of all lists at these qualities of the judges (eq. 9 and 13)."""
         alone = np.zeros(len(self.contests.worker))
         found = []
         for cells in self.contests.groups:
@@ -143,10 +144,10 @@ class ExpectedLists:
             items = cells.node >= 0
             total += summed(cells.node[items], found[place][items], len(total))
         total, level = self._levels(total)
-        return Values(found, total, alone, level)
+        return ListValues(found, total, alone, level)
 
     def _levels(self, total: Floats) -> tuple[Floats, Integers]:
-        """Totals of which those that differ by rounding alone are made equal, and their order (algorithm 3)."""
+        """The totals, made equal if they differ by rounding alone, and their order (algorithm 3)."""
         order = np.lexsort((-total, self.query))
         own = self.query[order]
         rounding = EQUAL * np.maximum.reduceat(np.abs(total), self.start)
@@ -159,23 +160,26 @@ class ExpectedLists:
             group
         ], level
 
-    def objective(self, values: Values, rank: Integers) -> Floats:
-        """L of each query at these values, for the ranking in which ``rank`` (N,) is from 0 (eq. 14)."""
+    def objective(self, values: ListValues, rank: Integers) -> Floats:
+        """L of each query at these values, for the ranking ``rank`` (N,), from 0 (eq. 14)."""
         h = np.concatenate([self.measure.gains(int(n)) for n in self.sizes])[self.start[self.query] + rank]
         level = np.array([self.measure.level(int(n)) for n in self.sizes])
         same = self.judges + summed(self.contests.query, values.alone, len(self.sizes))
         return level * summed(self.query, h * (same[self.query] + values.total), len(self.sizes))
 
-    def ranks(self, values: Values) -> Integers:
-        """The ranking of largest L at these values, from 0."""
+    def ranks(self, values: ListValues) -> Integers:
+        """The ranking with the largest L at these values, from 0."""
         order = np.lexsort((values.level, self.query))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         return rank - self.start[self.query]
 
-    def agreeing(self, level: Integers, of: Integers, size: int) -> tuple[Floats, Floats]:
-        """For each of ``size`` (judge or worker: ``of`` each judge) the votes that agree with the order, and
-        all that are no ties; half a vote agrees where the two items are tied (eq. 17)."""
+    def agreeing_votes(self, level: Integers, of: Integers, size: int) -> tuple[Floats, Floats]:
+        """For each of ``size`` judges or workers, the votes that agree with the order, and all votes except ties.
+
+        ``of``: the judge or worker that each judge counts for. If the two items are tied, half a vote agrees
+        (eq. 17).
+        """
         rows, who = self.contests.rows, of[self.contests.row_judge]
         ahead = np.sign(level[rows.j] - level[rows.i])
         right = 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead))

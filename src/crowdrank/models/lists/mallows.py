@@ -1,12 +1,12 @@
-"""Mallows: one consensus order for each query, and how closely each worker keeps to it (Mallows 1957).
+"""Mallows: one consensus order for each query, and how closely each worker follows it (Mallows 1957).
 
     P(list, by worker k) = e^(-theta_k d(list, consensus)) / Z        d: Kendall's distance
 
-Found by turns, each of which raises the likelihood: theta of each worker at the consensus, pooled over the queries
-(models.permutations.dispersion); then the consensus at the thetas, Kemeny's order of pairs that weigh theta each
-(kernels.kemeny). No random numbers. Ties and unranked items leave orders open and the sum over these is exact; a
-list of some items only, whose others may be anywhere, is taken as a list of the consensus of these items, which is
-a pseudo-likelihood: a part of a Mallows list is not quite Mallows.
+The fit alternates two steps, and each raises the likelihood: theta of each worker given the consensus, pooled over
+the queries (models.lists.dispersion); then the consensus given the thetas, which is Kemeny's order of pairs with
+weight theta (kernels.kemeny). It uses no random numbers. Ties and unranked items leave orders open, and the sum
+over these orders is exact. If a list holds only some items and the others may be anywhere, it counts as a list
+from the consensus of these items. That is a pseudo-likelihood: a part of a Mallows list is not quite Mallows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.lists.dispersion import Shapes, agreement
-from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.predictors import values_at, with_ties
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import ListShard, extremes, shards, tie_share
 from crowdrank.prepared.lists import Lists
@@ -38,9 +38,9 @@ from crowdrank.solve import by_probability, until
 DISPERSIONS = ("by-worker", "shared")
 ROUNDS = 100
 MOST_ITEMS = 1000
-"""The largest group of items that are linked by lists: its consensus takes a square of cells."""
+"""The largest group of items linked by lists, because its consensus needs a square of cells."""
 EQUAL = 1e-9
-"""A smaller drop of the log likelihood, against the margins' size, is rounding."""
+"""A smaller drop of the log likelihood, relative to the size of the margins, is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class ConsensusPlaces:
 
 @dataclass(frozen=True, eq=False)
 class Preferences(Stats):
-    """``cells``: how much says i above j."""
+    """``cells``: the weight of i above j."""
 
     cells: Floats
 
@@ -86,7 +86,7 @@ class MallowsSums:
     shared: bool
 
     def preferences(self, shard: ListShard, at: Dispersions) -> Preferences:
-        """The weight of every ordered pair, theta each."""
+        """The weight of every ordered pair, times theta."""
         return Preferences(self._cells(shard, shard.weight * at.theta[self._worker(shard)]))
 
     def distances(self, shard: ListShard, at: ConsensusPlaces) -> Distances:
@@ -117,19 +117,19 @@ class MallowsSums:
         gaps, held = np.zeros(int(self.squares.size.max())), np.diff(shard.orders.start)
         for one, other in _ordered_pairs(shard):
             apart = np.abs(place[one] - place[other])
-            share = within(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
+            share = kept_share(held[shard.list[one]], self.squares.size[self.squares.part[shard.node[one]]])
             gap = np.maximum(np.rint(apart * share), 1).astype(np.int64)
             gaps += summed(gap, shard.weight[shard.list[one]], len(gaps))
         return gaps[1:]
 
 
-def within(held: NDArray[Any], items: NDArray[Any]) -> Floats:
-    """Of the places between two items of a consensus of so many, the share that a list keeps that holds fewer."""
+def kept_share(held: NDArray[Any], items: NDArray[Any]) -> Floats:
+    """Which share of the places between two items of the consensus remains in a list with fewer items."""
     return np.asarray((held + 1.0) / (items + 1.0))
 
 
 def _ordered_pairs(shard: ListShard) -> Any:
-    """Pairs of rows of one list, the first of which stands above the second."""
+    """Pairs of rows of one list, the first above the second."""
     for one, other in pairs(shard.orders.start):
         apart = shard.orders.level[one] < shard.orders.level[other]
         yield one[apart], other[apart]
@@ -141,10 +141,10 @@ class Mallows(ListsModel):
         max  sum over lists [-theta_k d(list, consensus) - ln Z(theta_k)] + ln prior(theta)
 
     ``dispersion``: ``"by-worker"``, a theta for each worker, pooled over the worker's queries; or ``"shared"``,
-    one for all, which makes the consensus Kemeny's. theta = 0 is a worker who guesses. ``shrinkage``: how many
-    lists of an average worker each worker is given besides. The consensus is exact where no cycle of majorities
-    has more than 12 items, else found by local search, with what it may be short of the best in
-    ``fit_.details``. Mallows 1957; Lebanon & Lafferty 2002.
+    one for all, which makes the consensus Kemeny's. theta = 0 is a worker who guesses. ``shrinkage``: the number
+    of extra lists, of an average worker, that each worker gets. The consensus is exact if no cycle of majorities
+    has more than 12 items. Otherwise it comes from local search, and ``fit_.details`` has a bound on its distance
+    from the best. Mallows 1957; Lebanon & Lafferty 2002.
     """
 
     name = "mallows"
@@ -158,49 +158,53 @@ class Mallows(ListsModel):
         if self.dispersion not in DISPERSIONS:
             wanted = " or ".join(DISPERSIONS)
             raise UsageError(f"The parameter 'dispersion' must be {wanted}. Got {self.dispersion!r}.")
-        turns = Turns(lists, run, number("shrinkage", self.shrinkage, low=0.0), self.dispersion == "shared")
-        place, rounds, converged = turns.fit()
-        ahead, scores = turns.posterior(place)
+        search = ConsensusSearch(
+            lists, run, number("shrinkage", self.shrinkage, low=0.0), self.dispersion == "shared"
+        )
+        place, rounds, converged = search.fit()
+        ahead, scores = search.posterior(place)
         spread = by_probability(
             scores, ahead, lists.nodes.query, lists.parts(), level=LEVEL, tie_break=-place.astype(float)
         )
-        found = turns.found
-        theta = np.zeros(0) if turns.shared else turns.theta
-        workers, notes = turns.workers(place)
+        found = search.found
+        theta = np.zeros(0) if search.shared else search.theta
+        workers, notes = search.workers(place)
         return Outcome(
             spread=spread,
             workers=workers,
             converged=converged,
             iterations=rounds,
-            log_likelihood=turns.log_likelihood,
-            notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap(found), *notes),
-            details={"theta": turns.crowd, "gap": found.gap, "largest_cycle": found.largest},
-            predictor=Places(place, lists.part, _kept(lists), theta, turns.crowd, tie_share(lists)),
-            list_predictor=MallowsLists(place, theta, turns.crowd),
+            log_likelihood=search.log_likelihood,
+            notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap_notes(found), *notes),
+            details={"theta": search.crowd, "gap": found.gap, "largest_cycle": found.largest},
+            predictor=PlacePredictor(
+                place, lists.part, _kept_shares(lists), theta, search.crowd, tie_share(lists)
+            ),
+            list_predictor=MallowsListPredictor(place, theta, search.crowd),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class MallowsLists:
-    """ln P of lists of items that the consensus has; a worker that was not seen has the crowd's theta."""
+class MallowsListPredictor:
+    """ln P of lists of items in the consensus. An unseen worker has the crowd's theta."""
 
     place: Integers
     theta: Floats
     crowd: float
 
     def __call__(self, given: HeldOut) -> Floats:
-        """ln P of each list; an error if one holds an item without a place in the consensus."""
+        """ln P of each list. Raises an error if a list holds an item without a place in the consensus."""
         lists = given.lists
         if (given.node < 0).any():
             unseen = np.unique(lists.node[given.node < 0])
             raise InputError(f"These items have no place in the consensus: {lists.item_names(unseen)}.")
         worker = np.full(len(lists), -1) if given.worker is None else given.worker
         far = distances(lists.level, self.place[given.node], lists.start, penalty=0.0)
-        return _log_probability(lists, far, at(self.theta, worker, self.crowd))
+        return _log_probability(lists, far, values_at(self.theta, worker, self.crowd))
 
 
 def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
-    """ln P of each list at its distance and theta."""
+    """ln P of each list, given its distance and theta."""
     distinct, own = np.unique(theta, return_inverse=True)
     table = log_normalisers(distinct, int(lists.size.max()))[0]
     begins = Orders(lists.start, lists.level).begins
@@ -209,14 +213,14 @@ def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
     return -theta * far - table[own, lists.size] + open_
 
 
-class Turns:
-    """The thetas and the consensus in turn."""
+class ConsensusSearch:
+    """The search for the thetas and the consensus, in turn."""
 
     def __init__(self, lists: Lists, run: Run, shrinkage: float, shared: bool) -> None:
         largest = int(np.bincount(lists.part).max())
         if largest > MOST_ITEMS:
             raise InputError(
-                f"mallows orders at most {MOST_ITEMS} items that are linked by lists. Got {largest}.",
+                f"mallows takes at most {MOST_ITEMS} items linked by lists. Got {largest}.",
                 hint=("Use ", Remedy("model", "plackett-luce")),
             )
         self.lists, self.shrinkage = lists, shrinkage
@@ -232,13 +236,13 @@ class Turns:
         self.crowd, self.log_likelihood, self.rounds = 1.0, -np.inf, 0
 
     def fit(self) -> tuple[Integers, int, bool]:
-        """The consensus, the number of rounds, and whether it came to rest."""
+        """The consensus, the number of rounds, and whether it converged."""
         self.cells = self._weights(np.ones_like(self.theta))
         self.found = consensus(self.cells, self.squares)
         return until(self._turn, self.found.place, tol=1e-9, limit=ROUNDS)
 
     def _turn(self, place: Integers) -> tuple[Integers, float]:
-        """theta at the consensus, then the consensus at theta."""
+        """theta given the consensus, then the consensus given theta."""
         distance = self.session.evaluate(self.sums.distances, ConsensusPlaces(place)).distance
         before = self.theta
         self.crowd = self.shapes.crowd(distance)
@@ -256,16 +260,16 @@ class Turns:
         return self.session.evaluate(self.sums.preferences, Dispersions(theta)).cells
 
     def posterior(self, place: Integers) -> tuple[list[Floats], Floats]:
-        """For each part P(i above j) of every pair (n, n), and a score for each node.
+        """For each part, P(i above j) of every pair (n, n); and a score for each node.
 
-        Exchanging the items at places a < b of the consensus, and nothing else, costs the log likelihood
+        If only the items at places a < b of the consensus change places, the log likelihood drops by
 
             drop_ab = m_ab + sum of (m_ac + m_cb) over the places c between
 
-        m the margins; so P(the item at a is above that at b) = 1 / (1 + e^-drop). The score of an item is the sum
-        of P - 1/2 over the others, how many places it is above the middle, made to fall along the consensus.
-        A worker's theta counts as no more than the crowd's here: that of few lists is found with the
-        consensus that it is to prove, and would make it look surer than it is.
+        with the margins m. So P(the item at a is above that at b) = 1 / (1 + e^-drop). The score of an item is the
+        sum of P - 1/2 over the others: the number of places above the middle, made to fall along the consensus.
+        Here a worker's theta is at most the crowd's. The theta of a worker with few lists comes from the very
+        consensus that it supports, and would make it look more certain than it is.
         """
         from scipy.special import expit
 
@@ -283,7 +287,7 @@ class Turns:
         return ahead, scores
 
     def workers(self, place: Integers) -> tuple[Workers | None, list[Note]]:
-        """By theta; by agreement with the consensus where it is one for all."""
+        """Workers by theta; by agreement with the consensus if all share one theta."""
         lists = self.lists
         plain = lists.agreement(-place.astype(float))
         if plain is None or self.shared:
@@ -305,7 +309,7 @@ class Turns:
 
 
 def _drops(margin: Floats) -> Floats:
-    """What an exchange of two places costs, above the diagonal, and minus that below; margins in order."""
+    """The cost of exchanging two places, above the diagonal; minus the cost below it. Margins in order."""
     along = np.cumsum(margin, axis=1)  # m_a1 + ... + m_ab
     right = along - along.diagonal()[:, None]  # m_a,a+1 + ... + m_ab; transposed, m_a+1,b + ... + m_b-1,b
     drop = np.triu(right + right.T, 1)
@@ -314,31 +318,31 @@ def _drops(margin: Floats) -> Floats:
     return np.asarray(drop - drop.T)
 
 
-def _kept(lists: Lists) -> Floats:
-    """Of each node's part: the share of the places between two items that an average list keeps."""
+def _kept_shares(lists: Lists) -> Floats:
+    """For each node, the share of the places between two items of its part that an average list keeps."""
     part = lists.part[lists.node[lists.start[:-1]]]
     items = np.bincount(lists.part)
     weight = summed(part, lists.weight, len(items))
     held = summed(part, lists.weight * lists.size, len(items)) / np.where(weight > 0, weight, 1.0)
-    return np.asarray(within(np.where(weight > 0, held, items), items)[lists.part])
+    return np.asarray(kept_share(np.where(weight > 0, held, items), items)[lists.part])
 
 
-def _gap(found: Consensus) -> list[Note]:
+def _gap_notes(found: Consensus) -> list[Note]:
     if found.gap == 0:
         return []
     message = (
-        f"Majorities go round in a cycle of {found.largest} items, too many to try all their orders; the "
-        f"consensus found by search is at most {found.gap:.3g} of log likelihood short of the best."
+        f"Majorities form a cycle of {found.largest} items, too many to try all their orders. The log "
+        f"likelihood of the consensus that the search found is at most {found.gap:.3g} below the best."
     )
     return [Note("consensus-gap", message)]
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """P(i above j) by how many places apart they are in the consensus, and the worker's theta (the crowd's where
-    the worker is not known). Items that no list links are as likely to stand either way.
+class PlacePredictor:
+    """P(i above j) by how many places apart they are in the consensus, and by the worker's theta (the crowd's if
+    the worker is unknown). If no list links two items, both orders are equally likely.
 
-    ``kept``: the share of these places that an average list keeps, of each node's part; theta is that of lists.
+    ``kept``: for each node, the share of these places that an average list keeps; theta applies to lists.
     """
 
     place: Integers
@@ -352,7 +356,7 @@ class Places:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        own = at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
+        own = values_at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
         ahead = self.place[right] - self.place[left]
         known = (left >= 0) & (right >= 0) & (self.part[left] == self.part[right]) & (ahead != 0)
         chance = above(np.maximum(np.abs(ahead) * self.kept[left], 1.0), own)

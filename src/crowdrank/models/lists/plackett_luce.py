@@ -1,10 +1,10 @@
-"""Plackett-Luce: each place of a list goes to one of the items that are left (Plackett 1975; Luce 1959).
+"""Plackett-Luce: each place of a list goes to one of the remaining items (Plackett 1975; Luce 1959).
 
-    P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the items j that are left
+    P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the remaining items j
 
-a = 1, or the precision of the list's worker. Filled from the bottom, the same holds of the list turned round and
-of -s; the probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open, and
-the sum over these is exact; see kernels.plackett_luce. The scores are those of maximum penalised likelihood.
+a = 1, or the precision of the list's worker. If a list is filled from the bottom, the same holds for the reversed
+list and -s. The probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open,
+and the sum over these orders is exact; see kernels.plackett_luce. The scores maximize the penalized likelihood.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import Ascent, convergence, fixed_parameters, require_near, unsettled
+from crowdrank.models.ascent import Ascent, convergence_notes, fixed_parameters, prior_notes, require_finite_scores
 from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.list_sums import ListSums
-from crowdrank.models.predictors import Compared, at
-from crowdrank.models.priors import STRENGTH, ColumnPrior, Normal, Priors, VirtualNode
+from crowdrank.models.predictors import ScorePredictor, values_at
+from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import LOG_SLOPE
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import extremes, require_finite, shards, tie_share, turn_lists
@@ -35,7 +35,7 @@ from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, 
 DIRECTIONS = ("top", "bottom", "auto")
 PRECISIONS = ("none", "by-worker")
 STEPS = 15
-"""Steps of minorise and maximise before the first of Newton's."""
+"""Minorize-maximize steps before the first Newton step."""
 BINS = 4000
 
 
@@ -44,12 +44,12 @@ class PlackettLuce(ListsModel):
 
         max_s  sum over lists ln P(list) + lambda sum_i [ln F(s_i) + ln F(-s_i)]
 
-    F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses against an
-    item of score 0. Where it is not given, lambda is estimated from the lists; 0 is plain maximum likelihood.
-    ``direction``: lists are filled from the ``"top"``, or from the ``"bottom"``, the worst item being taken out
-    first; ``"auto"`` takes what makes the lists more likely. ``precision``: ``"none"``, or ``"by-worker"``: each
-    worker's lists follow the scores times a precision of the worker's own, with a log-normal prior around 1,
-    whose width ``precision_sd`` is estimated where it is not given. Plackett 1975; Hunter 2004.
+    F is the logistic function. Every item has ``regularization`` (lambda) virtual wins and losses against an
+    item of score 0. If lambda is not given, it is estimated from the lists; 0 is plain maximum likelihood.
+    ``direction``: lists are filled from the ``"top"``, or from the ``"bottom"``, with the worst item taken out
+    first; ``"auto"`` takes the direction that makes the lists more likely. ``precision``: ``"none"``; or
+    ``"by-worker"``: each worker's lists follow the scores times the worker's own precision, with a log-normal
+    prior around 1. Its width ``precision_sd`` is estimated if it is not given. Plackett 1975; Hunter 2004.
     """
 
     name = "plackett-luce"
@@ -72,8 +72,8 @@ class PlackettLuce(ListsModel):
     def _fit(self, lists: Lists, run: Run) -> Outcome:
         ascent, top, sign = self._climb_in_direction(lists, run)
         found, notes, details = ascent.uncertainty(top)
-        fitted, (top, covariance, scale) = top, ascent.of_the_average_judge(top, found)
-        require_near(ascent, top)
+        fitted, (top, covariance, scale) = top, ascent.rescale_to_average_judge(top, found)
+        require_finite_scores(ascent, top)
         scores = spread(
             sign * scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL
         )
@@ -88,8 +88,8 @@ class PlackettLuce(ListsModel):
             notes=(
                 *lists.notes(),
                 *extremes(lists, regularised=not ascent.gauge),
-                *convergence(top),
-                *unsettled(ascent),
+                *convergence_notes(top),
+                *prior_notes(ascent),
                 *notes,
                 *said,
             ),
@@ -98,14 +98,16 @@ class PlackettLuce(ListsModel):
                 "direction": "top" if sign > 0 else "bottom",
                 "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
             },
-            predictor=Compared(LOGISTIC, scores.score, slopes, tie_share(lists)),
-            list_predictor=LuceLists(sign * scores.score, slopes, sign),
+            predictor=ScorePredictor(LOGISTIC, scores.score, slopes, tie_share(lists)),
+            list_predictor=LuceListPredictor(sign * scores.score, slopes, sign),
             posterior=ascent.posterior(top, covariance, ("precision",) if len(slopes) else ()),
         )
 
     def _climb_in_direction(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
-        """The climb and its top in the direction asked for, or in that of the larger likelihood; where lists are
-        filled from the bottom they are turned round, and the sign of the scores with them: -1."""
+        """The climb and its top in the requested direction, or in the one with the larger likelihood.
+
+        Also returns the sign of the scores: -1 if lists are filled from the bottom and therefore reversed.
+        """
         if self.direction not in DIRECTIONS:
             wanted = ", ".join(DIRECTIONS)
             raise UsageError(f"The parameter 'direction' must be one of {wanted}. Got {self.direction!r}.")
@@ -117,8 +119,11 @@ class PlackettLuce(ListsModel):
         return max(found, key=lambda climbed: climbed[1].log_likelihood)
 
     def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
-        """The climb and its top. Precisions are let go from the scores of equal workers, with lambda as found,
-        for lambda and the mean precision say the same of the scale of the scores."""
+        """The climb and its top.
+
+        Precisions start from the scores of equal workers, and lambda is kept from that fit, because lambda and the
+        mean precision both set the scale of the scores.
+        """
         if self.precision not in PRECISIONS:
             wanted = " or ".join(PRECISIONS)
             raise UsageError(f"The parameter 'precision' must be {wanted}. Got {self.precision!r}.")
@@ -131,7 +136,7 @@ class PlackettLuce(ListsModel):
             return plain, top
         if not lists.n_workers:
             raise InputError(
-                "precision=by-worker needs to know who ranked, and these lists do not say.",
+                "precision=by-worker needs to know who ranked, but these lists do not say.",
                 hint=("Use ", parameter("precision", "none")),
             )
         ascent = self._ascent(lists, run, plain.priors.node.strength, by_worker=True)
@@ -160,19 +165,19 @@ class PlackettLuce(ListsModel):
             varied=by_worker,
         )
 
-    def _prior(self) -> Normal:
+    def _prior(self) -> NormalPrior:
         mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
         if self.precision_sd is not None:
-            return Normal(mean, number("precision_sd", self.precision_sd, low=1e-6))
+            return NormalPrior(mean, number("precision_sd", self.precision_sd, low=1e-6))
         assert width is not None
-        return Normal(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
+        return NormalPrior(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
 
 
 @dataclass(frozen=True, eq=False)
-class LuceLists:
-    """ln P of lists; ``sign`` is -1 if they are filled from the bottom, and ``scores`` are then those from there.
+class LuceListPredictor:
+    """ln P of lists; ``sign`` is -1 if they are filled from the bottom; ``scores`` then have that sign too.
 
-    Items and workers that were not seen are average ones.
+    Unseen items and workers count as average ones.
     """
 
     scores: Floats
@@ -181,18 +186,21 @@ class LuceLists:
 
     def __call__(self, given: HeldOut) -> Floats:
         """ln P of each list."""
-        lists, x = given.lists, at(self.scores, given.node, 0.0)
+        lists, x = given.lists, values_at(self.scores, given.node, 0.0)
         if self.sign < 0:
             lists, rows = turn_lists(lists)
             x = x[rows]
         if len(self.slopes) and given.worker is not None:
-            x = x * at(self.slopes, given.worker, 1.0)[lists.list]
+            x = x * values_at(self.slopes, given.worker, 1.0)[lists.list]
         return derivatives(x, Orders(lists.start, lists.level)).value
 
 
 class LuceAscent(Ascent):
-    """The climb of Plackett-Luce. From far away Newton's steps go too far, for some items come first again and
-    again; so it begins with some of Hunter's (2004): a rate times what was won over what was to be won."""
+    """The climb of Plackett-Luce.
+
+    Far from the maximum Newton's steps go too far, because some items come first again and again. So it begins
+    with some steps of Hunter (2004): each multiplies a rate by the wins over the expected wins.
+    """
 
     def __init__(self, lists: Lists, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -200,7 +208,7 @@ class LuceAscent(Ascent):
         chosen = lists.weight[lists.list] * (lists.level < last)
         self.wins = summed(lists.node, chosen, len(lists.nodes))
 
-    def first(self) -> Point:
+    def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
         scores, workers = np.zeros(len(self.part)), self.start
         for _ in range(STEPS):
@@ -214,7 +222,7 @@ class LuceAscent(Ascent):
 def _workers(
     lists: Lists, top: Maximum, covariance: Covariance | None, scores: Floats
 ) -> tuple[Workers | None, list[Any]]:
-    """By agreement with the scores; or, where workers have precisions, by these."""
+    """Workers by their precisions; by agreement with the scores if they have none."""
     values = top.point.workers[:, 0]
     plain = lists.agreement(scores)
     if plain is None or not len(values):
@@ -242,7 +250,7 @@ def _workers(
 
 
 def _differences(lists: Lists, scores: Floats) -> tuple[Floats, Floats]:
-    """How far apart the items are that lists order: middles of narrow bins, and the weight of pairs in each."""
+    """How far apart the ordered items of lists are: middles of narrow bins, and the weight of pairs in each."""
     top = max(float(np.ptp(scores)), 1e-9)
     counts = np.zeros(BINS)
     own = scores[lists.node]

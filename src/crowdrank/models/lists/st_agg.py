@@ -1,9 +1,9 @@
-"""St.Agg: ranks as random variables, and a measure by its expectation (Niu et al., UAI 2013).
+"""St.Agg: ranks as random variables, and the expectation of a measure (Niu et al., UAI 2013).
 
 Each input (a worker's votes, list or ratings) makes the rank r_ij of every item j a random variable: the number of
-its contests that j loses, each won with a probability that comes from the input alone. What depends on
-ranks is replaced by its expectation over them. The ranking pi sought is the one against which the inputs have the
-largest expected measure,
+its contests that j loses, each won with a probability that comes from the input alone. Everything that depends on
+ranks is replaced by its expectation. The answer is the ranking pi against which the inputs have the largest
+expected measure,
 
     L(pi) = sum_i sum_j h(pi(j)) E D(r_ij),
 
@@ -11,22 +11,22 @@ with a falling h, so it sorts the items by sum_i E D(r_ij), largest first (the r
 
     ndcg    D(r) = 1 / log2(2 + r)       rbp    D(r) = p^r       rank    D(r) = 1 - r / n
 
-r from 0. The last is the mean rank, Borda's count where the lists are complete. It is CrowdAgg (see
-``crowd_agg``) with every worker equally good, and the same code: contests in ``contests``, expectations in
-``expected``.
+with r from 0. The last is the mean rank, which is Borda's count if the lists are complete. The model is CrowdAgg
+(see ``crowd_agg``) with all workers equally good, and uses the same code: contests in ``judge_contests``,
+expectations in ``expected``.
 
-What is certain from print: ranks as random variables, the expectation of measures, and that a pair's
-probability depends on the relative difference of the two ranks (CrowdAgg's section 4.1.1 says so; its equation 6
-has it backwards). The exact form of that probability, and which other measures St.Agg uses, are not.
-``centred`` is the plain reading, 1/2 plus half the difference in contests won over n: in a complete list, the
-relative difference of the two ranks. ``direct``, 1 or 0 for a judged pair, does better on the pairs tried, and
-is what is taken unless told.
+What is certain from the papers: ranks are random variables, measures are replaced by expectations, and a pair's
+probability depends on the relative difference of the two ranks (section 4.1.1 of CrowdAgg says so; its equation 6
+has it backwards). The exact form of that probability, and which other measures St.Agg uses, are not certain.
+``centred`` is the plain reading: 1/2 plus half the difference in contests won over n, which in a complete list is
+the relative difference of the two ranks. ``direct``, 1 or 0 for a judged pair, did better in our tests, and is the
+default.
 
-Where nobody says who judged, all votes of a query are one input, whose pairs are won with the share of the votes
-(by ``direct``). Scores are the means over the inputs of E D(r_ij), minus that of an item that the input does not
-judge, over that of an item whose contests are all fair coins; centred in each connected part. They vary as
-CrowdAgg's do, between workers; with one input, each share as Beta(wins + 1/2, losses + 1/2) does, times the slope
-E D(r) - E D(r + 1) of the item, over that of the fair coins.
+If the judgments do not say who judged, all votes of a query are one input, and a pair is won with the share of
+its votes (with ``direct``). A score is the mean over the inputs of E D(r_ij), minus that of an item that the input
+does not judge, over that of an item whose contests are all fair coins. Scores are centered in each connected part.
+Their variance is that between workers, as in CrowdAgg. With one input, each share varies as Beta(wins + 1/2,
+losses + 1/2) does, times the slope E D(r) - E D(r + 1) of the item, over E D of the fair coins.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run, VotesModel, number
 from crowdrank.models.counting.contests import ContestCovariance, share_variance
-from crowdrank.models.lists.contests import PAIRS, Contests
 from crowdrank.models.lists.crowd_agg import BetweenWorkers, most_contests
-from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, Measure
+from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure
+from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
 from crowdrank.solve import Covariance, Independent
 
@@ -51,7 +51,7 @@ class StAgg(VotesModel):
 
     ``measure``: ``"ndcg"``, ``"rbp"`` (with the persistence ``p``) or ``"rank"``, the mean rank. ``pair``: how a
     judgment becomes the probability of a contest, ``direct`` (the votes on the pair), ``centred`` (by the
-    difference in contests won), ``logistic`` or ``printed``, as of ``crowdagg-ndcg``. Works without workers, too.
+    difference in contests won), ``logistic`` or ``printed``, as for ``crowdagg-ndcg``. Also works without workers.
     """
 
     name = "st-agg"
@@ -67,7 +67,7 @@ class StAgg(VotesModel):
             if value not in choices:
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         p = number("p", self.p, low=1e-6, high=1 - 1e-6)
-        contests = Contests.of(votes, self.pair)
+        contests = JudgeContests.of(votes, self.pair)
         most = most_contests(contests, votes)
         measure = RBP(p) if self.measure == "rbp" else NDCG(most) if self.measure == "ndcg" else MeanRank(most)
         lists = ExpectedLists(contests, measure, votes)
@@ -90,7 +90,7 @@ class StAgg(VotesModel):
 
 
 class MeanRank(NDCG):
-    """D(r) = 1 - r / n, gains likewise, normalised."""
+    """D(r) = 1 - r / n, with the same gains, normalized."""
 
     def discounts(self, n: int) -> Floats:
         """1 - r / n."""
@@ -102,10 +102,10 @@ class MeanRank(NDCG):
         return gains / float(gains @ gains)
 
 
-class Slope(NDCG):
-    """D(r) - D(r + 1) of a measure in the place of D: how far a contest lost moves it."""
+class DiscountSlope(NDCG):
+    """D(r) - D(r + 1) of a measure instead of D: how far a lost contest moves it."""
 
-    def __init__(self, measure: Measure, most: dict[int, int]) -> None:
+    def __init__(self, measure: ExpectedMeasure, most: dict[int, int]) -> None:
         self.measure = measure
         super().__init__(most)
 
@@ -114,10 +114,12 @@ class Slope(NDCG):
         return -np.diff(self.measure.discounts(n + 1))
 
 
-def _slope(lists: ExpectedLists, measure: Measure, most: dict[int, int], everyone: Floats, votes: Votes) -> Floats:
-    """E D(r) - E D(r + 1) of each item, over E_0 D, where all votes are one input."""
+def _slope(
+    lists: ExpectedLists, measure: ExpectedMeasure, most: dict[int, int], everyone: Floats, votes: Votes
+) -> Floats:
+    """E D(r) - E D(r + 1) of each item, over E_0 D, if all votes are one input."""
     if isinstance(measure, RBP):
         return (1.0 - measure.p) * (1.0 + lists.values(everyone).total)
-    slope = Slope(measure, most)
+    slope = DiscountSlope(measure, most)
     over = np.array([slope.level(int(n)) / measure.level(int(n)) for n in lists.sizes])[lists.query]
     return over * (1.0 + ExpectedLists(lists.contests, slope, votes).values(everyone).total)

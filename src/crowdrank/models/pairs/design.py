@@ -11,7 +11,7 @@ from crowdrank.data import Floats
 from crowdrank.errors import InputError, Note, UsageError, parameter
 from crowdrank.kernels import LOGISTIC, PROBIT, TIES, Link
 from crowdrank.models.parameters import AUTO
-from crowdrank.models.priors import Normal
+from crowdrank.models.priors import NormalPrior
 from crowdrank.models.worker_parameters import POSITION, THRESHOLD, WorkerParameter
 from crowdrank.prepared.votes import Votes
 from crowdrank.solve import Bounds
@@ -81,19 +81,19 @@ class Design:
             return float(np.log(2 * share / (1 - share)))
         return float(np.log(self.link.quantile((1 + share) / 2)))
 
-    def prior(self, column: WorkerParameter, votes: Votes) -> Normal:
+    def prior(self, column: WorkerParameter, votes: Votes) -> NormalPrior:
         """The prior of a column, its width to be estimated; none on what one worker for all has."""
         mean = self.mean(column, votes)
         if self.by == "crowd" or column not in self.varying:
-            return Normal(mean, 5.0)
+            return NormalPrior(mean, 5.0)
         width = column.width
         assert width is not None, f"a model whose workers have {column} gives its prior"
         slope = column if column.is_slope else None
-        return Normal(mean, width, column.estimates_width, expected=width, slope=slope)
+        return NormalPrior(mean, width, column.estimates_width, expected=width, slope=slope)
 
-    def common_prior(self, column: WorkerParameter, votes: Votes) -> Normal:
+    def common_prior(self, column: WorkerParameter, votes: Votes) -> NormalPrior:
         """The weak prior of a common mean."""
-        return Normal(self.typical(column, votes), column.common_width)
+        return NormalPrior(self.typical(column, votes), column.common_width)
 
 
 PLAIN = Design("half", (), frozenset(), "pair")

@@ -47,7 +47,7 @@ from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, quality_notes
-from crowdrank.models.ascent import convergence
+from crowdrank.models.ascent import convergence_notes
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import PLAIN
@@ -110,7 +110,7 @@ class EMElo(VotesModel):
             notes=(
                 *votes.notes(regularised=strength != 0),
                 *found.notes,
-                *convergence(top),
+                *convergence_notes(top),
                 *more,
                 *quality_notes(votes, perfect),
             ),

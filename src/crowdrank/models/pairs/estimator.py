@@ -11,7 +11,7 @@ from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
-from crowdrank.models.ascent import convergence, require_near, unsettled
+from crowdrank.models.ascent import convergence_notes, prior_notes, require_finite_scores
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.bootstrap import bootstrap_scores, check_intervals
 from crowdrank.models.pairs.climb import PairedClimb
@@ -63,7 +63,7 @@ class PairedModel(VotesModel):
         climb = PairedClimb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         found, notes, details = climb.uncertainty(top)
-        fitted, (top, covariance, scale) = top, climb.of_the_average_judge(top, found)
+        fitted, (top, covariance, scale) = top, climb.rescale_to_average_judge(top, found)
         scores, more, details = self._placed(climb, fitted, covariance, details, scale)
         judges = Judges(climb, top, covariance, scores.score)
         details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]
@@ -116,7 +116,7 @@ class PairedModel(VotesModel):
         details: dict[str, Any],
     ) -> Outcome:
         votes = climb.votes
-        require_near(climb, top)
+        require_finite_scores(climb, top)
         bias, said = position_bias(climb, top, covariance)
         return Outcome(
             spread=scores,
@@ -127,8 +127,8 @@ class PairedModel(VotesModel):
             notes=(
                 *votes.notes(regularised=not climb.gauge),
                 *unsided(self.position, votes),
-                *convergence(top),
-                *unsettled(climb),
+                *convergence_notes(top),
+                *prior_notes(climb),
                 *said,
                 *notes,
             ),

@@ -34,8 +34,8 @@ from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.multinomial import Adherences, NetSums, Strengths, ballots
 from crowdrank.models.pairs.multinomial_problem import HeldInverse, MultinomialLook, MultinomialProblem
 from crowdrank.models.parameters import estimable
-from crowdrank.models.predictors import at, with_ties
-from crowdrank.models.priors import Normal
+from crowdrank.models.predictors import values_at, with_ties
+from crowdrank.models.priors import NormalPrior
 from crowdrank.models.worker_parameters import SLOPE
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import Covariance, NormalPosterior, Workers, Z, verdicts
@@ -103,22 +103,22 @@ class MPM(VotesModel):
             posterior=_posterior(here.theta, covariance),
         )
 
-    def _priors(self) -> tuple[Normal, Normal]:
+    def _priors(self) -> tuple[NormalPrior, NormalPrior]:
         """Of the scores and of the adherences; their widths estimated where they are not given."""
-        scores, workers = Normal(0.0, 1.0, True, expected=0.5), Normal(1.0, 0.5, True, expected=0.5)
+        scores, workers = NormalPrior(0.0, 1.0, True, expected=0.5), NormalPrior(1.0, 0.5, True, expected=0.5)
         precision = estimable("precision", self.precision, low=1e-6, none=1e-6)
         if precision is not None:
-            scores = Normal(0.0, precision**-0.5)
+            scores = NormalPrior(0.0, precision**-0.5)
         width = estimable("adherence_sd", self.adherence_sd, low=1e-6, none=1e6)
         if width is not None:
-            workers = Normal(1.0, width)
+            workers = NormalPrior(1.0, width)
         return scores, workers
 
 
 class _Search:
     """The climb, and how wide the priors are."""
 
-    def __init__(self, votes: Votes, run: Run, scores: Normal, workers: Normal) -> None:
+    def __init__(self, votes: Votes, run: Run, scores: NormalPrior, workers: NormalPrior) -> None:
         self.votes, self.run_, self.scores, self.workers = votes, run, scores, workers
         rows, query = votes.counted("worker"), votes.nodes.query
         sums = NetSums(query, int(query.max()) + 1)
@@ -239,5 +239,7 @@ class Adhering:
         """The probabilities of left, tie and right."""
         from scipy.special import expit
 
-        theta = np.ones(len(left)) if worker is None else at(self.theta, worker, 1.0)
-        return with_ties(expit(2.0 * theta * (at(self.scores, left, 0.0) - at(self.scores, right, 0.0))), self.tie)
+        theta = np.ones(len(left)) if worker is None else values_at(self.theta, worker, 1.0)
+        return with_ties(
+            expit(2.0 * theta * (values_at(self.scores, left, 0.0) - values_at(self.scores, right, 0.0))), self.tie
+        )

@@ -12,7 +12,7 @@ from crowdrank.data import Floats
 from crowdrank.kernels import Link
 from crowdrank.models.pairs.design import PLAIN, Design
 from crowdrank.models.pairs.likelihood import Judge
-from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.predictors import values_at, with_ties
 from crowdrank.models.worker_parameters import ETA, POSITION
 
 
@@ -43,11 +43,11 @@ class Judged:
         self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None, *, sided: bool
     ) -> Floats:
         """The probabilities of left, tie and right."""
-        d = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        d = values_at(self.scores, left, 0.0) - values_at(self.scores, right, 0.0)
         columns = self.design.columns
         if worker is None or self.design.by != "worker":
             worker = np.full(len(d), -1)
-        values = at(self.values, worker, self.typical).astype(float)
+        values = values_at(self.values, worker, self.typical).astype(float)
         if not sided and POSITION in columns:
             values[:, columns.index(POSITION)] = 0.0
         outcomes = Judge.of(columns, values).outcomes(self.link, self.design.ties, d)

@@ -41,7 +41,7 @@ class Judges:
     def curve(self) -> Agreement | None:
         """How a worker's slope leads to agreement; None where a model does not tell workers apart."""
         design = self.climb.design
-        if design.by != "worker" or not any(column.tells_quality for column in design.columns):
+        if design.by != "worker" or not any(column.affects_quality for column in design.columns):
             return None
         rows = self.climb.votes.without_gold().comparisons  # gold pairs are no judgments
         d = np.abs(self.scores[rows.i] - self.scores[rows.j])

@@ -37,7 +37,7 @@ from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run, number
 from crowdrank.models.online import TIES, OnlineModel, OnlineState, VoteTuple
 from crowdrank.models.parameters import ESTIMATED
-from crowdrank.models.predictors import at
+from crowdrank.models.predictors import values_at
 from crowdrank.prepared.votes import Votes
 
 FAR = 30.0
@@ -174,8 +174,8 @@ class SkillPredictor:
         """The probabilities of left, tie and right."""
         from scipy.special import ndtr
 
-        d = at(self.mean, left, 0.0) - at(self.mean, right, 0.0)
-        own, other = (at(self.variance, side, self.sigma**2) for side in (left, right))
+        d = values_at(self.mean, left, 0.0) - values_at(self.mean, right, 0.0)
+        own, other = (values_at(self.variance, side, self.sigma**2) for side in (left, right))
         c = np.sqrt(2.0 * self.beta**2 + own + other)
         win, loss = ndtr((d - self.margin) / c), ndtr((-d - self.margin) / c)
         tie = np.maximum(1.0 - win - loss, 0.0)

@@ -15,7 +15,7 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.pairs.estimator import PairedModel
 from crowdrank.models.parameters import estimable
-from crowdrank.models.priors import ColumnPrior, Normal
+from crowdrank.models.priors import ColumnPrior, NormalPrior
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE, WorkerParameter
 
 
@@ -68,4 +68,4 @@ class VarianceBT(PairedModel):
         if sd is None:
             return {}
         (slope,) = self.columns
-        return {slope: Normal(slope.perfect, sd)}
+        return {slope: NormalPrior(slope.perfect, sd)}

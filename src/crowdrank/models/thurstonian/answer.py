@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers
-from crowdrank.models.predictors import at, with_ties
+from crowdrank.models.predictors import values_at, with_ties
 from crowdrank.models.thurstonian.types import GRID, Types
 from crowdrank.prepared.panels import Panel
 
@@ -122,14 +122,14 @@ class Informed:
     def _left(self, left: NDArray[Any], right: NDArray[Any], worker: NDArray[Any] | None) -> Floats:
         from scipy.special import ndtr
 
-        ahead = at(self.scores, left, 0.0) - at(self.scores, right, 0.0)
+        ahead = values_at(self.scores, left, 0.0) - values_at(self.scores, right, 0.0)
         query = np.where(left >= 0, self.query[left], np.where(right >= 0, self.query[right], -1))
-        domain = at(self.answer.domain, query, self.answer.theta)
-        hard = at(self.answer.difficulty, query, float(self.answer.difficulty.mean()))
+        domain = values_at(self.answer.domain, query, self.answer.theta)
+        hard = values_at(self.answer.difficulty, query, float(self.answer.difficulty.mean()))
         crowd = np.exp(self.crowd.log)
         likely = np.zeros((len(left), len(GRID)))
         for place, types in enumerate(self.types):
-            own = crowd if worker is None else at(types, worker, crowd)
+            own = crowd if worker is None else values_at(types, worker, crowd)
             likely += domain[:, place, None] * own
         slope = GRID / np.sqrt(2.0 * (1.0 + GRID**2 * hard[:, None]))
         return np.asarray((likely * ndtr(slope * ahead[:, None])).sum(axis=1))

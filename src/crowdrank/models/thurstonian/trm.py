@@ -25,11 +25,11 @@ from crowdrank.data import Floats, summed
 from crowdrank.errors import UsageError
 from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
-from crowdrank.models.ascent import Ascent, convergence, require_near, unsettled
+from crowdrank.models.ascent import Ascent, convergence_notes, prior_notes, require_finite_scores
 from crowdrank.models.base import ListsModel, Outcome, Run, whole
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import virtual_votes
-from crowdrank.models.predictors import Compared, at
+from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import draw_scores
 from crowdrank.prepared.held_out import HeldOut
@@ -85,7 +85,7 @@ class TRM(ListsModel):
             top = climb.maximize(Point(found, NO_WORKERS), steps=0)
         else:
             top = climb.fit()
-        require_near(climb, top)
+        require_finite_scores(climb, top)
         covariance, notes, _ = climb.uncertainty(top)
         scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
         return Outcome(
@@ -97,8 +97,8 @@ class TRM(ListsModel):
             notes=(
                 *lists.notes(),
                 *extremes(lists, regularised=not climb.gauge),
-                *([] if drawn else convergence(top)),
-                *unsettled(climb),
+                *([] if drawn else convergence_notes(top)),
+                *prior_notes(climb),
                 *notes,
             ),
             details={
@@ -106,7 +106,7 @@ class TRM(ListsModel):
                 "priors": climb.priors.details(()),
                 "scale": "scores are in units of the perceived noise; difficulty is for scores of variance 1",
             },
-            predictor=Compared(PROBIT, scores.score, np.empty(0), tie_share(lists)),
+            predictor=ScorePredictor(PROBIT, scores.score, np.empty(0), tie_share(lists)),
             list_predictor=OrderedNormals(scores.score),
             posterior=climb.posterior(top, covariance),
             tables={"queries": _queries(lists, scores.score, scores.stderr)},
@@ -145,7 +145,7 @@ class OrderedNormals:
         for shard in shards(given.lists):
             rows = given.lists.start[shard.first] + np.arange(len(shard.node))
             own = slice(shard.first, shard.first + len(shard.weight))
-            found[own] = derivatives(at(self.scores, given.node[rows], 0.0), shard.orders).value
+            found[own] = derivatives(values_at(self.scores, given.node[rows], 0.0), shard.orders).value
         return found
 
 
