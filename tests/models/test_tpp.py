@@ -89,7 +89,7 @@ def test_the_fewest_domains_are_taken_that_explain_the_votes():
     climb = GridClimb(
         panels(votes), Run(Anchors(), LocalEngine(1), 0, None), TPPSetting(np.arange(8), 8, True, None)
     )
-    number, told = climb.number()
+    number, told = climb.choose_number()
     assert max(told, key=told.get) > 1
     assert number == 1
 

@@ -6,9 +6,9 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, panel_of, told
+from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, likelihood_by_loops, panel_of
 from crowdrank.models.thurstonian.reading import Reading, TypesAt, agreement, quantiles
-from crowdrank.models.thurstonian.rounds import Local, slopes, terms
+from crowdrank.models.thurstonian.rounds import ShardState, couple_terms, slopes
 from crowdrank.models.thurstonian.types import GRID, SIZES
 
 
@@ -24,8 +24,8 @@ def test_the_covariance_is_that_of_simulated_votes():
     hard = np.array([2 * math.log(delta)])
     at = TypesAt(score, hard, np.ones((1, 1)), types, precision)
     (covariance,) = Reading(np.zeros(1, int)).read(panel, at)["covariance"]
-    local = Local.at(panel, score, hard, np.ones((1, 1)))
-    curvature = slopes(panel, terms(panel, local), types[0]).curvature
+    state = ShardState.at(panel, score, hard, np.ones((1, 1)))
+    curvature = slopes(panel, couple_terms(panel, state), types[0]).curvature
     bread = dense(panel, curvature) + precision * np.eye(items)
     found = bread @ covariance @ bread - precision * np.eye(items)
 
@@ -78,7 +78,7 @@ def test_sums_at_an_answer():
     rng = np.random.default_rng(9)
     types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
     reading, at = Reading(np.arange(3)), TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, 0.5)
-    like = told(PANEL, PLAIN)
+    like = likelihood_by_loops(PANEL, PLAIN)
     want = np.zeros((2, 3, len(GRID)))
     for cell, (query, worker) in enumerate(CELLS):
         want[:, worker] += PLAIN.domain[query][:, None] * like[cell]

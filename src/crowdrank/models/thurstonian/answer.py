@@ -43,12 +43,12 @@ class Answer:
     rounds: int
     trace: list[dict[str, Any]]
 
-    def scaled(self, sharpest: float) -> Answer:
+    def rescale(self, sharpest: float) -> Answer:
         """The same answer in the unit in which the largest |tau| is ``sharpest`` (eq. 15)."""
         unit = float(np.abs(self.tau).max()) / sharpest or 1.0
         return replace(self, score=self.score * unit, difficulty=self.difficulty * unit**2, tau=self.tau / unit)
 
-    def of_domains(self, kept: Integers) -> Answer:
+    def keep_domains(self, kept: Integers) -> Answer:
         """The same with these domains alone, in this order."""
         domain, theta = self.domain[:, kept], self.theta[kept]
         return replace(
@@ -79,7 +79,7 @@ def domain_log_likelihoods(shard: Panel, score: Floats, difficulty: Floats, tau:
     return totals
 
 
-def mixed(log_likelihoods: Floats, theta: Floats) -> Floats:
+def log_mixture(log_likelihoods: Floats, theta: Floats) -> Floats:
     """ln sum_m theta_m exp(log-likelihood) of each query."""
     with np.errstate(divide="ignore"):
         return cast(Floats, np.logaddexp.reduce(log_likelihoods + np.log(theta), axis=1))
@@ -90,7 +90,9 @@ def log_likelihood(shards: list[Panel], score: Floats, difficulty: Floats, tau: 
     parts = []
     for shard in shards:
         queries = slice(shard.first_query, shard.first_query + shard.queries)
-        parts.append(mixed(domain_log_likelihoods(shard, score[shard.nodes], difficulty[queries], tau), theta))
+        parts.append(
+            log_mixture(domain_log_likelihoods(shard, score[shard.nodes], difficulty[queries], tau), theta)
+        )
     return float(np.concatenate(parts).sum())
 
 
@@ -99,7 +101,7 @@ ROWS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
-class Informed:
+class TPPPredictor:
     """Probabilities of votes: over the domains of the query and the types of the worker."""
 
     scores: Floats

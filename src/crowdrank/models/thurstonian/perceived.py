@@ -35,7 +35,7 @@ class PerceivedSweep:
 
 
 @dataclass(frozen=True, eq=False)
-class Perceived(Stats):
+class PerceivedTotals(Stats):
     """The sum of what is perceived of each node, times the weight of the list."""
 
     scores: Floats
@@ -45,10 +45,10 @@ class PerceivedSums:
     """The state of a shard is the perceived score of each row."""
 
     def start(self, shard: ListShard, seed: int) -> Floats:
-        """Perceived scores in the order of the list, one apart."""
+        """PerceivedTotals scores in the order of the list, one apart."""
         return -shard.orders.level.astype(float)
 
-    def sweep(self, shard: ListShard, at: PerceivedSweep, state: Floats) -> tuple[Perceived, Floats]:
+    def sweep(self, shard: ListShard, at: PerceivedSweep, state: Floats) -> tuple[PerceivedTotals, Floats]:
         """One sweep."""
         place = np.arange(len(shard.node)) - shard.orders.start[shard.list]
         keys = (np.full(len(place), at.round), shard.first + shard.list, place)
@@ -56,14 +56,14 @@ class PerceivedSums:
         mean, seen = at.scores[shard.node], np.array(state)
         for odd in (0, 1):
             rows = np.flatnonzero(shard.orders.level % 2 == odd)
-            low, high = _around(seen, shard.orders)
+            low, high = _neighbor_bounds(seen, shard.orders)
             group = shard.orders.group[rows]
             seen[rows] = truncated(uniform[rows], low[group], high[group], mean[rows])
         weight = shard.weight[shard.list]
-        return Perceived(summed(shard.node, weight * seen, len(shard.part))), seen
+        return PerceivedTotals(summed(shard.node, weight * seen, len(shard.part))), seen
 
 
-def _around(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
+def _neighbor_bounds(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
     """For each group the largest of the one below and the smallest of the one above."""
     begins = orders.begins[:-1]
     low, high = np.full(len(begins), -np.inf), np.full(len(begins), np.inf)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.models.thurstonian.grid_sums import DomainLikes
-from crowdrank.models.thurstonian.rounds import CoupleTerms, Local, by_worker, slopes, terms
+from crowdrank.models.thurstonian.rounds import CoupleTerms, ShardState, couple_terms, slopes, sum_by_worker
 from crowdrank.models.thurstonian.types import GRID, HALF, halves
 from crowdrank.prepared.blocks import Block
 from crowdrank.prepared.panels import Panel
@@ -40,10 +40,10 @@ class AnswerAt:
     hard: Floats
     domain: Floats
 
-    def of_shard(self, shard: Panel) -> Local:
+    def of_shard(self, shard: Panel) -> ShardState:
         """What belongs to the queries of a shard."""
         own = slice(shard.first_query, shard.first_query + shard.queries)
-        return Local.at(shard, self.score[shard.nodes], self.hard[own], self.domain[own])
+        return ShardState.at(shard, self.score[shard.nodes], self.hard[own], self.domain[own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +75,14 @@ class Reading:
         """L_{m,k}(tau) at the scores, difficulties and domains given."""
         state = at.of_shard(shard)
         found = np.zeros((int(self.worker.max()) + 1, state.domain.shape[1], len(GRID)))
-        likes = by_worker(shard, state.domain, state.like, len(self.worker))
+        likes = sum_by_worker(shard, state.domain, state.like, len(self.worker))
         np.add.at(found, self.worker, likes.transpose(1, 0, 2))
         return DomainLikes(found.transpose(1, 0, 2))
 
     def read(self, shard: Panel, at: TypesAt) -> ShardReading:
         """What belongs to the queries and workers of a shard."""
         state = at.of_shard(shard)
-        couples = terms(shard, state)
+        couples = couple_terms(shard, state)
         row, query = self.worker[shard.cells.worker], shard.cells.query
         types = at.types[:, row].transpose(1, 0, 2)  # (C, M, T)
         weight = (state.domain[query][:, :, None] * types).sum(axis=1)
@@ -96,12 +96,12 @@ class Reading:
             "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * at.precision * size),
             "agreed": share.T @ (votes * np.exp(np.maximum(couples.log_win, couples.log_lose))),
             "votes": share.T @ votes[:, 0],
-            "judged": by_worker(shard, state.domain, weights, len(self.worker))[..., 0],
+            "judged": sum_by_worker(shard, state.domain, weights, len(self.worker))[..., 0],
         }
 
 
 def _covariances(
-    shard: Panel, at: CoupleTerms, weight: Floats, curvature: Floats, local: Local, precision: float
+    shard: Panel, at: CoupleTerms, weight: Floats, curvature: Floats, state: ShardState, precision: float
 ) -> list[Floats]:
     """H^-1 J H^-1 of every query with nodes, in order."""
     pair, count = shard.couples.row, len(at.x)
@@ -109,7 +109,7 @@ def _covariances(
     each = ((honest + false)[shard.cell] * (at.slope**2 * at.pull * at.push)[pair]).sum(axis=1)  # I_r of one vote
     votes = shard.wins + shard.losses
     single, alike = (summed(pair, votes * power, count) for power in (each, each**2))
-    delta = np.exp(local.hard)
+    delta = np.exp(state.hard)
     found: dict[int, Floats] = {}
     for block in shard.blocks:
         ridge = precision * np.eye(block.nodes.shape[1])
@@ -148,7 +148,7 @@ def _blocks(matrix: Any, count: int, size: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ByQuery(Covariance):
+class QueryCovariance(Covariance):
     """The covariance of the scores, a matrix for each query that has nodes."""
 
     query: NDArray[np.int32]

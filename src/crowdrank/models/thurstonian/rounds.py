@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import tails
-from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirrored, normalised
+from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirror, softmax
 from crowdrank.prepared.panels import Panel
 
 REACH = 1.0
@@ -37,7 +37,7 @@ PART = 0.7
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class ShardState:
     """What belongs to the queries of a shard."""
 
     score: Floats
@@ -54,14 +54,14 @@ class Local:
     """L_c(tau) at all this (C, T)."""
 
     @classmethod
-    def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> Local:
+    def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> ShardState:
         """With scores that are not in doubt."""
         variance, spread = np.zeros(len(panel.couples.i)), np.zeros(panel.queries)
         return cls(score, variance, spread, hard, domain, np.empty(0)).with_likelihood(panel)
 
-    def with_likelihood(self, panel: Panel) -> Local:
+    def with_likelihood(self, panel: Panel) -> ShardState:
         """With L_c(tau) where the scores are now."""
-        return replace(self, like=likelihood(panel, terms(panel, self), self.variance))
+        return replace(self, like=likelihood(panel, couple_terms(panel, self), self.variance))
 
 
 class CoupleTerms(NamedTuple):
@@ -77,13 +77,13 @@ class CoupleTerms(NamedTuple):
     push: Floats
 
 
-def terms(panel: Panel, local: Local) -> CoupleTerms:
+def couple_terms(panel: Panel, state: ShardState) -> CoupleTerms:
     """Everything at once that the likelihood and its derivatives need."""
-    ratio = SIZES**2 * np.exp(local.hard)[:, None]
+    ratio = SIZES**2 * np.exp(state.hard)[:, None]
     pairs = panel.couples
     slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[pairs.query]
     share = (ratio / (2.0 * (1.0 + ratio)))[pairs.query]
-    x = slope * (local.score[pairs.i] - local.score[pairs.j])[:, None]
+    x = slope * (state.score[pairs.i] - state.score[pairs.j])[:, None]
     return CoupleTerms(slope, share, x, *tails(x))
 
 
@@ -98,7 +98,7 @@ def likelihood(panel: Panel, at: CoupleTerms, variance: Floats) -> Floats:
     lose = at.log_lose - unsure * at.push * (at.push - at.x)
     votes = panel.votes @ np.block([[win, lose], [lose, win]])
     guess = np.log(0.5) * panel.cells.weight[:, None]
-    return np.concatenate([mirrored(votes[:, HALF:]), guess, votes[:, :HALF]], axis=1)
+    return np.concatenate([mirror(votes[:, HALF:]), guess, votes[:, :HALF]], axis=1)
 
 
 class CellFits(NamedTuple):
@@ -109,45 +109,45 @@ class CellFits(NamedTuple):
     evidence: Floats  # ln P of the votes of each query (q)
 
 
-def alone(panel: Panel, like: Floats, prior: Floats) -> CellFits:
+def fit_alone(panel: Panel, like: Floats, prior: Floats) -> CellFits:
     """Every query for itself; ``prior`` (C, T) is ln G of each cell's worker."""
     both = like + prior
-    return CellFits(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
+    return CellFits(np.ones((panel.queries, 1)), softmax(both), sum_by_query(panel, logsumexp(both)))
 
 
-def together(
+def fit_by_domains(
     panel: Panel,
     like: Floats,
     prior: Floats,
     others: Floats,
-    local: Local,
+    state: ShardState,
     theta: Floats,
     known: Integers | None,
 ) -> CellFits:
     """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``others`` (C, M, T), without the
     part of this query. ``like`` is L_c(tau), perhaps turned round; ``known`` (Q): see TPPSetting."""
     query = panel.cells.query
-    others = prior[:, None, :] + others - local.domain[query][:, :, None] * local.like[:, None, :]
+    others = prior[:, None, :] + others - state.domain[query][:, :, None] * state.like[:, None, :]
     others -= logsumexp(others)[..., None]
     both = others + like[:, None, :]
     top = both.max(axis=2, keepdims=True)
     types = np.exp(both - top)
     mass = types.sum(axis=2)
-    logs = np.log(theta) + by_query(panel, top[..., 0] + np.log(mass))
+    logs = np.log(theta) + sum_by_query(panel, top[..., 0] + np.log(mass))
     if known is not None:
         given = known[panel.first_query : panel.first_query + panel.queries, None]
         logs = np.where((given < 0) | (np.arange(logs.shape[1]) == given), logs, -np.inf)
-    domain = normalised(logs)
+    domain = softmax(logs)
     weight = np.einsum("cm,cmt->ct", domain[query] / mass, types)
     return CellFits(domain, weight, logsumexp(logs))
 
 
-def by_query(panel: Panel, values: Floats) -> Floats:
+def sum_by_query(panel: Panel, values: Floats) -> Floats:
     """Sums over the cells of each query."""
     return np.asarray(panel.of_queries @ values)
 
 
-def by_worker(panel: Panel, domain: Floats, values: Floats, workers: int) -> Floats:
+def sum_by_worker(panel: Panel, domain: Floats, values: Floats, workers: int) -> Floats:
     """Sums over the cells (C, T) of each worker, by the probability of the domains (M, K, T)."""
     found = np.zeros((domain.shape[1], workers, values.shape[1]))
     for own, share in zip(found, domain[panel.cells.query].T, strict=True):
@@ -166,7 +166,7 @@ class Slopes(NamedTuple):
 
 def slopes(panel: Panel, at: CoupleTerms, weight: Floats) -> Slopes:
     """The derivatives of the climb."""
-    towards, away = split(panel, weight)
+    towards, away = votes_for_each_side(panel, weight)
     gradient = towards * at.pull - away * at.push
     curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
     bend = at.x**2 * curvature
@@ -175,19 +175,19 @@ def slopes(panel: Panel, at: CoupleTerms, weight: Floats) -> Slopes:
     return Slopes((at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
 
 
-def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
+def votes_for_each_side(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
     """For each pair and size of tau the weight of the votes that speak for i, and of those that speak for j."""
     sides = panel.votes.T @ np.concatenate(halves(weight), axis=1)
     won, lost = sides.reshape(2, -1, 2 * HALF)
     return won[:, :HALF] + lost[:, HALF:], won[:, HALF:] + lost[:, :HALF]
 
 
-def climb_scores(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
+def climb_scores(panel: Panel, state: ShardState, slope: Slopes, precision: float) -> ShardState:
     """A Newton step of the scores, N(0, 1 / precision) before any vote."""
-    size = len(local.score)
+    size = len(state.score)
     pairs = panel.couples
     pull, push = (summed(side, slope.gradient, size) for side in (pairs.i, pairs.j))
-    gradient = pull - push - precision * local.score
+    gradient = pull - push - precision * state.score
     step, variance, own = np.zeros(size), np.zeros(len(pairs.i)), np.zeros(size)
     for block in panel.blocks:
         matrix = block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1])
@@ -196,12 +196,12 @@ def climb_scores(panel: Panel, local: Local, slope: Slopes, precision: float) ->
         variance[block.pairs] = block.differences(inverse)
         own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centred scores
     reach = REACH / np.sqrt(precision)
-    score = local.score + np.clip(step, -reach, reach)
+    score = state.score + np.clip(step, -reach, reach)
     spread = summed(panel.query, score**2 + own, panel.queries)
-    return replace(local, score=score, variance=variance, spread=spread)
+    return replace(state, score=score, variance=variance, spread=spread)
 
 
-def adjust_difficulty(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
+def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision: float) -> ShardState:
     """Difficulties by how far the scores of a query spread, the votes being as probable as before.
 
     Where delta^2 grows by the factor e^g, the slopes of workers of one tau fall, and scores that grow by
@@ -217,33 +217,33 @@ def adjust_difficulty(panel: Panel, local: Local, share: Floats, precision: floa
     for _ in range(8):
         up = ratio * np.exp(grown)
         k = up / (2.0 * (1.0 + up))
-        held = precision * local.spread * (1.0 + up) / (1.0 + ratio)
-        wish = k * (free - held) - local.hard - grown
+        held = precision * state.spread * (1.0 + up) / (1.0 + ratio)
+        wish = k * (free - held) - state.hard - grown
         bend = 1.0 + 2 * k**2 * held + np.maximum(k * (1.0 - 2 * k) * (held - free), 0.0)
         grown = np.clip(grown + wish / bend, -REACH, REACH)
     grown *= PART
     factor = np.sqrt((1.0 + ratio * np.exp(grown)) / (1.0 + ratio))
     return replace(
-        local,
-        score=local.score * factor[panel.query],
-        variance=local.variance * factor[panel.couples.query] ** 2,
-        spread=local.spread * factor**2,
-        hard=local.hard + grown,
+        state,
+        score=state.score * factor[panel.query],
+        variance=state.variance * factor[panel.couples.query] ** 2,
+        spread=state.spread * factor**2,
+        hard=state.hard + grown,
     )
 
 
-def turn_queries(panel: Panel, turn: NDArray[np.bool_], local: Local) -> Local:
+def reverse_queries(panel: Panel, reverse: NDArray[np.bool_], state: ShardState) -> ShardState:
     """The state with some queries upside down."""
-    score = np.where(turn[panel.query], -local.score, local.score)
-    cells = turn[panel.cells.query][:, None]
-    return replace(local, score=score, like=np.where(cells, mirrored(local.like), local.like))
+    score = np.where(reverse[panel.query], -state.score, state.score)
+    cells = reverse[panel.cells.query][:, None]
+    return replace(state, score=score, like=np.where(cells, mirror(state.like), state.like))
 
 
-def merge_fits(panel: Panel, turn: NDArray[np.bool_], found: CellFits, other: CellFits) -> CellFits:
+def merge_fits(panel: Panel, reverse: NDArray[np.bool_], found: CellFits, other: CellFits) -> CellFits:
     """``other`` for the queries that are turned."""
-    cells = turn[panel.cells.query][:, None]
+    cells = reverse[panel.cells.query][:, None]
     return CellFits(
-        np.where(turn[:, None], other.domain, found.domain),
+        np.where(reverse[:, None], other.domain, found.domain),
         np.where(cells, other.weight, found.weight),
-        np.where(turn, other.evidence, found.evidence),
+        np.where(reverse, other.evidence, found.evidence),
     )

@@ -10,7 +10,7 @@ and van Dyk 1997).
 
 Domains are by chance at first. From there the sampler does not find them all: workers of one domain who oppose
 each other soon perceive opposite scores, which no draw undoes. So the first rounds begin anew a few times, with
-domains and signs of tau from ``classes`` and everyone perceiving the true scores.
+domains and signs of tau from ``find_classes`` and everyone perceiving the true scores.
 
 The classes are queries grouped by who agrees with their scores.
 
@@ -35,8 +35,8 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.models.base import Run
-from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
-from crowdrank.models.thurstonian.sweeps import Chances, Seen, SlotLayout, Sweep, layout, moves
+from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, log_mixture
+from crowdrank.models.thurstonian.sweeps import Chances, SlotLayout, Sweep, SweepTotals, layout, moves
 from crowdrank.prepared.panels import Panel
 from crowdrank.random import generator
 from crowdrank.solve import rounds
@@ -45,7 +45,7 @@ CLASS_STARTS, CLASS_STEPS = 20, 30
 """Starts of the classes, and steps of EM from each."""
 
 
-def classes(
+def find_classes(
     agreed: Any, against: Any, count: int, generator: np.random.Generator
 ) -> tuple[Integers, Floats, Floats]:
     """The class of each query, 1 or -1 for its sign, and the chances p of agreement (workers, classes).
@@ -53,7 +53,9 @@ def classes(
     ``agreed`` and ``against`` are sparse matrices of votes (queries, workers); there are ``count`` classes. Most
     votes of a class agree with the scores: it has that sign.
     """
-    _, odds, p = max((_climb(agreed, against, count, generator) for _ in range(CLASS_STARTS)), key=itemgetter(0))
+    _, odds, p = max(
+        (_fit_classes(agreed, against, count, generator) for _ in range(CLASS_STARTS)), key=itemgetter(0)
+    )
     option = odds.argmax(axis=1)
     own = option % count
     votes = (agreed + against).T @ np.eye(count)[own]
@@ -61,20 +63,25 @@ def classes(
     return own, np.where(option < count, 1.0, -1.0) * side[own], np.where(side < 0, 1.0 - p, p)
 
 
-def _climb(agreed: Any, against: Any, count: int, generator: np.random.Generator) -> tuple[float, Floats, Floats]:
+def _fit_classes(
+    agreed: Any, against: Any, count: int, generator: np.random.Generator
+) -> tuple[float, Floats, Floats]:
     """EM from some queries as the classes: the log-likelihood, the odds (queries, 2 count), and p."""
     queries = agreed.shape[0]
     chosen = generator.choice(queries, count, replace=queries < count)
-    p, theta = _share(agreed[chosen].toarray().T, against[chosen].toarray().T), np.full(count, 1.0 / count)
+    p, theta = (
+        _agreement_rate(agreed[chosen].toarray().T, against[chosen].toarray().T),
+        np.full(count, 1.0 / count),
+    )
     for _ in range(CLASS_STEPS):
         odds, value = _odds(agreed, against, p, theta)
         ahead, behind = np.split(odds, 2, axis=1)
-        p = _share(agreed.T @ ahead + against.T @ behind, against.T @ ahead + agreed.T @ behind)
+        p = _agreement_rate(agreed.T @ ahead + against.T @ behind, against.T @ ahead + agreed.T @ behind)
         theta = (1.0 + (ahead + behind).sum(axis=0)) / (count + queries)
     return value, odds, p
 
 
-def _share(agreed: Floats, against: Floats) -> Floats:
+def _agreement_rate(agreed: Floats, against: Floats) -> Floats:
     return (1.0 + agreed) / (2.0 + agreed + against)
 
 
@@ -88,8 +95,8 @@ def _odds(agreed: Any, against: Any, p: Floats, theta: Floats) -> tuple[Floats, 
 
 ROUNDS, SWEEPS, BURN = 60, 4, 1
 """Rounds of EM, sweeps in each, and how many of them do not count."""
-CLASSED, HELD = (1, 5, 9), 12
-"""The rounds after which the domains are set by ``classes``, chance having set them before; and the last in which
+CLASS_ROUNDS, LAST_FIXED = (1, 5, 9), 12
+"""The rounds after which the domains are set by ``find_classes``, chance having set them before; and the last in which
 they stay so. They are drawn from then on."""
 START_STEPS, STEPS = 100, 10
 """Steps that move the scores before the first round, and after each."""
@@ -176,11 +183,11 @@ class GibbsSums:
         if not at.fresh:
             x = (state.perceived - at.shift[queries][sweep.slot_query]) / at.scale
         chances = self._chances(shard, own, at.round)
-        seen = Seen(sweep)
+        seen = SweepTotals(sweep)
         for turn in range(self.sweeps):
             odds = sweep.odds(x) if held is None else np.eye(self.domains)[held[queries]]
             domain = _pick(odds, chances.domain[turn])
-            x = sweep.perceived(x, domain, chances.of(turn))
+            x = sweep.draw_perceived(x, domain, chances.of_sweep(turn))
             if turn >= self.burn:
                 seen.add(x, odds, domain)
         score, difficulty = seen.scores()
@@ -193,8 +200,8 @@ class GibbsSums:
             domain=seen.odds / seen.count,
             slope=seen.slope / seen.count,
             bend=seen.bend / seen.count,
-            agreed=sweep.agreed(),
-            log_likelihood=mixed(fits, sweep.theta),
+            agreed=sweep.agreeing_weight(),
+            log_likelihood=log_mixture(fits, sweep.theta),
         )
         return means, GibbsChain(own, x + move[own.node])
 
@@ -251,7 +258,7 @@ class SamplerRounds:
         """The next parameters, rescaled to a mean delta^2 of 1 and a lowest score of 0 (eq. 16, 17)."""
         fixed = self.shared_difficulty
         scale = 1.0 if fixed else math.sqrt(seen.difficulty.mean())
-        tau = self._tau(at.tau, seen.slope, seen.bend)
+        tau = self._step_tau(at.tau, seen.slope, seen.bend)
         after = ChainParams(
             score=(seen.score - seen.lowest[self.query]) / scale,
             difficulty=at.difficulty if fixed else seen.difficulty / scale**2,
@@ -260,10 +267,10 @@ class SamplerRounds:
             shift=seen.lowest,
             scale=scale,
             round=at.round + 1,
-            domain=at.domain if at.round < HELD else None,
+            domain=at.domain if at.round < LAST_FIXED else None,
             fresh=False,
         )
-        if at.round in CLASSED:
+        if at.round in CLASS_ROUNDS:
             after = self._classify(after, seen.agreed)
         value = float(seen.log_likelihood.sum())
         self.trace.append({"domain": seen.domain.argmax(axis=1), "log_likelihood": value})
@@ -273,9 +280,9 @@ class SamplerRounds:
             self.run.progress(at.round, value, float(np.abs(tau - at.tau).max()))
         return after
 
-    def _tau(self, tau: Floats, slope: Floats, bend: Floats) -> Floats:
+    def _step_tau(self, tau: Floats, slope: Floats, bend: Floats) -> Floats:
         """A Newton step from the derivatives of the cells."""
-        gradient, curvature = (self._by_worker(part) for part in (slope, bend))
+        gradient, curvature = (self._sum_by_worker(part) for part in (slope, bend))
         if self.shared_expertise:
             gradient, curvature = (part.sum(axis=0) for part in (gradient, curvature))
         firm = 1.0 / max(float(np.mean(tau**2)), FLOOR)
@@ -292,7 +299,7 @@ class SamplerRounds:
             csr_array((part, place), (queries, self.workers)) for part in (agreed, self.cell_weight - agreed)
         )
         rng = generator(self.run.seed, after.round, queries)
-        domain, sign, chance = classes(yes, no, len(after.theta), rng)
+        domain, sign, chance = find_classes(yes, no, len(after.theta), rng)
         tau = ndtri(chance)
         return replace(
             after,
@@ -302,13 +309,13 @@ class SamplerRounds:
             fresh=True,
         )
 
-    def _by_worker(self, of_cells: Floats) -> Floats:
+    def _sum_by_worker(self, of_cells: Floats) -> Floats:
         return np.stack([summed(self.cell_worker, part, self.workers) for part in of_cells.T], axis=1)
 
     def answer(self) -> Answer:
         """The means over the rounds that count, each domain with the sign that most of its votes have."""
         score, difficulty, domain, tau, theta = (np.mean(part, axis=0) for part in zip(*self.kept, strict=True))
-        votes = self._by_worker(self.cell_weight[:, None] * domain[self.cell_query])
+        votes = self._sum_by_worker(self.cell_weight[:, None] * domain[self.cell_query])
         sign = np.where((np.sign(tau) * votes).sum(axis=0) < 0, -1.0, 1.0)
         score = score * sign[domain.argmax(axis=1)][self.query]
         lowest = _lowest(score, self.query, len(domain))

@@ -35,7 +35,7 @@ MANY = 64
 """The noisy differences of more equal votes than this are drawn as one sum, which is normal."""
 
 
-class Turn(NamedTuple):
+class SlotGroup(NamedTuple):
     """The slots that stand at one place within their cells, and all that they were compared with."""
 
     slots: Integers
@@ -55,7 +55,7 @@ class SlotLayout:
 
     cell: Integers  # of each slot
     node: Integers
-    turns: list[Turn]
+    slot_groups: list[SlotGroup]
     row: Integers  # of each side
     winner: Integers
     loser: Integers
@@ -97,7 +97,7 @@ def layout(shard: Panel) -> SlotLayout:
     return SlotLayout(
         cell=cell,
         node=node,
-        turns=_turns(cell, i, j),
+        slot_groups=_slot_groups(cell, i, j),
         row=row,
         winner=np.where(lost, j[row], i[row]),
         loser=np.where(lost, i[row], j[row]),
@@ -110,16 +110,16 @@ def layout(shard: Panel) -> SlotLayout:
     )
 
 
-def _turns(cell: Integers, i: Integers, j: Integers) -> list[Turn]:
+def _slot_groups(cell: Integers, i: Integers, j: Integers) -> list[SlotGroup]:
     position = np.arange(len(cell)) - np.flatnonzero(np.diff(cell, prepend=-1))[cell]
     own, other, row = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(np.arange(len(i)), 2)
     return [
-        Turn(slots, np.searchsorted(slots, own[edges]), other[edges], row[edges])
-        for slots, edges in zip(_groups(position), _groups(position[own]), strict=True)
+        SlotGroup(slots, np.searchsorted(slots, own[edges]), other[edges], row[edges])
+        for slots, edges in zip(_places_by_code(position), _places_by_code(position[own]), strict=True)
     ]
 
 
-def _groups(codes: Integers) -> list[Integers]:
+def _places_by_code(codes: Integers) -> list[Integers]:
     """Where each code stands."""
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
 
@@ -138,7 +138,7 @@ class Chances(NamedTuple):
     difference: Floats
     coin: Floats
 
-    def of(self, sweep: int) -> Chances:
+    def of_sweep(self, sweep: int) -> Chances:
         """Those of one sweep."""
         return Chances(*(part[sweep] for part in self))
 
@@ -163,7 +163,7 @@ class Sweep:
         """tau / sqrt 2 of each cell's worker in the domain of its query."""
         return ROOT * self.tau[self.shard.cells.worker, domain[self.shard.cells.query]]
 
-    def agreed(self) -> Floats:
+    def agreeing_weight(self) -> Floats:
         """The weight of each cell's votes that agree with the scores; of equal scores, half."""
         own = self.own
         ahead = np.sign(self.score[own.node[own.winner]] - self.score[own.node[own.loser]])
@@ -184,27 +184,27 @@ class Sweep:
         with np.errstate(divide="ignore"):
             return softmax(logs + np.log(self.theta), axis=1)
 
-    def perceived(self, x: Floats, domain: Integers, chances: Chances) -> Floats:
+    def draw_perceived(self, x: Floats, domain: Integers, chances: Chances) -> Floats:
         """The noisy differences, and then the scores perceived, one of each cell at a time (eq. 10, 11)."""
         own, slope = self.own, self.slopes(domain)
-        push, votes = self._differences(slope[own.side_cell] * (x[own.winner] - x[own.loser]), chances)
+        push, votes = self._draw_differences(slope[own.side_cell] * (x[own.winner] - x[own.loser]), chances)
         firm = 1.0 / self.difficulty[self.shard.cells.query]
         fixed = firm[own.cell] * self.score[own.node] + slope[own.cell] * push
         x = x.copy()
-        for slots, place, other, row in own.turns:
+        for slots, place, other, row in own.slot_groups:
             cell, weight = own.cell[slots], votes[row]
             a1 = fixed[slots] + slope[cell] ** 2 * summed(place, weight * x[other], len(slots))
             a2 = firm[cell] + slope[cell] ** 2 * summed(place, weight, len(slots))
             x[slots] = a1 / a2 + chances.perceived[slots] / np.sqrt(a2)
         return x
 
-    def _differences(self, mean: Floats, chances: Chances) -> tuple[Floats, Floats]:
+    def _draw_differences(self, mean: Floats, chances: Chances) -> tuple[Floats, Floats]:
         """The differences (eq. 13) in units of their deviation sqrt 2 / |tau|, added up for winners and subtracted
         for losers (one a slot); and the votes that took part (one a row)."""
         own, slots = self.own, len(self.own.cell)
         drawn = truncated(chances.difference, 0.0, np.inf, mean[own.side])
         many = np.flatnonzero(own.size > 1.0)
-        drawn[many] = _many(own.size[many], mean[own.side[many]], chances.difference[many])
+        drawn[many] = _sum_of_many(own.size[many], mean[own.side[many]], chances.difference[many])
         size = own.size
         if not own.whole:
             coin = chances.coin[own.row[own.side]]
@@ -224,7 +224,7 @@ class Sweep:
         return slope, -summed(own.side_cell, own.weight * ahead**2 * f * (f + z), count)
 
 
-class Seen:
+class SweepTotals:
     """Sums over the sweeps of a round that count."""
 
     def __init__(self, sweep: Sweep) -> None:
@@ -275,7 +275,7 @@ def moves(own: SlotLayout, count: int, slope: Floats, ahead: Floats, steps: int)
     return move
 
 
-def _many(size: Floats, mean: Floats, uniform: Floats) -> Floats:
+def _sum_of_many(size: Floats, mean: Floats, uniform: Floats) -> Floats:
     """The sum of so many differences, which is normal with their mean and variance."""
     from scipy.special import ndtri
 

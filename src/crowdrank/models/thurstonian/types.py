@@ -37,20 +37,20 @@ def logsumexp(values: Floats) -> Floats:
     return np.asarray(top + np.log(np.exp(values - top[..., None]).sum(axis=-1)))
 
 
-def normalised(logs: Floats) -> Floats:
+def softmax(logs: Floats) -> Floats:
     """exp of the logs, brought to a sum of one over the last axis."""
     values = np.exp(logs - logs.max(axis=-1, keepdims=True))
     return np.asarray(values / values.sum(axis=-1, keepdims=True))
 
 
-def mirrored(values: Floats) -> Floats:
+def mirror(values: Floats) -> Floats:
     """The same with every tau turned round: the last axis reversed."""
     return values[..., ::-1]
 
 
 def halves(values: Floats) -> tuple[Floats, Floats]:
     """Those of the honest and those of the false, each by size; who guesses is in neither."""
-    return values[..., HALF + 1 :], mirrored(values[..., :HALF])
+    return values[..., HALF + 1 :], mirror(values[..., :HALF])
 
 
 def evidence(like: Floats, prior: Floats) -> Floats:
@@ -58,9 +58,9 @@ def evidence(like: Floats, prior: Floats) -> Floats:
     return np.asarray(logsumexp(like + prior).sum(axis=-1))
 
 
-def turned_round(like: Floats, prior: Floats) -> NDArray[np.bool_]:
+def favors_reversal(like: Floats, prior: Floats) -> NDArray[np.bool_]:
     """Where the evidence is larger with every tau turned round, by more than rounding."""
-    return np.asarray(evidence(mirrored(like), prior) > evidence(like, prior) + 1e-9)
+    return np.asarray(evidence(mirror(like), prior) > evidence(like, prior) + 1e-9)
 
 
 @dataclass(frozen=True)
@@ -72,24 +72,24 @@ class Types:
     @classmethod
     def start(cls) -> Types:
         """Every size alike, four of five honest."""
-        return cls._of(np.ones(HALF + 1), 0.8)
+        return cls._from_sizes(np.ones(HALF + 1), 0.8)
 
     @classmethod
-    def learned(cls, counts: Floats) -> Types:
+    def from_counts(cls, counts: Floats) -> Types:
         """From how many workers have each expertise. Most are honest: that is how up is told from down."""
         sizes = counts[HALF:] + np.concatenate([[0.0], counts[:HALF][::-1]]) + SPREAD / (HALF + 1)
         ends = np.concatenate([sizes[:1], sizes, sizes[-1:]])
         smooth = (1 - BLUR) * sizes + BLUR / 2 * (ends[:-2] + ends[2:])
         true, false = counts[HALF + 1 :].sum() + HONEST[0], counts[:HALF].sum() + HONEST[1]
-        return cls._of(smooth, max(float(true / (true + false)), 0.5))
+        return cls._from_sizes(smooth, max(float(true / (true + false)), 0.5))
 
-    def again(self, like: Floats) -> Types:
+    def relearn(self, like: Floats) -> Types:
         """Learned anew from L_{m,k}(tau) (M, K, T): workers in the domains where they voted."""
         voted = like[..., HALF] != 0
-        return Types.learned(normalised(self.log + like)[voted].sum(axis=0))
+        return Types.from_counts(softmax(self.log + like)[voted].sum(axis=0))
 
     @classmethod
-    def _of(cls, sizes: Floats, honest: float) -> Types:
+    def _from_sizes(cls, sizes: Floats, honest: float) -> Types:
         share = sizes / sizes.sum()
         return cls(np.log(np.concatenate([share[:0:-1] * (1 - honest), share[:1], share[1:] * honest])))
 
