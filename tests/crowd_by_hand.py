@@ -1,4 +1,4 @@
-"""A tiny panel of votes, and what loops over them say of it."""
+"""A tiny panel of votes, and its sums by plain loops."""
 
 import math
 from dataclasses import replace

@@ -11,7 +11,7 @@ from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidenc
 
 
 def planted(queries=12, workers=9, domains=3, seed=0, width=0.15):
-    """Profiles of workers whose tau is known, some queries upside down."""
+    """Profiles of workers whose tau is known, with some queries reversed."""
     rng = np.random.default_rng(seed)
     tau = rng.choice([1.0, 0.4, -1.0, 0.02], (domains, workers), p=[0.4, 0.3, 0.2, 0.1])
     domain, sign = np.arange(queries) % domains, rng.choice([1, -1], queries)
@@ -20,7 +20,7 @@ def planted(queries=12, workers=9, domains=3, seed=0, width=0.15):
 
 
 def naive(profile, prior, most):
-    """The merges, each the best of all pairs and directions looked at anew."""
+    """The merges, each the best of all pairs and directions, searched from scratch."""
     parts = [([query], like) for query, like in enumerate(profile)]
 
     def value(like):
@@ -75,7 +75,7 @@ def test_the_sums_of_a_cut():
     np.testing.assert_allclose(cut.sums(profile), want)
 
 
-def test_left_out_is_a_sum_by_hand():
+def test_held_out_log_likelihoods_by_hand():
     rng = np.random.default_rng(7)
     profile = rng.normal(-2, 1, (5, 3, len(GRID)))
     cut = Cut(np.array([0, 1, 0, 1, 1]), np.array([1, -1, 1, 1, -1]))
@@ -118,7 +118,7 @@ def test_types_are_learned_from_counts():
 
 
 def test_types_are_learned_again_from_those_who_voted():
-    """One always lies where nothing is close: the votes are certain for the liar, and one worker did not vote."""
+    """One worker always lies and the items are far apart, so the type is certain; one worker did not vote."""
     like = np.zeros((1, 3, len(GRID)))
     like[0, 0] = [0.0, *np.linspace(-1.0, -60.0, len(GRID) - 1)]
     like[0, 1] = np.linspace(-9.0, -1.0, len(GRID))

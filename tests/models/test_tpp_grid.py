@@ -1,4 +1,4 @@
-"""The rounds of TPP's fast inference against plain loops and finite differences."""
+"""The rounds of TPP's grid inference against plain loops and finite differences."""
 
 import math
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_likelihood_is_a_loop_over_votes():
 
 
 def test_likelihood_of_unsure_scores_is_a_mean_over_them():
-    """A quadrature over a normal difference against the second-order term, where the variance is small."""
+    """A quadrature over a normal difference against the second-order term, for a small variance."""
     nodes, mass = np.polynomial.hermite_e.hermegauss(15)
     panel = panel_of([(0, 0, 1, 2.0, 1.0)], np.array([0, 0]))
     state = replace(state_of(panel), variance=np.array([0.05]))
@@ -60,13 +60,13 @@ def test_likelihood_of_unsure_scores_is_a_mean_over_them():
 
 def test_likelihood_mirrors_with_the_scores():
     there = likelihood(PANEL, couple_terms(PANEL, STATE), STATE.variance)
-    upside = replace(STATE, score=-STATE.score)
-    back = likelihood(PANEL, couple_terms(PANEL, upside), STATE.variance)
+    reversed_state = replace(STATE, score=-STATE.score)
+    back = likelihood(PANEL, couple_terms(PANEL, reversed_state), STATE.variance)
     np.testing.assert_allclose(back, mirror(there), rtol=1e-13)
     np.testing.assert_allclose(there[:, HALF], PANEL.cells.weight * math.log(0.5))
 
 
-def test_alone_is_a_sum_over_tau():
+def test_fit_alone_is_a_sum_over_tau():
     like, prior = likelihood_by_loops(PANEL, PLAIN), np.log(weights_of(PANEL, 2))
     found = rounds.fit_alone(PANEL, like, prior)
     both = np.exp(like + prior)
@@ -78,12 +78,12 @@ def test_alone_is_a_sum_over_tau():
     np.testing.assert_array_equal(found.domain, np.ones((5, 1)))
 
 
-@pytest.mark.parametrize("told_of", [None, [-1, 0, -1, 1, -1]])
-def test_together_is_a_sum_over_domains_and_tau(told_of):
+@pytest.mark.parametrize("domains_given", [None, [-1, 0, -1, 1, -1]])
+def test_fit_by_domains_is_a_sum_over_domains_and_tau(domains_given):
     like, rng = likelihood_by_loops(PANEL, PLAIN), np.random.default_rng(3)
     prior, theta = np.log(weights_of(PANEL, 2)), np.array([0.3, 0.7])
     known = rng.normal(-3, 1, (len(CELLS), 2, len(GRID)))
-    given = None if told_of is None else np.array(told_of)
+    given = None if domains_given is None else np.array(domains_given)
     found = rounds.fit_by_domains(PANEL, like, prior, known, STATE, theta, given)
 
     predicted, own = np.zeros((len(CELLS), 2)), np.zeros((len(CELLS), 2, len(GRID)))
@@ -95,8 +95,8 @@ def test_together_is_a_sum_over_domains_and_tau(told_of):
     for query in range(5):
         cells = [cell for cell, (of, _) in enumerate(CELLS) if of == query]
         joint = theta * np.prod(predicted[cells], axis=0)
-        if told_of is not None and told_of[query] >= 0:
-            joint = joint * np.eye(2)[told_of[query]]
+        if domains_given is not None and domains_given[query] >= 0:
+            joint = joint * np.eye(2)[domains_given[query]]
         domain = joint / joint.sum()
         np.testing.assert_allclose(found.domain[query], domain)
         assert found.evidence[query] == pytest.approx(math.log(joint.sum()), abs=1e-12)
@@ -134,7 +134,7 @@ def test_slopes_are_finite_differences():
 
 
 def test_shares_are_finite_differences():
-    """d ln slope / d ln delta^2, by what each vote and size tells: x^2 times its curvature."""
+    """d ln slope / d ln delta^2, weighted by the information of each vote and size: x^2 times its curvature."""
     weight, at = weights_of(PANEL), couple_terms(PANEL, PLAIN)
     up, down = (couple_terms(PANEL, replace(PLAIN, hard=PLAIN.hard + step)) for step in (TINY, -TINY))
     np.testing.assert_allclose(at.share, -(np.log(up.slope) - np.log(down.slope)) / (2 * TINY), atol=1e-10)
@@ -146,10 +146,10 @@ def test_shares_are_finite_differences():
                 for side, votes in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
                     x, query = sign * side * at.x[PANEL.couples.row[row], place], PANEL.query[PANEL.i[row]]
                     hazard = math.exp(-x * x / 2 - 0.5 * math.log(2 * math.pi) - log_ndtr(x))
-                    told_here = mass * votes * x * x * hazard * (hazard + x)
+                    information = mass * votes * x * x * hazard * (hazard + x)
                     ratio = size**2 * math.exp(PLAIN.hard[query])
-                    part[query] += told_here * ratio / (2 + 2 * ratio)
-                    whole[query] += told_here
+                    part[query] += information * ratio / (2 + 2 * ratio)
+                    whole[query] += information
     want = np.divide(part, whole, out=np.zeros(5), where=whole > 0)
     np.testing.assert_allclose(slopes(PANEL, at, weight).share, want, rtol=1e-10)
     assert (want[[1, 2]] == 0).all()
@@ -175,8 +175,8 @@ def test_a_climb_ends_at_the_maximum():
     np.testing.assert_allclose(state.variance, want)
     for query in range(5):
         own = np.flatnonzero(query == QUERY)
-        centre = np.eye(len(own)) - 1 / max(len(own), 1)
-        around = np.trace(centre @ inverse[np.ix_(own, own)] @ centre)
+        center = np.eye(len(own)) - 1 / max(len(own), 1)
+        around = np.trace(center @ inverse[np.ix_(own, own)] @ center)
         np.testing.assert_allclose(state.spread[query], state.score[own] @ state.score[own] + around, atol=1e-12)
 
 
@@ -188,8 +188,8 @@ def test_a_climb_moves_by_its_reach_at_most():
     assert np.abs(moved).max() == pytest.approx(rounds.REACH / 2)
 
 
-def test_harder_ends_where_its_equation_holds():
-    """k (D - 1) - k precision spread = ln delta^2, k being that of the difficulty then."""
+def test_difficulty_ends_where_its_equation_holds():
+    """k (D - 1) - k precision spread = ln delta^2, where k is taken at the final difficulty."""
     first, precision = np.array([0.3, 0.0, 0.0, 0.1, 0.45]), 0.7
     ratio = 2 * first / (1 - 2 * first)
     found, share = STATE, first
@@ -206,13 +206,13 @@ def test_harder_ends_where_its_equation_holds():
 
 
 def test_a_difficulty_moves_by_its_reach_at_most():
-    """However many items want it higher."""
+    """This holds however many items pull it higher."""
     wide = replace(STATE, spread=np.full(5, 1e-3), hard=np.full(5, -9.0))
     grown = rounds.adjust_difficulty(PANEL, wide, np.full(5, 0.4), 1.0).hard - wide.hard
     np.testing.assert_allclose(grown, rounds.PART * rounds.REACH)
 
 
-def test_harder_leaves_the_votes_as_probable_where_workers_are_alike():
+def test_difficulty_leaves_the_votes_as_probable_if_workers_are_alike():
     one = 5
     place = HALF + 1 + one
     weight = np.zeros((len(CELLS), len(GRID)))
@@ -273,27 +273,27 @@ ROUNDS = {
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_a_round_turns_a_query_that_stands_upside_down(name):
+def test_a_round_reverses_a_query_of_wrong_direction(name):
     """Three honest workers agree on a > b; the scores say b > a."""
     panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
     step, at = getattr(GridSums(3, by_query=False), name), ROUNDS[name]
-    upside = ShardState.at(panel, np.array([-2.0, 2.0]), np.zeros(1), np.zeros((1, 1)))
-    _, after = step(panel, at, upside)
-    _, stays = step(panel, replace(at, may_reverse=False), upside)
+    reversed_state = ShardState.at(panel, np.array([-2.0, 2.0]), np.zeros(1), np.zeros((1, 1)))
+    _, after = step(panel, at, reversed_state)
+    _, stays = step(panel, replace(at, may_reverse=False), reversed_state)
     assert after.score[0] > 0 > after.score[1]
     assert stays.score[0] < 0 < stays.score[1]
 
 
-def test_domains_are_flipped_before_a_round():
+def test_domains_are_reversed_before_a_round():
     at = replace(ROUNDS["fit_by_domains"], may_reverse=False)
     panel = panel_of([(k, 0, 1, 1.0, 0.0) for k in range(3)], np.array([0, 0]))
     sums, upright = (
         GridSums(3, by_query=False),
         ShardState.at(panel, np.array([2.0, -2.0]), np.zeros(1), np.ones((1, 1))),
     )
-    upside = rounds.reverse_queries(panel, np.array([True]), upright)
+    reversed_state = rounds.reverse_queries(panel, np.array([True]), upright)
     _, want = sums.fit_by_domains(panel, at, upright)
-    _, found = sums.fit_by_domains(panel, replace(at, reverse=np.array([True])), upside)
+    _, found = sums.fit_by_domains(panel, replace(at, reverse=np.array([True])), reversed_state)
     np.testing.assert_array_equal(found.score, want.score)
 
 
@@ -307,8 +307,8 @@ def test_profiles_are_the_likelihoods_of_the_chosen_queries():
     np.testing.assert_array_equal(found, want)
 
 
-def test_what_was_decided_for_all_queries_is_placed():
-    """A shard that begins with query 2: new domains and directions, and the sums of the domains at them."""
+def test_queries_get_their_domains_and_directions():
+    """A shard that begins with query 2 gets new domains and directions, and the sums are taken there."""
     later, steps = replace(PANEL, first_query=2), GridSums(3, by_query=True)
     domain, sign = np.eye(3)[[0, 0, 1, 0, 2, 1, 2]], np.array([1, 1, -1, 1, 1, -1, 1])
     sums, found = steps.place_queries(later, Placement(domain, sign), STATE)
@@ -321,9 +321,9 @@ def test_what_was_decided_for_all_queries_is_placed():
     np.testing.assert_allclose(sums.like, want)
 
 
-def test_queries_are_turned_with_what_their_votes_say():
-    turn = np.array([True, False, False, True, False])
-    found = rounds.reverse_queries(PANEL, turn, STATE)
-    np.testing.assert_array_equal(found.score, STATE.score * np.where(turn, -1, 1)[QUERY])
+def test_queries_are_reversed_with_their_likelihoods():
+    reverse = np.array([True, False, False, True, False])
+    found = rounds.reverse_queries(PANEL, reverse, STATE)
+    np.testing.assert_array_equal(found.score, STATE.score * np.where(reverse, -1, 1)[QUERY])
     for cell, (query, _) in enumerate(CELLS):
-        np.testing.assert_array_equal(found.like[cell], STATE.like[cell][:: -1 if turn[query] else 1])
+        np.testing.assert_array_equal(found.like[cell], STATE.like[cell][:: -1 if reverse[query] else 1])

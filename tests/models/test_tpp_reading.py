@@ -1,4 +1,4 @@
-"""What is read from an answer of TPP against a simulation, finite differences and loops."""
+"""The reading of a TPP answer against a simulation, finite differences and loops."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from crowdrank.models.thurstonian.types import GRID, SIZES
 
 
 def test_the_covariance_is_that_of_simulated_votes():
-    """One worker, four items, all pairs, one of them twice: Cov of the gradient of the scores, in the model."""
+    """One worker, four items, all pairs, one of them twice: the covariance of the score gradient in the model."""
     tau, delta, items = 1.0, 0.5, 4
     pairs = list(itertools.combinations(range(items), 2))
     score, again = np.array([0.6, 0.2, -0.1, -0.7]), np.array([2.0, *np.ones(5)])
@@ -41,7 +41,7 @@ def test_the_covariance_is_that_of_simulated_votes():
     want = np.cov(gradient.T)
     np.testing.assert_allclose(found, want, atol=0.02 * want.max())
     independent = dense(panel, again * slope**2 * (bell**2 / ndtr(x) / ndtr(-x))[:6])
-    assert np.abs(independent - want).max() > 0.1 * want.max()  # were votes independent, it would not fit
+    assert np.abs(independent - want).max() > 0.1 * want.max()  # assuming independent votes would not fit
 
 
 def test_the_covariances_of_several_queries_and_workers_by_loops():
@@ -63,9 +63,9 @@ def test_the_covariances_of_several_queries_and_workers_by_loops():
             for sign, count in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
                 ratio = bell / ndtr(sign * x)
                 bread += count * (weight @ (slope**2 * ratio * (ratio + sign * x))) * np.outer(apart, apart)
-            told_of = votes * (weight @ (slope**2 * bell**2 / ndtr(x) / ndtr(-x)))
-            own += told_of * np.outer(apart, apart)
-            squared += told_of**2 / votes * np.outer(apart, apart)
+            information = votes * (weight @ (slope**2 * bell**2 / ndtr(x) / ndtr(-x)))
+            own += information * np.outer(apart, apart)
+            squared += information**2 / votes * np.outer(apart, apart)
         noise += own + math.exp(PLAIN.hard[query]) * (own @ own - 2 * squared)
     want = np.linalg.inv(bread) @ noise @ np.linalg.inv(bread)
     for query, matrix in zip([0, 1, 3, 4], found, strict=True):

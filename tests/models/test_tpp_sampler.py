@@ -37,7 +37,7 @@ TAU, THETA = np.array([[1.5, -0.4], [0.6, 1.2]]), np.array([0.3, 0.7])
 
 
 def copies(count, wins=WINS, losses=LOSSES):
-    """So many queries that are all alike."""
+    """``count`` identical queries."""
     shift = 3 * np.repeat(np.arange(count), len(LEFT))
     return Panel(
         first=0,
@@ -201,11 +201,11 @@ def test_classes_find_queries_with_the_same_friends():
     own, sign = rng.integers(3, size=60), rng.choice([-1.0, 1.0], 60)
     chance = np.where(sign[:, None] > 0, p[:, own].T, 1 - p[:, own].T)
     agreed = rng.binomial(20, chance).astype(float)
-    found, turned, share = find_classes(csr_array(agreed), csr_array(20 - agreed), 3, rng)
+    found, signs, share = find_classes(csr_array(agreed), csr_array(20 - agreed), 3, rng)
     names = [np.bincount(own[found == one]).argmax() for one in range(3)]
     assert sorted(names) == [0, 1, 2]
     np.testing.assert_array_equal(np.array(names)[found], own)
-    np.testing.assert_array_equal(turned, sign)
+    np.testing.assert_array_equal(signs, sign)
     np.testing.assert_allclose(share, p[:, names], atol=0.1)
 
 
@@ -266,7 +266,7 @@ def test_shards_and_threads_change_nothing():
 
 
 def test_finds_scores_domains_and_malicious_workers():
-    """Figure 3: two domains by chance at first, found in about ten rounds."""
+    """Figure 3: two domains, random at first, found in about ten rounds."""
     score, domain, tau, votes = crowd(3)
     answer = fitted(panels(votes), count=24)
     assert answer.rounds == len(answer.trace) == 24
@@ -296,7 +296,7 @@ def rounds_of(panel, expertise=False):
     return SamplerRounds([panel], run_of(), 2, expertise, False, 0)
 
 
-def test_a_domain_of_negative_tau_is_turned():
+def test_a_domain_of_negative_tau_is_reversed():
     steps = rounds_of(copies(2))
     kept = KeptRound(
         score=np.array([0.0, 1.0, 3.0, 0.0, 1.0, 3.0]),
@@ -316,7 +316,7 @@ def test_a_domain_of_negative_tau_is_turned():
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_step_of_tau_by_hand(shared):
-    """One query; the prior has the mean (1 + 3) / 2 and the variance (1 + 9) / 2."""
+    """One query; the prior has mean (1 + 3) / 2 and variance (1 + 9) / 2."""
     slope, bend = np.array([[0.3], [0.1]]), np.array([[-0.5], [-1.5]])
     found = rounds_of(copies(1), shared)._step_tau(np.array([[1.0], [3.0]]), slope, bend)
     gradient, curvature = ([0.4, 0.4], [2.0, 2.0]) if shared else ([0.3, 0.1], [0.5, 1.5])

@@ -1,7 +1,7 @@
 """TPP without sampling: scores by Newton's method, workers by types on a grid, domains by merging queries.
 
-First every query stands alone, and its workers are of the crowd's types. Then the queries whose workers behave
-alike are merged into domains (``clusters``), and rounds by domains (``rounds``) follow until the scores rest.
+First each query is fitted alone, and the prior of its workers is the crowd's types. Then queries whose workers
+behave alike are merged into domains (``clusters``). Rounds by domains (``rounds``) follow until the scores settle.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from crowdrank.models.thurstonian.types import Types, favors_reversal, mirror
 from crowdrank.prepared.panels import Panel
 
 ALONE_ROUNDS = 8
-"""Rounds in which every query stands alone."""
+"""Rounds that fit each query alone."""
 REVERSING_ROUNDS = 12
-"""Rounds by domains in which directions may still change, and the precision of the scores: with tau it sets the
-unit of both, and votes hardly tell that."""
+"""Rounds by domains in which directions and the precision of the scores may still change. The precision and tau
+together set the unit of the scores, which the votes hardly determine."""
 MAX_ROUNDS = 300
 TOL = 1e-5
-"""The rounds end where the scores move by this share of their spread (root mean square)."""
+"""The rounds end when the scores move by at most this share of their spread (root mean square)."""
 CLOSEST = 4.0
-"""The precision of the scores at most: items as close as that can hardly be told from equal ones."""
+"""The largest precision of the scores. Votes hardly distinguish items that close from equal ones."""
 MOST_DOMAINS = 20
-"""Domains at most where their number is chosen."""
+"""The most domains considered when their number is estimated."""
 MOST_MERGED, WORK = 300, 1e8
-"""Queries that are merged at most, and numbers that are looked at; the other queries join the domains found."""
+"""The most queries that are merged, and a bound on the work. The other queries join the domains found."""
 
 
 @dataclass(frozen=True, eq=False)
 class TPPSetting:
-    """What is fitted: ``worker`` numbers the expertises of the workers, ``learned`` of them are not known.
+    """What to fit. ``worker`` is the number of each worker's expertise; the first ``learned`` are learned.
 
-    ``by_query``: every query has a difficulty of its own. ``domains``: how many, None where the votes decide.
-    ``known`` (Q): the domain of each query, -1 where it is not known; None where none is.
+    ``by_query``: every query has its own difficulty. ``domains``: how many, or None if the votes decide.
+    ``known`` (Q): the domain of each query, or -1 if it is unknown; None if no domain is known.
     """
 
     worker: Integers
@@ -56,13 +56,13 @@ class TPPSetting:
 
     @property
     def gold(self) -> bool:
-        """Whether gold pairs are among the votes, as those of one more worker."""
+        """Whether the votes include gold pairs, as votes of one more worker."""
         return int(self.worker.max()) + 1 > self.learned
 
 
 @dataclass(frozen=True, eq=False)
 class GridSolution:
-    """What the rounds end with: the state of all queries, L_{m,k}(tau), the crowd's types."""
+    """The result of the rounds: the state of all queries, L_{m,k}(tau), and the crowd's types."""
 
     score: Floats
     hard: Floats
@@ -92,7 +92,7 @@ class GridClimb:
         self.held_out: dict[int, float] = {}
 
     def run(self) -> GridSolution:
-        """All of it."""
+        """Run all rounds."""
         information = self._fit_alone()
         if self.setting.known is not None:
             start = self._start_from(self.setting.known)
@@ -116,7 +116,7 @@ class GridClimb:
         )
 
     def choose_number(self) -> tuple[int, dict[int, float]]:
-        """The number of domains by held-out votes, and what these say of each number."""
+        """The number of domains by held-out votes, and the held-out log-likelihood of each number."""
         information = self._fit_alone()
         return (1, {}) if self.queries == 1 else (self._start_from_merges(information)[0].shape[1], self.held_out)
 
@@ -126,7 +126,7 @@ class GridClimb:
         return self.types.prior(self.setting.learned, self.setting.gold)
 
     def _count_round(self, sums: RoundSums, may_reverse: bool) -> None:
-        """The precision of the scores after a round in which it may change, and the progress."""
+        """Update the precision of the scores if it may still change, and report progress."""
         if may_reverse:
             self.precision = min(self.free / sums.spread, CLOSEST)
         self.rounds += 1
@@ -138,7 +138,7 @@ class GridClimb:
         return float(np.sqrt(sums.moved * self.precision / self.nodes))
 
     def _fit_alone(self) -> Floats:
-        """Scores and types if no query knows of another; returns how much the votes of each tell."""
+        """Fit scores and types without domains; returns how informative the votes of each query are."""
         for _ in range(ALONE_ROUNDS):
             at = AloneRound(self.prior, self.precision, True, self.setting.learned)
             sums = self.session.advance(self.sums.fit_alone, at)
@@ -147,12 +147,12 @@ class GridClimb:
         return sums.information
 
     def _start_from(self, domain: Integers) -> tuple[Floats, Floats]:
-        """The start from known domains; a query whose domain is not known belongs to none yet."""
+        """The start from known domains. A query of unknown domain belongs to none yet."""
         count = self.setting.domains or int(domain.max()) + 1
         return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
 
     def _start_from_merges(self, information: Floats) -> tuple[Floats, Floats]:
-        """The start from queries merged into domains: those whose votes tell most."""
+        """The start from merging the queries with the most informative votes into domains."""
         asked, prior = self.setting.domains, self.prior
         most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST_DOMAINS), MOST_MERGED))
         chosen = np.zeros(self.queries, bool)
@@ -168,7 +168,7 @@ class GridClimb:
         return shares, sign
 
     def _fewest_domains(self, profile: Floats, cuts: dict[int, Cut]) -> int:
-        """The number of domains by held-out votes: the fewest within a standard error of the best."""
+        """The fewest domains whose held-out log-likelihood is within a standard error of the best."""
         logs = {
             count: held_out_log_likelihoods(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()
         }
@@ -182,7 +182,7 @@ class GridClimb:
         return min(count for count in logs if count == best or close(count))
 
     def _fit_by_domains(self, domain: Floats, sign: Floats) -> tuple[Floats, Floats, bool]:
-        """Rounds by domains until the scores rest; L_{m,k}, the shares of the domains, and whether they rest."""
+        """Run rounds by domains until the scores settle; returns L_{m,k}, the domain shares, and if they did."""
         theta = _domain_shares(domain.sum(axis=0))
         like = self.session.advance(self.sums.place_queries, Placement(domain, sign)).like
         reverse = None
@@ -203,5 +203,5 @@ class GridClimb:
 
 
 def _domain_shares(counts: Floats) -> Floats:
-    """How common the domains are, each with one more query than it has."""
+    """The share of each domain, after adding one query to each."""
     return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))

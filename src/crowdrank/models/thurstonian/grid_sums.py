@@ -1,4 +1,4 @@
-"""What a round of the fast inference sums over a shard of whole queries; see ``rounds`` for the equations."""
+"""The sums of a round of the grid inference over a shard of whole queries; see ``rounds`` for the equations."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from crowdrank.prepared.panels import Panel
 
 @dataclass(frozen=True, eq=False)
 class GridRound:
-    """What every round is told: ln of the ``prior`` of each worker (K, T), the ``precision`` of the scores, and
-    whether queries may ``turn`` round."""
+    """The input of every round: ln of the ``prior`` of each worker (K, T), the ``precision`` of the scores, and
+    whether the round ``may_reverse`` queries."""
 
     prior: Floats
     precision: float
@@ -40,7 +40,7 @@ class GridRound:
 
 @dataclass(frozen=True, eq=False)
 class AloneRound(GridRound):
-    """A round in which every query stands alone; the types of the first ``learned`` workers are counted."""
+    """A round that fits each query alone and counts the types of the first ``learned`` workers."""
 
     learned: int
 
@@ -48,7 +48,7 @@ class AloneRound(GridRound):
 @dataclass(frozen=True, eq=False)
 class DomainRound(GridRound):
     """A round by domains: L_{m,k}(tau) (M, K, T), the shares ``theta`` of the domains, the domains to ``reverse``
-    first if there are some, and the ``known`` domain of each query, -1 if it is not known."""
+    first, if any, and the ``known`` domain of each query, or -1 if it is unknown."""
 
     like: Floats
     theta: Floats
@@ -58,7 +58,7 @@ class DomainRound(GridRound):
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Domains (Q, M) and directions (Q) that were decided for all queries."""
+    """Domains (Q, M) and directions (Q) to give to all queries."""
 
     domain: Floats
     sign: Floats
@@ -66,14 +66,14 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class ChosenQueries:
-    """Which queries are asked for (Q)."""
+    """Which queries to return (Q)."""
 
     chosen: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class RoundSums(Stats):
-    """|s|^2 + tr V, how far the scores ``moved``, ln P of the votes, and how common the domains are."""
+    """|s|^2 + tr V, how far the scores ``moved``, ln P of the votes, and the queries of each domain."""
 
     spread: float
     moved: float
@@ -83,7 +83,7 @@ class RoundSums(Stats):
 
 @dataclass(frozen=True, eq=False)
 class AloneSums(RoundSums):
-    """With how many workers have each type, and how much the votes of each query tell."""
+    """Also how many workers have each type, and how informative the votes of each query are."""
 
     types: Floats
     information: Floats = local_part()
@@ -91,7 +91,7 @@ class AloneSums(RoundSums):
 
 @dataclass(frozen=True, eq=False)
 class DomainSums(RoundSums):
-    """With L_{m,k}(tau) at the state after the round."""
+    """Also L_{m,k}(tau) at the state after the round."""
 
     like: Floats
 
@@ -111,22 +111,22 @@ class Profiles(Stats):
 
 
 class GridSums:
-    """The rounds over a shard, whose state is ``ShardState``.
+    """The rounds over a shard, whose state is a ``ShardState``.
 
-    ``workers`` have an expertise of their own; ``by_query``: every query has a difficulty of its own.
+    ``workers``: how many have their own expertise. ``by_query``: every query has its own difficulty.
     """
 
     def __init__(self, workers: int, *, by_query: bool) -> None:
         self.workers, self.by_query = workers, by_query
 
     def start(self, shard: Panel, seed: int) -> ShardState:
-        """All items alike, all queries as hard as the sharpest workers are blunt."""
+        """All scores are 0, and delta^2 of every query is 1, the noise of the sharpest workers."""
         return ShardState.at(
             shard, np.zeros(len(shard.query)), np.zeros(shard.queries), np.ones((shard.queries, 1))
         )
 
     def fit_alone(self, shard: Panel, at: AloneRound, state: ShardState) -> tuple[AloneSums, ShardState]:
-        """Every query for itself, and how informative each is."""
+        """Fit each query alone, and measure how informative it is."""
         prior = at.prior[shard.cells.worker]
         found, state = self._fit_better_direction(
             shard, at.may_reverse, state, lambda like: fit_alone(shard, like, prior)
@@ -137,7 +137,7 @@ class GridSums:
         return AloneSums(*sums, types, found.evidence - guess), after
 
     def fit_by_domains(self, shard: Panel, at: DomainRound, state: ShardState) -> tuple[DomainSums, ShardState]:
-        """A round by domains; the sums are those at the state after it."""
+        """A round by domains, with the sums at the state after it."""
         if at.reverse is not None:
             state = reverse_queries(shard, at.reverse[state.domain.argmax(axis=1)], state)
         worker, before = shard.cells.worker, state
@@ -152,13 +152,13 @@ class GridSums:
         return DomainSums(*sums, sum_by_worker(shard, after.domain, after.like, self.workers)), after
 
     def place_queries(self, shard: Panel, at: Placement, state: ShardState) -> tuple[DomainLikes, ShardState]:
-        """The state with the domains and directions given, and nothing but its sums."""
+        """Give the queries these domains and directions; returns the sums at that state."""
         own = slice(shard.first_query, shard.first_query + shard.queries)
         state = replace(reverse_queries(shard, at.sign[own] < 0, state), domain=at.domain[own])
         return DomainLikes(sum_by_worker(shard, state.domain, state.like, self.workers)), state
 
     def profiles(self, shard: Panel, at: ChosenQueries, state: ShardState) -> Profiles:
-        """L_c(tau) of the chosen queries as they stand."""
+        """L_c(tau) of the chosen queries at the current state."""
         own = at.chosen[shard.first_query : shard.first_query + shard.queries]
         cells = np.flatnonzero(own[shard.cells.query])
         found = np.zeros((int(own.sum()), self.workers, state.like.shape[1]))
@@ -166,13 +166,13 @@ class GridSums:
         return Profiles(found)
 
     def read(self, shard: Panel, params: None, state: ShardState) -> ShardState:
-        """The state as it stands."""
+        """The current state."""
         return state
 
     def _fit_better_direction(
         self, shard: Panel, may_reverse: bool, state: ShardState, fit: Callable[[Floats], CellFits]
     ) -> tuple[CellFits, ShardState]:
-        """The fits of the cells, each query in its better direction if queries may turn."""
+        """The fits of the cells. If reversal is allowed, each query takes its better direction."""
         found = fit(state.like)
         if not may_reverse:
             return found, state

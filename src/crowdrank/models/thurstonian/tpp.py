@@ -5,12 +5,15 @@ worker k perceives x_i ~ N(s_i, delta_l^2) once, and votes on every pair by the 
 
     N(sgn(tau_{k,m}) x_i, tau_{k,m}^-2):      P(i over j | x) = Phi(tau_{k,m} (x_i - x_j) / sqrt 2)       (eq. 4)
 
-|tau| is the worker's expertise in the domain; a negative one turns every answer round. Domains are hidden.
+|tau| is the worker's expertise in the domain. A negative tau reverses every answer. Domains are hidden.
 
-Two inferences: ``grid`` (``grid``, ``rounds``: the default) integrates the perceived scores out pair by pair;
-``gibbs`` (``sampler``) is the paper's, sampling them. Both report the same composite likelihood (``answer``).
-Scores can be shifted in every query, everything can be scaled (eq. 15), and in each domain s and tau can both be
-turned round: scores are centred, delta^2 is 1 on average, and in each domain most workers are honest.
+There are two inferences. ``grid`` (``grid``, ``rounds``), the default, integrates out the perceived scores pair
+by pair. ``gibbs`` (``sampler``) samples them, as in the paper. Both report the same composite likelihood
+(``answer``).
+
+The likelihood does not change if the scores of a query are shifted, if everything is rescaled (eq. 15), or if both
+s and tau of a domain are reversed. So scores are centered, delta^2 is 1 on average, and most workers of each
+domain are honest.
 """
 
 from __future__ import annotations
@@ -39,20 +42,21 @@ from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, 
 
 INFERENCES = ("grid", "gibbs")
 EMPTY = 0.5
-"""A domain with fewer queries than this, by their probabilities, is empty."""
+"""A domain is empty if the probabilities of its queries sum to less than this."""
 LEARNING_ROUNDS = 50
-"""Rounds in which the crowd's types are learned where the sampler did not."""
+"""Rounds that learn the crowd's types after the sampler, which does not learn them."""
 DOUBT = 3.0
-"""A domain whose direction has smaller odds (their logarithm) than this is perhaps upside down."""
+"""A domain may be reversed if the log-odds of its direction are smaller than this."""
 
 
 class TPP(VotesModel):
-    """Votes explained by hard queries, workers who know one domain and not another, and workers who lie.
+    """Explains votes by hard queries, by workers who know one domain but not another, and by workers who lie.
 
-    ``domains``: how many; chosen by held-out votes where None; or the known domain of queries by their ids (others
-    are found). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the paper's TPPUniExp).
-    ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff); ``domains=1`` is TPPUniDom.
-    ``inference``: ``"grid"`` or ``"gibbs"``, see the module. Gold pairs are votes of a perfect worker.
+    ``domains``: how many; ``"estimated"`` chooses the number by held-out votes; a mapping gives the known domain
+    of queries by id (the others are inferred). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the
+    paper's TPPUniExp). ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff).
+    ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module.
+    Gold pairs are votes of a perfect worker.
     """
 
     name = "tpp"
@@ -105,14 +109,14 @@ def _require_choice(name: str, value: str, among: tuple[str, ...]) -> str:
 
 
 def _known_domains(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, list[str]]:
-    """The domain of each query, -1 where it is not given, and the names of the domains."""
+    """The domain of each query, or -1 if it is not given, and the names of the domains."""
     queries = [] if votes.index.queries is None else votes.index.queries.to_list()
     domain_of = {str(query): str(domain) for query, domain in given.items()}
     strangers = sorted(set(domain_of) - set(queries))
     if strangers or not domain_of:
         raise UsageError(
             f"The parameter 'domains' names queries nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
-            hint="Give a number of domains, or the domain of queries by their ids.",
+            hint="Give a number of domains, or a mapping from query ids to domains.",
         )
     names = sorted(set(domain_of.values()))
     places = {name: place for place, name in enumerate(names)}
@@ -120,7 +124,7 @@ def _known_domains(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, li
 
 
 Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
-"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the precision of the scores, and held-out votes."""
+"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the score precision, held-out log-likelihoods."""
 
 
 def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
@@ -135,9 +139,7 @@ def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSett
 
 def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
     if setting.known is not None or votes.has_gold:
-        raise UsageError(
-            "The sampler knows neither domains nor gold pairs in advance.", hint="Use inference=grid."
-        )
+        raise UsageError("The sampler does not accept known domains or gold pairs.", hint="Use inference=grid.")
     held_out: dict[int, float] = {}
     domains = setting.domains
     if domains is None:
@@ -161,7 +163,7 @@ def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPP
 
 @dataclass(frozen=True, eq=False)
 class _Findings:
-    """An answer and what follows from it."""
+    """An answer and the results that follow from it."""
 
     votes: Votes
     shards: list[Panel]
@@ -215,7 +217,7 @@ class _Findings:
         )
 
     def _domains_to_keep(self, named: bool) -> Integers:
-        """The domains that have queries, the largest first; where they are known, all, by name."""
+        """The domains that have queries, largest first; or all, by name, if they are known."""
         mass = self.answer.domain.sum(axis=0)
         if named:
             return np.arange(len(mass))
@@ -223,7 +225,7 @@ class _Findings:
         return order[(mass[order] >= EMPTY) | (np.arange(len(mass)) == 0)]
 
     def _direction_log_odds(self, kept: Integers) -> Floats:
-        """ln of the odds that each domain stands the right way up."""
+        """Log-odds that each domain has the right direction."""
         like = self.like[kept]
         return evidence(like, self.prior) - evidence(mirror(like), self.prior)
 
@@ -231,19 +233,19 @@ class _Findings:
         answer, asked = self.answer, self.answer.domain.shape[1]
         notes = []
         if not answer.converged:
-            message = f"The scores still moved after {answer.rounds} rounds; they are provisional."
+            message = f"The scores were still moving after {answer.rounds} rounds; they are provisional."
             notes.append(Note("not-converged", message))
         if self.held_out:
-            votes = "The number of domains was chosen by votes that were predicted from all others"
+            votes = "The number of domains was chosen by how well it predicts held-out votes"
             notes.append(Note("domains", f"{votes}: {len(kept)}."))
         elif len(kept) < asked:
-            message = f"Of {asked} domains, {len(kept)} have queries; the others were left out."
+            message = f"Only {len(kept)} of {asked} domains have queries; the others were dropped."
             notes.append(Note("domains", message))
         close = np.flatnonzero(self._direction_log_odds(kept) < DOUBT)
         if len(close):
             which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
-            domains = f"domain {which} is" if len(close) == 1 else f"domains {which} are"
-            message = f"About as many workers contradict the order as support it: {domains} perhaps upside down."
+            domains = f"domain {which}" if len(close) == 1 else f"domains {which}"
+            message = f"About as many workers contradict the order as support it: {domains} may be reversed."
             notes.append(Note("mirror", message))
         return notes
 
@@ -288,7 +290,7 @@ class _Findings:
         )
 
     def _skills(self, types: Floats, curve: Floats, judged: Floats, unit: float) -> Skills:
-        """``types`` (M, K, T), ``curve`` (M, H), ``judged`` (M, K)."""
+        """The skill table from ``types`` (M, K, T), ``curve`` (M, H) and ``judged`` (M, K)."""
         tail = (1 - LEVEL) / 2
         ends = quantiles(types, (tail, 1 - tail))
         low, high = (agreement(curve, ends[..., side]) for side in (0, 1))
@@ -315,7 +317,7 @@ class _Findings:
         )
 
     def _workers(self, types: Floats, curve: Floats, judged: Floats) -> Workers:
-        """Over the domains of each worker's votes, ``judged`` (M, K)."""
+        """The worker table, averaged over the domains of each worker's votes, ``judged`` (M, K)."""
         share = judged / judged.sum(axis=0)
         agreed = agreement(curve, np.tile(GRID, (len(curve), 1)))
         own = np.einsum("mkt,mt->mk", types, agreed)
@@ -337,5 +339,5 @@ class _Findings:
 
 
 def _truthful_shares(types: Floats) -> Floats:
-    """P(tau > 0); one who guesses is half truthful."""
+    """P(tau > 0). A worker who guesses counts as half truthful."""
     return np.asarray(types[..., HALF + 1 :].sum(axis=-1) + types[..., HALF] / 2)
