@@ -209,8 +209,8 @@ def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision:
         c = sqrt((1 + r e^g) / (1 + r)),      r = tau^2 delta^2,      d ln c / dg = k = r e^g / (2 (1 + r e^g)),
 
     leave the probability of every vote unchanged. So the prior decides, N(0, 1 / precision) for the scores and
-    N(0, 1) for ln delta^2: k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at g = 0, which
-    gives r.
+    N(0, 1) for ln delta^2: k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at g = 0,
+    which gives r.
     """
     free = summed(panel.query, None, panel.queries) - 1.0
     ratio = 2 * share / (1.0 - 2 * share)
