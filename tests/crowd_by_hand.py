@@ -1,4 +1,4 @@
-"""A tiny panel of votes, and what loops over them say of it."""
+"""A tiny panel of votes, and its sums by plain loops."""
 
 import math
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import log_ndtr
 
-from crowdrank.models.thurstonian.rounds import Local
+from crowdrank.models.thurstonian.rounds import ShardState
 from crowdrank.models.thurstonian.types import GRID
 from crowdrank.prepared.panels import Panel
 
@@ -25,9 +25,9 @@ def panel_of(rows=ROWS, query=QUERY):
     return Panel(0, 0, int(query.max()) + 1, query, i, j, worker.astype(np.int32), wins, losses)
 
 
-def local_of(panel, seed=0, domains=2):
+def state_of(panel, seed=0, domains=2):
     rng = np.random.default_rng(seed)
-    return Local(
+    return ShardState(
         score=rng.normal(0, 1.5, len(panel.query)),
         variance=rng.uniform(0.1, 1.0, len(panel.couples.i)),
         spread=rng.uniform(1.0, 9.0, panel.queries),
@@ -38,8 +38,8 @@ def local_of(panel, seed=0, domains=2):
 
 
 PANEL = panel_of()
-LOCAL = local_of(PANEL)
-PLAIN = replace(LOCAL, variance=np.zeros(len(PANEL.couples.i)))
+STATE = state_of(PANEL)
+PLAIN = replace(STATE, variance=np.zeros(len(PANEL.couples.i)))
 CELLS = list(zip(PANEL.cells.query.tolist(), PANEL.cells.worker.tolist(), strict=True))
 
 
@@ -47,17 +47,17 @@ def weights_of(panel, seed=1):
     return np.random.default_rng(seed).dirichlet(np.ones(len(GRID)), len(panel.cells.query))
 
 
-def told(panel, local):
+def likelihood_by_loops(panel, state):
     """L_c(tau) by a loop over votes."""
     found = {}
     for row, (k, i, j) in enumerate(zip(panel.worker, panel.i, panel.j, strict=True)):
         query = int(panel.query[i])
-        slope = GRID / np.sqrt(2 * (1 + GRID**2 * math.exp(local.hard[query])))
+        slope = GRID / np.sqrt(2 * (1 + GRID**2 * math.exp(state.hard[query])))
         own = found.setdefault((query, int(k)), np.zeros(len(GRID)))
         for sign, weight in ((1, panel.wins[row]), (-1, panel.losses[row])):
-            x, h = sign * slope * (local.score[i] - local.score[j]), 1e-3
+            x, h = sign * slope * (state.score[i] - state.score[j]), 1e-3
             bend = (log_ndtr(x + h) - 2 * log_ndtr(x) + log_ndtr(x - h)) / h**2
-            own += weight * (log_ndtr(x) + local.variance[panel.couples.row[row]] * slope**2 * bend / 2)
+            own += weight * (log_ndtr(x) + state.variance[panel.couples.row[row]] * slope**2 * bend / 2)
     return np.array(list(found.values()))
 
 

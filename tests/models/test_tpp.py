@@ -1,4 +1,4 @@
-"""TPP on simulated crowds: what is found, what is told in advance, and what follows from an answer."""
+"""TPP on simulated crowds: what is found, what is known in advance, and what follows from an answer."""
 
 import itertools
 import math
@@ -47,7 +47,7 @@ def named(rows, *, query=True):
 
 
 def skills_of(model, crowd):
-    """What was found of each worker in each true domain, next to the truth."""
+    """The skills found for each worker in each true domain, next to the truth."""
     partner = 1 + matching(model.queries_.domain, true_domains(model.queries_.query, crowd))
     truth = crowd.skills.with_columns(pl.Series("domain", partner[crowd.skills["domain"] - 1]))
     return truth.join(model.skills_.polars(), on=["worker", "domain"], suffix="_found")
@@ -75,11 +75,11 @@ def test_orders_domains_and_liars_are_found(seed):
     assert (both.filter(pl.col("kind").is_in(["expert", "average"]))["truthful"] > 0.9).all()
 
 
-def test_the_number_of_domains_is_told(fitted):
+def test_the_number_of_domains_is_reported(fitted):
     domains = fitted.fit_.details["domains"]
     assert domains["chosen_by"] == "held-out votes"
-    told = domains["held_out_log_likelihood"]
-    assert told["2"] > told["1"]
+    held_out = domains["held_out_log_likelihood"]
+    assert held_out["2"] > held_out["1"]
     assert "domains" in {note.code for note in fitted.fit_.warnings}
 
 
@@ -89,12 +89,12 @@ def test_the_fewest_domains_are_taken_that_explain_the_votes():
     climb = GridClimb(
         panels(votes), Run(Anchors(), LocalEngine(1), 0, None), TPPSetting(np.arange(8), 8, True, None)
     )
-    number, told = climb.number()
-    assert max(told, key=told.get) > 1
+    number, held_out = climb.choose_number()
+    assert max(held_out, key=held_out.get) > 1
     assert number == 1
 
 
-def test_a_domain_is_turned_as_a_whole():
+def test_a_domain_is_reversed_as_a_whole():
     """Three liars judge every query and outnumber its two other workers, who judge no other one."""
     rows = []
     for query in range(8):
@@ -125,8 +125,8 @@ def test_there_is_a_row_for_each_worker_and_domain_and_the_largest_is_first(fitt
         assert (skills[value] <= skills[high]).all()
 
 
-def test_harder_queries_are_told_from_easier_ones():
-    """Difficulties of 0 and of 1 where there are many workers."""
+def test_harder_queries_are_distinguished_from_easier_ones():
+    """Low and high difficulties, with many workers."""
     rng = np.random.default_rng(0)
     rows = []
     for query, worker in itertools.product(range(10), range(15)):
@@ -139,7 +139,7 @@ def test_harder_queries_are_told_from_easier_ones():
     assert difficulty[:5].min() > difficulty[5:].max()
 
 
-# ------------------------------------------------------------------------------------ what is told it
+# ----------------------------------------------------------------------------- what is known in advance
 
 
 def test_known_domains_are_used_and_named(crowd):
@@ -214,7 +214,7 @@ def test_one_worker_who_never_errs(weight):
 
 
 def test_workers_who_are_known_for_sure():
-    """Their variance is nought, and not a little less."""
+    """Their variance is 0, and not slightly negative."""
     frame = few(2, queries=6, domains=1, workers=12).judgments.with_columns(weight=pl.lit(100.0))
     workers = TPP(domains=1).fit(frame).workers_.polars()
     assert (workers["low"] <= workers["quality"]).all()
@@ -245,7 +245,7 @@ def test_a_worker_of_one_vote_is_one_of_the_crowd(crowd):
 
 @pytest.mark.parametrize("inference", ["grid", "gibbs"])
 def test_workers_and_queries_without_a_vote(inference):
-    """A part of the votes that still has the index of all is as the part alone, but for the workers without."""
+    """A part of the votes with the index of all gives the same as the part alone, except for absent workers."""
     table = cr.read(few(queries=6, workers=5).judgments)
     part = table.take((table.worker != 1) & (table.query != 2) & (table.query != 5))
     model = TPP(domains=2, inference=inference).fit(part)
@@ -275,7 +275,7 @@ def test_unknown_choices_are_named(name, value):
     assert repr(value) in str(caught.value)
 
 
-def test_what_the_sampler_does_not_know_in_advance():
+def test_what_the_sampler_does_not_accept():
     frame = named([("q", "w", "a", "b")])
     with pytest.raises(UsageError, match="sampler"):
         TPP(inference="gibbs", domains={"q": "x"}).fit(frame)
@@ -342,7 +342,7 @@ def test_a_change_of_scale_leaves_the_likelihood():
 def test_predictions_are_sums_over_domains_and_types(fitted, crowd):
     asked = crowd.judgments.sample(20, seed=0)
     found = fitted.probabilities(asked)
-    told = fitted.result_.predictor
+    predictor = fitted.result_.predictor
     queries, workers = fitted.queries_.query.to_list(), fitted.workers_.worker.to_list()
     unit = fitted.fit_.details["identification"]["sharpest_tau"]
     rows = fitted.ranking_.polars().select("query", "item", "score").iter_rows()
@@ -354,7 +354,7 @@ def test_predictions_are_sums_over_domains_and_types(fitted, crowd):
         for m, place in itertools.product(range(2), range(len(GRID))):
             tau = unit * GRID[place]
             slope = tau / math.sqrt(2 * (1 + tau**2 * fitted.queries_.difficulty[query]))
-            want += fitted.queries_.domain[query, m] * told.types[m, worker, place] * ndtr(slope * ahead)
+            want += fitted.queries_.domain[query, m] * predictor.types[m, worker, place] * ndtr(slope * ahead)
         assert left == pytest.approx((1 - tie) * want, rel=1e-9)
         assert left + tie + right == pytest.approx(1.0)
 

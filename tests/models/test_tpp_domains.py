@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
-from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, turned_round
+from crowdrank.models.thurstonian.clusters import Cut, held_out_log_likelihoods, merge_queries
+from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, favors_reversal, mirror
 
 
 def planted(queries=12, workers=9, domains=3, seed=0, width=0.15):
-    """Profiles of workers whose tau is known, some queries upside down."""
+    """Profiles of workers whose tau is known, with some queries reversed."""
     rng = np.random.default_rng(seed)
     tau = rng.choice([1.0, 0.4, -1.0, 0.02], (domains, workers), p=[0.4, 0.3, 0.2, 0.1])
     domain, sign = np.arange(queries) % domains, rng.choice([1, -1], queries)
@@ -20,11 +20,11 @@ def planted(queries=12, workers=9, domains=3, seed=0, width=0.15):
 
 
 def naive(profile, prior, most):
-    """The merges, each the best of all pairs and directions looked at anew."""
+    """The merges, each the best of all pairs and directions, searched from scratch."""
     parts = [([query], like) for query, like in enumerate(profile)]
 
     def value(like):
-        return max(evidence(like, prior), evidence(mirrored(like), prior))
+        return max(evidence(like, prior), evidence(mirror(like), prior))
 
     found = {}
     while True:
@@ -34,7 +34,7 @@ def naive(profile, prior, most):
             return found
         options = []
         for (a, one), (b, other) in itertools.combinations(enumerate(parts), 2):
-            for like in (one[1] + other[1], one[1] + mirrored(other[1])):
+            for like in (one[1] + other[1], one[1] + mirror(other[1])):
                 gain = value(like) - value(one[1]) - value(other[1])
                 options.append((gain, a, b, like))
         _, a, b, like = max(options, key=lambda option: option[0])
@@ -47,20 +47,20 @@ def test_every_merge_is_the_best_one(seed):
     rng = np.random.default_rng(seed)
     profile = rng.normal(-3, 2, (9, 4, len(GRID)))
     prior = Types.start().prior(4, False)
-    found, want = gathered(profile, prior, 6), naive(profile, prior, 6)
+    found, want = merge_queries(profile, prior, 6), naive(profile, prior, 6)
     assert set(found) == set(want) == {1, 2, 3, 4, 5, 6}
     for count, cut in found.items():
         parts, value = want[count]
         assert {frozenset(np.flatnonzero(cut.domain == m).tolist()) for m in range(count)} == parts
         assert evidence(cut.sums(profile), prior).sum() == pytest.approx(value)
-        assert not turned_round(cut.sums(profile), prior).any()
+        assert not favors_reversal(cut.sums(profile), prior).any()
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_planted_domains_and_directions_are_found(seed):
     domain, sign, profile = planted(seed=seed)
     prior = Types.start().prior(9, False)
-    cut = gathered(profile, prior, 3)[3]
+    cut = merge_queries(profile, prior, 3)[3]
     for m in range(3):
         own = domain == m
         assert len(set(cut.domain[own])) == 1
@@ -75,7 +75,7 @@ def test_the_sums_of_a_cut():
     np.testing.assert_allclose(cut.sums(profile), want)
 
 
-def test_left_out_is_a_sum_by_hand():
+def test_held_out_log_likelihoods_by_hand():
     rng = np.random.default_rng(7)
     profile = rng.normal(-2, 1, (5, 3, len(GRID)))
     cut = Cut(np.array([0, 1, 0, 1, 1]), np.array([1, -1, 1, 1, -1]))
@@ -94,12 +94,12 @@ def test_left_out_is_a_sum_by_hand():
         others = [k for k in range(3) if k != worker]
         domain = size * np.prod(chance[:, others], axis=1)
         want[query, worker] = math.log(domain / domain.sum() @ chance[:, worker])
-    np.testing.assert_allclose(left_out(profile, cut, prior), want)
+    np.testing.assert_allclose(held_out_log_likelihoods(profile, cut, prior), want)
 
 
 def test_types_are_learned_from_counts():
     counts = np.random.default_rng(8).uniform(0, 5, len(GRID))
-    found = Types.learned(counts)
+    found = Types.from_counts(counts)
     sizes = [counts[HALF] + 1 / (HALF + 1)]
     sizes += [counts[HALF + 1 + place] + counts[HALF - 1 - place] + 1 / (HALF + 1) for place in range(len(SIZES))]
     smooth = []
@@ -112,19 +112,19 @@ def test_types_are_learned_from_counts():
     want = [*(share[:0:-1] * (1 - honest)), share[0], *(share[1:] * honest)]
     np.testing.assert_allclose(np.exp(found.log), want)
     assert found.honest == pytest.approx(honest)
-    liars = Types.learned(np.where(GRID < 0, 10.0, 0.0))
+    liars = Types.from_counts(np.where(GRID < 0, 10.0, 0.0))
     assert liars.honest == pytest.approx(0.5)
-    np.testing.assert_allclose(liars.log, mirrored(liars.log))
+    np.testing.assert_allclose(liars.log, mirror(liars.log))
 
 
 def test_types_are_learned_again_from_those_who_voted():
-    """One always lies where nothing is close: the votes are certain for the liar, and one worker did not vote."""
+    """One worker always lies and the items are far apart, so the type is certain; one worker did not vote."""
     like = np.zeros((1, 3, len(GRID)))
     like[0, 0] = [0.0, *np.linspace(-1.0, -60.0, len(GRID) - 1)]
     like[0, 1] = np.linspace(-9.0, -1.0, len(GRID))
     prior = np.exp(Types.start().log)
     counts = sum(own / own.sum() for own in (prior * np.exp(like[0, 0]), prior * np.exp(like[0, 1])))
-    np.testing.assert_allclose(Types.start().again(like).log, Types.learned(counts).log)
+    np.testing.assert_allclose(Types.start().relearn(like).log, Types.from_counts(counts).log)
 
 
 def test_gold_is_the_sharpest_and_honest():

@@ -1,4 +1,4 @@
-"""What is read from an answer of TPP against a simulation, finite differences and loops."""
+"""The reading of a TPP answer against a simulation, finite differences and loops."""
 
 import itertools
 import math
@@ -6,14 +6,14 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, panel_of, told
+from crowd_by_hand import CELLS, PANEL, PLAIN, QUERY, ROWS, dense, likelihood_by_loops, panel_of
 from crowdrank.models.thurstonian.reading import Reading, TypesAt, agreement, quantiles
-from crowdrank.models.thurstonian.rounds import Local, slopes, terms
+from crowdrank.models.thurstonian.rounds import ShardState, couple_terms, slopes
 from crowdrank.models.thurstonian.types import GRID, SIZES
 
 
 def test_the_covariance_is_that_of_simulated_votes():
-    """One worker, four items, all pairs, one of them twice: Cov of the gradient of the scores, in the model."""
+    """One worker, four items, all pairs, one of them twice: the covariance of the score gradient in the model."""
     tau, delta, items = 1.0, 0.5, 4
     pairs = list(itertools.combinations(range(items), 2))
     score, again = np.array([0.6, 0.2, -0.1, -0.7]), np.array([2.0, *np.ones(5)])
@@ -24,8 +24,8 @@ def test_the_covariance_is_that_of_simulated_votes():
     hard = np.array([2 * math.log(delta)])
     at = TypesAt(score, hard, np.ones((1, 1)), types, precision)
     (covariance,) = Reading(np.zeros(1, int)).read(panel, at)["covariance"]
-    local = Local.at(panel, score, hard, np.ones((1, 1)))
-    curvature = slopes(panel, terms(panel, local), types[0]).curvature
+    state = ShardState.at(panel, score, hard, np.ones((1, 1)))
+    curvature = slopes(panel, couple_terms(panel, state), types[0]).curvature
     bread = dense(panel, curvature) + precision * np.eye(items)
     found = bread @ covariance @ bread - precision * np.eye(items)
 
@@ -41,7 +41,7 @@ def test_the_covariance_is_that_of_simulated_votes():
     want = np.cov(gradient.T)
     np.testing.assert_allclose(found, want, atol=0.02 * want.max())
     independent = dense(panel, again * slope**2 * (bell**2 / ndtr(x) / ndtr(-x))[:6])
-    assert np.abs(independent - want).max() > 0.1 * want.max()  # were votes independent, it would not fit
+    assert np.abs(independent - want).max() > 0.1 * want.max()  # assuming independent votes would not fit
 
 
 def test_the_covariances_of_several_queries_and_workers_by_loops():
@@ -63,9 +63,9 @@ def test_the_covariances_of_several_queries_and_workers_by_loops():
             for sign, count in ((1, PANEL.wins[row]), (-1, PANEL.losses[row])):
                 ratio = bell / ndtr(sign * x)
                 bread += count * (weight @ (slope**2 * ratio * (ratio + sign * x))) * np.outer(apart, apart)
-            told_of = votes * (weight @ (slope**2 * bell**2 / ndtr(x) / ndtr(-x)))
-            own += told_of * np.outer(apart, apart)
-            squared += told_of**2 / votes * np.outer(apart, apart)
+            information = votes * (weight @ (slope**2 * bell**2 / ndtr(x) / ndtr(-x)))
+            own += information * np.outer(apart, apart)
+            squared += information**2 / votes * np.outer(apart, apart)
         noise += own + math.exp(PLAIN.hard[query]) * (own @ own - 2 * squared)
     want = np.linalg.inv(bread) @ noise @ np.linalg.inv(bread)
     for query, matrix in zip([0, 1, 3, 4], found, strict=True):
@@ -78,7 +78,7 @@ def test_sums_at_an_answer():
     rng = np.random.default_rng(9)
     types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
     reading, at = Reading(np.arange(3)), TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, 0.5)
-    like = told(PANEL, PLAIN)
+    like = likelihood_by_loops(PANEL, PLAIN)
     want = np.zeros((2, 3, len(GRID)))
     for cell, (query, worker) in enumerate(CELLS):
         want[:, worker] += PLAIN.domain[query][:, None] * like[cell]

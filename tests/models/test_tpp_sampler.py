@@ -15,8 +15,15 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels.truncated import truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
-from crowdrank.models.thurstonian.sampler import HELD, KeptRound, SamplerRounds, _odds, classes, draw_answer
-from crowdrank.models.thurstonian.sweeps import MANY, Chances, Seen, Sweep, _many, layout, moves
+from crowdrank.models.thurstonian.sampler import (
+    LAST_FIXED,
+    KeptRound,
+    SamplerRounds,
+    _odds,
+    draw_answer,
+    find_classes,
+)
+from crowdrank.models.thurstonian.sweeps import MANY, Chances, Sweep, SweepTotals, _sum_of_many, layout, moves
 from crowdrank.prepared.panels import Panel, panels
 from crowdrank.prepared.votes import Votes
 from shards import cut_small
@@ -30,7 +37,7 @@ TAU, THETA = np.array([[1.5, -0.4], [0.6, 1.2]]), np.array([0.3, 0.7])
 
 
 def copies(count, wins=WINS, losses=LOSSES):
-    """So many queries that are all alike."""
+    """``count`` identical queries."""
     shift = 3 * np.repeat(np.arange(count), len(LEFT))
     return Panel(
         first=0,
@@ -81,7 +88,7 @@ def test_the_posterior_is_that_of_an_integral():
         now = sweep.odds(x)
         chances = chances_of(sweep.own, rng)
         domain = (chances.domain > now[:, 0]).astype(np.int64)
-        x = sweep.perceived(x, domain, chances)
+        x = sweep.draw_perceived(x, domain, chances)
         if turn >= 10:
             odds.append(now.mean(axis=0))
             means.append(x.reshape(-1, 2, 3).mean(axis=0))
@@ -111,7 +118,7 @@ def test_scores_and_difficulties_by_hand():
     """Two sweeps; the first worker saw all three items, the second all three too (eq. 18, 19)."""
     sweep = sweep_of(copies(1))
     first, second = np.array([1.0, 0.0, 2.0, 3.0, 1.0, 0.0]), np.array([2.0, 1.0, 2.0, 0.0, 0.0, 1.0])
-    seen = Seen(sweep)
+    seen = SweepTotals(sweep)
     for x in (first, second):
         seen.add(x, np.array([[0.25, 0.75]]), np.array([1]))
     score, difficulty = seen.scores()
@@ -139,7 +146,7 @@ def test_a_tie_is_one_vote_in_every_sweep_and_a_fraction_some_of_them():
     wins, losses = np.array([0.5, 1.3, 0.0, 2.0, 1.0]), np.array([0.5, 0.0, 0.25, 0.5, 1.0])
     sweep, rng = sweep_of(copies(5000, wins, losses)), np.random.default_rng(3)
     mean = np.zeros(len(sweep.own.row))
-    _, votes = sweep._differences(mean, chances_of(sweep.own, rng))
+    _, votes = sweep._draw_differences(mean, chances_of(sweep.own, rng))
     votes = votes.reshape(-1, 5)
     assert (votes[:, [0, 4]] == [1.0, 2.0]).all()
     np.testing.assert_allclose(votes.mean(axis=0), wins + losses, atol=0.03)
@@ -150,7 +157,7 @@ def test_many_votes_are_drawn_as_one_sum():
     assert len(layout(copies(1, WINS * (MANY + 1))).side) < len(layout(copies(1, WINS * MANY)).side)
     for mean in (-4.0, 0.0, 3.0):
         singly = truncated(rng.random((20_000, 100)), 0.0, np.inf, mean).sum(axis=1)
-        at_once = _many(np.full(20_000, 100.0), np.full(20_000, mean), rng.random(20_000))
+        at_once = _sum_of_many(np.full(20_000, 100.0), np.full(20_000, mean), rng.random(20_000))
         assert at_once.mean() == pytest.approx(singly.mean(), abs=5 * singly.std() / 100)
         assert at_once.std() == pytest.approx(singly.std(), rel=0.03)
 
@@ -170,8 +177,8 @@ def test_the_composite_likelihood_is_a_plain_sum():
 
 def test_agreement_is_that_of_a_query():
     """The order is 0, 2, 1. Worker 0 votes 01, 02, 02, 21 and worker 1 votes 10, 12, 21."""
-    np.testing.assert_array_equal(sweep_of(copies(1)).agreed(), [4.0, 1.0])
-    np.testing.assert_array_equal(sweep_of(copies(1), np.zeros(3)).agreed(), [2.0, 1.5])
+    np.testing.assert_array_equal(sweep_of(copies(1)).agreeing_weight(), [4.0, 1.0])
+    np.testing.assert_array_equal(sweep_of(copies(1), np.zeros(3)).agreeing_weight(), [2.0, 1.5])
 
 
 def test_odds_of_classes_by_hand():
@@ -194,11 +201,11 @@ def test_classes_find_queries_with_the_same_friends():
     own, sign = rng.integers(3, size=60), rng.choice([-1.0, 1.0], 60)
     chance = np.where(sign[:, None] > 0, p[:, own].T, 1 - p[:, own].T)
     agreed = rng.binomial(20, chance).astype(float)
-    found, turned, share = classes(csr_array(agreed), csr_array(20 - agreed), 3, rng)
+    found, signs, share = find_classes(csr_array(agreed), csr_array(20 - agreed), 3, rng)
     names = [np.bincount(own[found == one]).argmax() for one in range(3)]
     assert sorted(names) == [0, 1, 2]
     np.testing.assert_array_equal(np.array(names)[found], own)
-    np.testing.assert_array_equal(turned, sign)
+    np.testing.assert_array_equal(signs, sign)
     np.testing.assert_allclose(share, p[:, names], atol=0.1)
 
 
@@ -247,19 +254,19 @@ def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficul
 def test_shards_and_threads_change_nothing():
     *_, votes = crowd(0, queries=12)
     answers = [
-        fitted(cut_small(panels, rows, votes), run=run_of(threads=threads), count=HELD + 3)
+        fitted(cut_small(panels, rows, votes), run=run_of(threads=threads), count=LAST_FIXED + 3)
         for rows, threads in [(1, 1), (1, 2), (200, 1), (10**6, 1)]
     ]
     for other in answers[1:]:
         for name in ("score", "difficulty", "domain", "tau", "theta"):
             np.testing.assert_allclose(getattr(other, name), getattr(answers[0], name), rtol=1e-12, atol=1e-12)
     assert answers[0].score.tobytes() == answers[1].score.tobytes()
-    again = fitted(cut_small(panels, 200, votes), run=run_of(seed=1), count=HELD + 3)
+    again = fitted(cut_small(panels, 200, votes), run=run_of(seed=1), count=LAST_FIXED + 3)
     assert not np.array_equal(again.score, answers[2].score)
 
 
 def test_finds_scores_domains_and_malicious_workers():
-    """Figure 3: two domains by chance at first, found in about ten rounds."""
+    """Figure 3: two domains, random at first, found in about ten rounds."""
     score, domain, tau, votes = crowd(3)
     answer = fitted(panels(votes), count=24)
     assert answer.rounds == len(answer.trace) == 24
@@ -289,7 +296,7 @@ def rounds_of(panel, expertise=False):
     return SamplerRounds([panel], run_of(), 2, expertise, False, 0)
 
 
-def test_a_domain_of_negative_tau_is_turned():
+def test_a_domain_of_negative_tau_is_reversed():
     steps = rounds_of(copies(2))
     kept = KeptRound(
         score=np.array([0.0, 1.0, 3.0, 0.0, 1.0, 3.0]),
@@ -309,9 +316,9 @@ def test_a_domain_of_negative_tau_is_turned():
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_the_step_of_tau_by_hand(shared):
-    """One query; the prior has the mean (1 + 3) / 2 and the variance (1 + 9) / 2."""
+    """One query; the prior has mean (1 + 3) / 2 and variance (1 + 9) / 2."""
     slope, bend = np.array([[0.3], [0.1]]), np.array([[-0.5], [-1.5]])
-    found = rounds_of(copies(1), shared)._tau(np.array([[1.0], [3.0]]), slope, bend)
+    found = rounds_of(copies(1), shared)._step_tau(np.array([[1.0], [3.0]]), slope, bend)
     gradient, curvature = ([0.4, 0.4], [2.0, 2.0]) if shared else ([0.3, 0.1], [0.5, 1.5])
     want = [
         1 + (gradient[0] + 1 / 5) / (curvature[0] + 1 / 5),

@@ -16,8 +16,8 @@ from helpers import frame_of, random_lists
 from shards import small_shards
 
 
-def perceived(scores, lists, noise=1.0, seed=0):
-    """Orders of scores that are seen with noise."""
+def draw_orders(scores, lists, noise=1.0, seed=0):
+    """Orders of scores perceived with noise."""
     rng = np.random.default_rng(seed)
     return [[f"i{k}" for k in np.argsort(-(scores + rng.normal(0, noise, len(scores))))] for _ in range(lists)]
 
@@ -41,14 +41,14 @@ class TestQuadrature:
         model = TRM(regularization=0.4).fit(frame)
 
         def log_p(u, steps):
-            """All differences positive: (u_i - u_j) over the steps, of which neighbours share an item."""
+            """All differences positive: (u_i - u_j) over the steps; neighboring steps share an item."""
             matrix = np.array([[(k == i) - (k == j) for k in range(3)] for i, j in steps], float)
             return multivariate_normal(-matrix @ u, matrix @ matrix.T).logcdf(np.zeros(len(steps)))
 
         def minus(u):
-            told = [((0, 1), (1, 2)), ((1, 0), (0, 2)), ((2, 0), (0, 1)), ((0, 1), (0, 2))]
+            lists = [((0, 1), (1, 2)), ((1, 0), (0, 2)), ((2, 0), (0, 1)), ((0, 1), (0, 2))]
             prior = log_ndtr(u / 2**0.5) + log_ndtr(-u / 2**0.5)
-            return -sum(log_p(u, steps) for steps in told) - 0.4 * prior.sum()
+            return -sum(log_p(u, steps) for steps in lists) - 0.4 * prior.sum()
 
         best = minimize(minus, np.zeros(3), tol=1e-10).x
         have = model.ranking_.polars().sort("item")["score"].to_numpy()
@@ -56,19 +56,19 @@ class TestQuadrature:
 
     def test_scores_and_their_errors_are_found(self):
         truth = np.linspace(1.2, -1.2, 7)
-        table = TRM().fit(frame_of(perceived(truth, 400))).ranking_.polars().sort("item")
+        table = TRM().fit(frame_of(draw_orders(truth, 400))).ranking_.polars().sort("item")
         np.testing.assert_allclose(table["score"], truth, atol=0.2)
         inside = []
         for seed in range(25):
-            found = TRM(regularization=0.01).fit(frame_of(perceived(truth, 25, seed=seed))).ranking_.polars()
+            found = TRM(regularization=0.01).fit(frame_of(draw_orders(truth, 25, seed=seed))).ranking_.polars()
             found = found.sort("item")
             inside.append(((found["low"].to_numpy() < truth) & (truth < found["high"].to_numpy())).mean())
         assert 0.84 < np.mean(inside) < 0.96
 
     def test_the_top_of_lists_is_enough(self):
-        """Unranked items stand below: the same scores are found, less surely."""
+        """Unranked items stand below: the same scores are found, with less certainty."""
         truth = np.linspace(1.5, -1.5, 6)
-        full = frame_of(perceived(truth, 150, seed=2))
+        full = frame_of(draw_orders(truth, 150, seed=2))
         cut = full.with_columns(rank=pl.when(pl.col("rank") < 3).then("rank"))
         whole, top = (TRM().fit(frame).ranking_.polars().sort("item") for frame in (full, cut))
         np.testing.assert_allclose(top["score"], whole["score"], atol=0.45)
@@ -110,7 +110,7 @@ class TestDifficulty:
         truth, noise = np.linspace(1.4, -1.4, 9), {0: 0.4, 1: 0.8, 2: 1.6}
         orders, queries = [], []
         for query, own in noise.items():
-            orders += perceived(truth, 60, own, seed=query)
+            orders += draw_orders(truth, 60, own, seed=query)
             queries += [query] * 60
         table = TRM().fit(frame_of(orders, queries=queries)).queries_.polars()
         wanted = np.array([own**2 / truth.var(ddof=1) for own in noise.values()])

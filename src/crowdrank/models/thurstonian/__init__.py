@@ -1,1 +1,1 @@
-"""Thurstonian models: what workers perceive are normal draws about the true scores."""
+"""Thurstonian models: workers perceive normal draws around the true scores."""

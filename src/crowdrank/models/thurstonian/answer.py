@@ -1,12 +1,12 @@
-"""What an inference of TPP finds, and the likelihood by which two of them are compared.
+"""The answer of a TPP inference, and the likelihood that compares two answers.
 
-A worker's vote on one pair, everything else integrated out, has the probability
+With everything else integrated out, a worker's vote on one pair has the probability
 
     P(k prefers i to j in query l | domain m) = Phi( tau_km (s_i - s_j) / sqrt(2 + 2 delta_l^2 tau_km^2) ),
 
 which is Phi(sgn(tau)(s_i - s_j) / sqrt(2/tau^2 + 2 delta^2)), written so that tau = 0 is a fair coin. Votes of one
-worker within a query share what was perceived; taken as independent they make a composite likelihood,
-sum_l ln sum_m theta_m prod of votes P^weight.
+worker within a query share perceived scores. Treating them as independent gives a composite likelihood,
+sum_l ln sum_m theta_m prod over votes P^weight.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from crowdrank.prepared.panels import Panel
 class Answer:
     """The parameters of TPP: N items, Q queries, K workers, M domains.
 
-    ``trace`` has a dictionary for each round: ``domain``, the likeliest of each query, and ``log_likelihood``.
+    ``trace`` has a dictionary per round: ``domain`` (the likeliest one of each query) and ``log_likelihood``.
     """
 
     score: Floats
@@ -36,20 +36,20 @@ class Answer:
     domain: Floats
     """The probability of each domain for each query (Q, M)."""
     tau: Floats
-    """Expertise and truthfulness of each worker in each domain (K, M); negative: malicious."""
+    """Expertise and truthfulness of each worker in each domain (K, M). Negative means malicious."""
     theta: Floats
     """The share of each domain (M)."""
     converged: bool
     rounds: int
     trace: list[dict[str, Any]]
 
-    def scaled(self, sharpest: float) -> Answer:
-        """The same answer in the unit in which the largest |tau| is ``sharpest`` (eq. 15)."""
+    def rescale(self, sharpest: float) -> Answer:
+        """The same answer, rescaled so that the largest |tau| is ``sharpest`` (eq. 15)."""
         unit = float(np.abs(self.tau).max()) / sharpest or 1.0
         return replace(self, score=self.score * unit, difficulty=self.difficulty * unit**2, tau=self.tau / unit)
 
-    def of_domains(self, kept: Integers) -> Answer:
-        """The same with these domains alone, in this order."""
+    def keep_domains(self, kept: Integers) -> Answer:
+        """The same answer with only these domains, in this order."""
         domain, theta = self.domain[:, kept], self.theta[kept]
         return replace(
             self,
@@ -60,9 +60,9 @@ class Answer:
 
 
 def domain_log_likelihoods(shard: Panel, score: Floats, difficulty: Floats, tau: Floats) -> Floats:
-    """ln of the composite likelihood of each query of the shard in each domain (queries, M).
+    """Composite log-likelihood of each query of the shard in each domain (queries, M).
 
-    ``score`` and ``difficulty`` are those of the shard's own nodes and queries.
+    ``score`` and ``difficulty`` cover only the nodes and queries of the shard.
     """
     from scipy.special import log_ndtr
 
@@ -79,8 +79,8 @@ def domain_log_likelihoods(shard: Panel, score: Floats, difficulty: Floats, tau:
     return totals
 
 
-def mixed(log_likelihoods: Floats, theta: Floats) -> Floats:
-    """ln sum_m theta_m exp(log-likelihood) of each query."""
+def log_mixture(log_likelihoods: Floats, theta: Floats) -> Floats:
+    """ln sum_m theta_m exp(log-likelihood_m) for each query."""
     with np.errstate(divide="ignore"):
         return cast(Floats, np.logaddexp.reduce(log_likelihoods + np.log(theta), axis=1))
 
@@ -90,17 +90,19 @@ def log_likelihood(shards: list[Panel], score: Floats, difficulty: Floats, tau: 
     parts = []
     for shard in shards:
         queries = slice(shard.first_query, shard.first_query + shard.queries)
-        parts.append(mixed(domain_log_likelihoods(shard, score[shard.nodes], difficulty[queries], tau), theta))
+        parts.append(
+            log_mixture(domain_log_likelihoods(shard, score[shard.nodes], difficulty[queries], tau), theta)
+        )
     return float(np.concatenate(parts).sum())
 
 
 ROWS = 1 << 15
-"""Votes that are looked at in one go."""
+"""Votes predicted at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Informed:
-    """Probabilities of votes: over the domains of the query and the types of the worker."""
+class TPPPredictor:
+    """Predicts votes by averaging over the domains of the query and the types of the worker."""
 
     scores: Floats
     query: NDArray[np.int32]

@@ -1,7 +1,7 @@
 """TPP without sampling: scores by Newton's method, workers by types on a grid, domains by merging queries.
 
-First every query stands alone, and its workers are of the crowd's types. Then the queries whose workers behave
-alike are merged into domains (``clusters``), and rounds by domains (``rounds``) follow until the scores rest.
+First each query is fitted alone, and the prior of its workers is the crowd's types. Then queries whose workers
+behave alike are merged into domains (``clusters``). Rounds by domains (``rounds``) follow until the scores settle.
 """
 
 from __future__ import annotations
@@ -12,40 +12,40 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers
 from crowdrank.models.base import Run
-from crowdrank.models.thurstonian.clusters import Cut, gathered, left_out
+from crowdrank.models.thurstonian.clusters import Cut, held_out_log_likelihoods, merge_queries
 from crowdrank.models.thurstonian.grid_sums import (
     AloneRound,
-    Chosen,
+    ChosenQueries,
     DomainRound,
     GridSums,
     Placement,
     RoundSums,
 )
-from crowdrank.models.thurstonian.types import Types, mirrored, turned_round
+from crowdrank.models.thurstonian.types import Types, favors_reversal, mirror
 from crowdrank.prepared.panels import Panel
 
-ALONE = 8
-"""Rounds in which every query stands alone."""
-TURNING = 12
-"""Rounds by domains in which directions may still change, and the precision of the scores: with tau it sets the
-unit of both, and votes hardly tell that."""
-LIMIT = 300
+ALONE_ROUNDS = 8
+"""Rounds that fit each query alone."""
+REVERSING_ROUNDS = 12
+"""Rounds by domains in which directions and the precision of the scores may still change. The precision and tau
+together set the unit of the scores, which the votes hardly determine."""
+MAX_ROUNDS = 300
 TOL = 1e-5
-"""The rounds end where the scores move by this share of their spread (root mean square)."""
+"""The rounds end when the scores move by at most this share of their spread (root mean square)."""
 CLOSEST = 4.0
-"""The precision of the scores at most: items as close as that can hardly be told from equal ones."""
-MOST = 20
-"""Domains at most where their number is chosen."""
-GATHERED, WORK = 300, 1e8
-"""Queries that are merged at most, and numbers that are looked at; the other queries join the domains found."""
+"""The largest precision of the scores. Votes hardly distinguish items that close from equal ones."""
+MOST_DOMAINS = 20
+"""The most domains considered when their number is estimated."""
+MOST_MERGED, WORK = 300, 1e8
+"""The most queries that are merged, and a bound on the work. The other queries join the domains found."""
 
 
 @dataclass(frozen=True, eq=False)
 class TPPSetting:
-    """What is fitted: ``worker`` numbers the expertises of the workers, ``learned`` of them are not known.
+    """What to fit. ``worker`` is the number of each worker's expertise; the first ``learned`` are learned.
 
-    ``by_query``: every query has a difficulty of its own. ``domains``: how many, None where the votes decide.
-    ``known`` (Q): the domain of each query, -1 where it is not known; None where none is.
+    ``by_query``: every query has its own difficulty. ``domains``: how many, or None if the votes decide.
+    ``known`` (Q): the domain of each query, or -1 if it is unknown; None if no domain is known.
     """
 
     worker: Integers
@@ -56,13 +56,13 @@ class TPPSetting:
 
     @property
     def gold(self) -> bool:
-        """Whether gold pairs are among the votes, as those of one more worker."""
+        """Whether the votes include gold pairs, as votes of one more worker."""
         return int(self.worker.max()) + 1 > self.learned
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
-    """What the rounds end with: the state of all queries, L_{m,k}(tau), the crowd's types."""
+class GridSolution:
+    """The result of the rounds: the state of all queries, L_{m,k}(tau), and the crowd's types."""
 
     score: Floats
     hard: Floats
@@ -91,18 +91,18 @@ class GridClimb:
         self.types, self.precision, self.rounds = Types.start(), 1.0, 0
         self.held_out: dict[int, float] = {}
 
-    def run(self) -> Grid:
-        """All of it."""
-        information = self._alone()
+    def run(self) -> GridSolution:
+        """Run all rounds."""
+        information = self._fit_alone()
         if self.setting.known is not None:
             start = self._start_from(self.setting.known)
         elif self.setting.domains == 1 or self.queries == 1:
             start = self._start_from(np.zeros(self.queries, np.int64))
         else:
-            start = self._merge(information)
-        like, theta, converged = self._together(*start)
+            start = self._start_from_merges(information)
+        like, theta, converged = self._fit_by_domains(*start)
         own = self.session.collect(self.sums.read, None)
-        return Grid(
+        return GridSolution(
             score=np.concatenate([part.score for part in own]),
             hard=np.concatenate([part.hard for part in own]),
             domain=np.concatenate([part.domain for part in own]),
@@ -115,19 +115,19 @@ class GridClimb:
             held_out=self.held_out,
         )
 
-    def number(self) -> tuple[int, dict[int, float]]:
-        """The number of domains by held-out votes, and what these say of each number."""
-        information = self._alone()
-        return (1, {}) if self.queries == 1 else (self._merge(information)[0].shape[1], self.held_out)
+    def choose_number(self) -> tuple[int, dict[int, float]]:
+        """The number of domains by held-out votes, and the held-out log-likelihood of each number."""
+        information = self._fit_alone()
+        return (1, {}) if self.queries == 1 else (self._start_from_merges(information)[0].shape[1], self.held_out)
 
     @property
     def prior(self) -> Floats:
         """ln of the prior of each expertise (K, T)."""
         return self.types.prior(self.setting.learned, self.setting.gold)
 
-    def _count_round(self, sums: RoundSums, turn: bool) -> None:
-        """The precision of the scores after a round in which it may change, and the progress."""
-        if turn:
+    def _count_round(self, sums: RoundSums, may_reverse: bool) -> None:
+        """Update the precision of the scores if it may still change, and report progress."""
+        if may_reverse:
             self.precision = min(self.free / sums.spread, CLOSEST)
         self.rounds += 1
         if self.progress is not None:
@@ -137,39 +137,41 @@ class GridClimb:
         """How far the scores moved, in standard deviations of their prior."""
         return float(np.sqrt(sums.moved * self.precision / self.nodes))
 
-    def _alone(self) -> Floats:
-        """Scores and types if no query knows of another; returns how much the votes of each tell."""
-        for _ in range(ALONE):
+    def _fit_alone(self) -> Floats:
+        """Fit scores and types without domains; returns how informative the votes of each query are."""
+        for _ in range(ALONE_ROUNDS):
             at = AloneRound(self.prior, self.precision, True, self.setting.learned)
-            sums = self.session.advance(self.sums.alone, at)
+            sums = self.session.advance(self.sums.fit_alone, at)
             self._count_round(sums, True)
-            self.types = Types.learned(sums.types)
+            self.types = Types.from_counts(sums.types)
         return sums.information
 
     def _start_from(self, domain: Integers) -> tuple[Floats, Floats]:
-        """The start from known domains; a query whose domain is not known belongs to none yet."""
+        """The start from known domains. A query of unknown domain belongs to none yet."""
         count = self.setting.domains or int(domain.max()) + 1
         return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
 
-    def _merge(self, information: Floats) -> tuple[Floats, Floats]:
-        """The start from queries merged into domains: those whose votes tell most."""
+    def _start_from_merges(self, information: Floats) -> tuple[Floats, Floats]:
+        """The start from merging the queries with the most informative votes into domains."""
         asked, prior = self.setting.domains, self.prior
-        most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST), GATHERED))
+        most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST_DOMAINS), MOST_MERGED))
         chosen = np.zeros(self.queries, bool)
         chosen[np.argsort(-information, kind="stable")[:most]] = True
         chosen &= information != 0.0  # a query without votes belongs to no domain
-        profile = self.session.evaluate(self.sums.profiles, Chosen(chosen)).profile
-        cuts = gathered(profile, prior, min(asked or MOST, len(profile)))
-        count = min(asked, len(profile)) if asked else self._choose_number(profile, cuts)
+        profile = self.session.evaluate(self.sums.profiles, ChosenQueries(chosen)).profile
+        cuts = merge_queries(profile, prior, min(asked or MOST_DOMAINS, len(profile)))
+        count = min(asked, len(profile)) if asked else self._fewest_domains(profile, cuts)
         cut = cuts[count]
         shares, sign = np.zeros((self.queries, asked or count)), np.ones(self.queries)
         shares[np.flatnonzero(chosen), cut.domain] = 1.0
         sign[chosen] = cut.sign
         return shares, sign
 
-    def _choose_number(self, profile: Floats, cuts: dict[int, Cut]) -> int:
-        """The number of domains by held-out votes: the fewest within a standard error of the best."""
-        logs = {count: left_out(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()}
+    def _fewest_domains(self, profile: Floats, cuts: dict[int, Cut]) -> int:
+        """The fewest domains whose held-out log-likelihood is within a standard error of the best."""
+        logs = {
+            count: held_out_log_likelihoods(profile, cut, self.prior).sum(axis=1) for count, cut in cuts.items()
+        }
         self.held_out = {count: float(own.sum()) for count, own in sorted(logs.items())}
         best = max(self.held_out, key=lambda count: self.held_out[count])
 
@@ -179,27 +181,27 @@ class GridClimb:
 
         return min(count for count in logs if count == best or close(count))
 
-    def _together(self, domain: Floats, sign: Floats) -> tuple[Floats, Floats, bool]:
-        """Rounds by domains until the scores rest; L_{m,k}, the shares of the domains, and whether they rest."""
-        theta = _shares(domain.sum(axis=0))
-        like = self.session.advance(self.sums.place, Placement(domain, sign)).like
-        flip = None
-        for number in range(LIMIT):
-            turn = number < TURNING
-            at = DomainRound(self.prior, self.precision, turn, like, theta, flip, self.setting.known)
-            sums = self.session.advance(self.sums.domains, at)
-            self._count_round(sums, turn)
-            like, flip = sums.like, None
-            upside = turned_round(like, self.prior) & turn
-            if upside.any():
-                like, flip = np.where(upside[:, None, None], mirrored(like), like), upside
-            self.types = self.types.again(like[:, : self.setting.learned])
-            theta = _shares(sums.domains)
-            if not turn and self._movement(sums) <= TOL:
+    def _fit_by_domains(self, domain: Floats, sign: Floats) -> tuple[Floats, Floats, bool]:
+        """Run rounds by domains until the scores settle; returns L_{m,k}, the domain shares, and if they did."""
+        theta = _domain_shares(domain.sum(axis=0))
+        like = self.session.advance(self.sums.place_queries, Placement(domain, sign)).like
+        reverse = None
+        for number in range(MAX_ROUNDS):
+            may_reverse = number < REVERSING_ROUNDS
+            at = DomainRound(self.prior, self.precision, may_reverse, like, theta, reverse, self.setting.known)
+            sums = self.session.advance(self.sums.fit_by_domains, at)
+            self._count_round(sums, may_reverse)
+            like, reverse = sums.like, None
+            reversal = favors_reversal(like, self.prior) & may_reverse
+            if reversal.any():
+                like, reverse = np.where(reversal[:, None, None], mirror(like), like), reversal
+            self.types = self.types.relearn(like[:, : self.setting.learned])
+            theta = _domain_shares(sums.domains)
+            if not may_reverse and self._movement(sums) <= TOL:
                 return like, theta, True
         return like, theta, False
 
 
-def _shares(counts: Floats) -> Floats:
-    """How common the domains are, each with one more query than it has."""
+def _domain_shares(counts: Floats) -> Floats:
+    """The share of each domain, after adding one query to each."""
     return np.asarray((counts + 1.0) / (counts.sum() + len(counts)))

@@ -1,10 +1,10 @@
 """EM for the Thurstonian ranking model with perceived scores drawn by Gibbs sampling (TPP paper, appendix B).
 
     E step, eq. 27:  s_i^(k) ~ N(u_i, 1) within (largest of the level below, smallest of the level above)
-    M step, eq. 18:  u_i = the mean of s_i^(k) over the lists that hold i, pulled by the prior
+    M step, eq. 18:  u_i = the mean of s_i^(k) over the lists that hold i, shrunk by the prior
 
-Eq. 19 has nothing to estimate: scores are in units of the noise. Given every other level the items of a level
-are independent, so even levels are drawn at once, then odd ones.
+Eq. 19 has nothing to estimate, because scores are in units of the noise. Given all other levels, the items of a
+level are independent, so all even levels are drawn at once, then all odd ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from crowdrank.solve import rounds
 
 @dataclass(frozen=True, eq=False)
 class PerceivedSweep:
-    """The number and the seed of a sweep, and the ``scores`` that it starts from."""
+    """The number and seed of a sweep, and the ``scores`` that it starts from."""
 
     scores: Floats
     round: int
@@ -35,36 +35,36 @@ class PerceivedSweep:
 
 
 @dataclass(frozen=True, eq=False)
-class Perceived(Stats):
-    """The sum of what is perceived of each node, times the weight of the list."""
+class PerceivedTotals(Stats):
+    """The sum of the perceived scores of each node, weighted by list."""
 
     scores: Floats
 
 
 class PerceivedSums:
-    """The state of a shard is the perceived score of each row."""
+    """Sweeps over a shard. Its state is the perceived score of each row."""
 
     def start(self, shard: ListShard, seed: int) -> Floats:
-        """Perceived scores in the order of the list, one apart."""
+        """Perceived scores in the order of the list, 1 apart."""
         return -shard.orders.level.astype(float)
 
-    def sweep(self, shard: ListShard, at: PerceivedSweep, state: Floats) -> tuple[Perceived, Floats]:
-        """One sweep."""
+    def sweep(self, shard: ListShard, at: PerceivedSweep, state: Floats) -> tuple[PerceivedTotals, Floats]:
+        """Draw all perceived scores once."""
         place = np.arange(len(shard.node)) - shard.orders.start[shard.list]
         keys = (np.full(len(place), at.round), shard.first + shard.list, place)
         uniform = uniforms(keys, at.seed)
         mean, seen = at.scores[shard.node], np.array(state)
         for odd in (0, 1):
             rows = np.flatnonzero(shard.orders.level % 2 == odd)
-            low, high = _around(seen, shard.orders)
+            low, high = _neighbor_bounds(seen, shard.orders)
             group = shard.orders.group[rows]
             seen[rows] = truncated(uniform[rows], low[group], high[group], mean[rows])
         weight = shard.weight[shard.list]
-        return Perceived(summed(shard.node, weight * seen, len(shard.part))), seen
+        return PerceivedTotals(summed(shard.node, weight * seen, len(shard.part))), seen
 
 
-def _around(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
-    """For each group the largest of the one below and the smallest of the one above."""
+def _neighbor_bounds(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
+    """For each group, the largest score of the group below and the smallest of the group above."""
     begins = orders.begins[:-1]
     low, high = np.full(len(begins), -np.inf), np.full(len(begins), np.inf)
     below = np.flatnonzero(~orders.last)
@@ -74,7 +74,7 @@ def _around(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
 
 
 def draw_scores(lists: Lists, run: Run, prior: VirtualNode, count: int) -> Floats:
-    """The scores: the mean over the second half of so many rounds."""
+    """The scores, averaged over the second half of ``count`` rounds."""
     sums, held = PerceivedSums(), lists.judgments
     session = run.engine.open(shards(lists), start=sums.start, seed=run.seed)
     total = np.zeros(len(lists.nodes))

@@ -1,18 +1,19 @@
-"""What follows from an answer of TPP: how sure the scores are, how good each worker is in each domain.
+"""Uncertainty of the scores of a TPP answer, and the quality of each worker in each domain.
 
-Votes of one worker on one query share perceived scores, so they are not independent, and the inverse curvature
-H of the composite likelihood would be too narrow. By the model two votes r, r' of a worker that share an item
-have latent errors with covariance delta^2 (its sign by the sides on which the item stands), and to first
-order their scores u = d ln P / d(s_i - s_j) have
+Votes of one worker on one query share perceived scores, so they are not independent, and the inverse of the
+curvature H of the composite likelihood would be too narrow. In the model, two votes r, r' of a worker that share
+an item have latent errors with covariance delta^2 (its sign depends on the sides of the item). To first order,
+their scores u = d ln P / d(s_i - s_j) have
 
     Cov(u_r, u_r') = +- delta^2 I_r I_r',     I_r the information of a vote (Price's theorem).
 
-With H_k the information of worker k's votes, a Laplacian weighted by I, the scores' gradient has the covariance
+Let H_k be the information of worker k's votes, a Laplacian weighted by I. The gradient of the scores has the
+covariance
 
     J = sum_k [ H_k + delta^2 (H_k H_k - 2 sum_r I_r^2 (e_i - e_j)(e_i - e_j)') ] + precision 1,
 
-and the scores H^-1 J H^-1 (the sandwich). The expertises are averaged over w_c(tau), as if they were known to
-be so spread: what the votes of one query could still tell of them moved the errors by less than one in fifty.
+and the scores have H^-1 J H^-1 (the sandwich). Expertise is averaged over w_c(tau) as if that distribution were
+known. What the votes of one query could still add to it changed the errors by less than one in fifty.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.models.thurstonian.grid_sums import DomainLikes
-from crowdrank.models.thurstonian.rounds import CoupleTerms, Local, by_worker, slopes, terms
+from crowdrank.models.thurstonian.rounds import CoupleTerms, ShardState, couple_terms, slopes, sum_by_worker
 from crowdrank.models.thurstonian.types import GRID, HALF, halves
 from crowdrank.prepared.blocks import Block
 from crowdrank.prepared.panels import Panel
@@ -40,23 +41,23 @@ class AnswerAt:
     hard: Floats
     domain: Floats
 
-    def of_shard(self, shard: Panel) -> Local:
-        """What belongs to the queries of a shard."""
+    def of_shard(self, shard: Panel) -> ShardState:
+        """The state of the queries of a shard."""
         own = slice(shard.first_query, shard.first_query + shard.queries)
-        return Local.at(shard, self.score[shard.nodes], self.hard[own], self.domain[own])
+        return ShardState.at(shard, self.score[shard.nodes], self.hard[own], self.domain[own])
 
 
 @dataclass(frozen=True, eq=False)
 class TypesAt(AnswerAt):
-    """With the posterior ``types`` of workers in each domain (M, K, T), and the ``precision`` of the scores."""
+    """Also the posterior ``types`` of workers in each domain (M, K, T), and the ``precision`` of the scores."""
 
     types: Floats
     precision: float
 
 
 class ShardReading(TypedDict):
-    """The covariance of each query's scores, the variance of its ln delta^2, how often every tau agrees with
-    the order in each domain, and the votes of each domain and of each worker in each domain."""
+    """The covariance of each query's scores, the variance of its ln delta^2, how often each tau agrees with
+    the order in each domain, and the votes per domain and per worker and domain."""
 
     covariance: list[Floats]
     hard: Floats
@@ -67,22 +68,22 @@ class ShardReading(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What follows from an answer; ``worker`` numbers the expertises of the workers."""
+    """Reads an answer on a shard. ``worker`` is the number of each worker's expertise."""
 
     worker: Integers
 
     def likes(self, shard: Panel, at: AnswerAt) -> DomainLikes:
-        """L_{m,k}(tau) at the scores, difficulties and domains given."""
+        """L_{m,k}(tau) at the given scores, difficulties and domains."""
         state = at.of_shard(shard)
         found = np.zeros((int(self.worker.max()) + 1, state.domain.shape[1], len(GRID)))
-        likes = by_worker(shard, state.domain, state.like, len(self.worker))
+        likes = sum_by_worker(shard, state.domain, state.like, len(self.worker))
         np.add.at(found, self.worker, likes.transpose(1, 0, 2))
         return DomainLikes(found.transpose(1, 0, 2))
 
     def read(self, shard: Panel, at: TypesAt) -> ShardReading:
-        """What belongs to the queries and workers of a shard."""
+        """The reading of the queries and workers of a shard."""
         state = at.of_shard(shard)
-        couples = terms(shard, state)
+        couples = couple_terms(shard, state)
         row, query = self.worker[shard.cells.worker], shard.cells.query
         types = at.types[:, row].transpose(1, 0, 2)  # (C, M, T)
         weight = (state.domain[query][:, :, None] * types).sum(axis=1)
@@ -96,20 +97,20 @@ class Reading:
             "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * at.precision * size),
             "agreed": share.T @ (votes * np.exp(np.maximum(couples.log_win, couples.log_lose))),
             "votes": share.T @ votes[:, 0],
-            "judged": by_worker(shard, state.domain, weights, len(self.worker))[..., 0],
+            "judged": sum_by_worker(shard, state.domain, weights, len(self.worker))[..., 0],
         }
 
 
 def _covariances(
-    shard: Panel, at: CoupleTerms, weight: Floats, curvature: Floats, local: Local, precision: float
+    shard: Panel, at: CoupleTerms, weight: Floats, curvature: Floats, state: ShardState, precision: float
 ) -> list[Floats]:
-    """H^-1 J H^-1 of every query with nodes, in order."""
+    """H^-1 J H^-1 for each query that has nodes, in order."""
     pair, count = shard.couples.row, len(at.x)
     honest, false = halves(weight)
     each = ((honest + false)[shard.cell] * (at.slope**2 * at.pull * at.push)[pair]).sum(axis=1)  # I_r of one vote
     votes = shard.wins + shard.losses
     single, alike = (summed(pair, votes * power, count) for power in (each, each**2))
-    delta = np.exp(local.hard)
+    delta = np.exp(state.hard)
     found: dict[int, Floats] = {}
     for block in shard.blocks:
         ridge = precision * np.eye(block.nodes.shape[1])
@@ -123,7 +124,7 @@ def _covariances(
 
 
 def _squares(block: Block, shard: Panel, weight: Floats) -> Floats:
-    """sum_k H_k H_k of each query (c, D, D), H_k the weighted Laplacian of the rows of one cell."""
+    """sum_k H_k H_k for each query (c, D, D). H_k is the weighted Laplacian of the rows of one cell."""
     from scipy.sparse import coo_array
 
     count, size = block.nodes.shape
@@ -148,15 +149,15 @@ def _blocks(matrix: Any, count: int, size: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class ByQuery(Covariance):
-    """The covariance of the scores, a matrix for each query that has nodes."""
+class QueryCovariance(Covariance):
+    """The covariance of the scores: a matrix for each query that has nodes."""
 
     query: NDArray[np.int32]
     blocks: list[Floats]
     unit: float
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
-        """Of the nodes of one part."""
+        """The covariance of the nodes of one part."""
         present, number = np.unique(self.query, return_inverse=True)
         start = np.searchsorted(number, np.arange(len(present)))
         own = int(number[nodes[0]])
@@ -165,7 +166,7 @@ class ByQuery(Covariance):
 
 
 def quantiles(types: Floats, levels: tuple[float, ...]) -> Floats:
-    """Where the distribution over the grid (..., T) reaches each level, evened out between its points."""
+    """Where the distribution over the grid (..., T) reaches each level, interpolated between its points."""
     edges = np.concatenate([GRID[:1], (GRID[1:] + GRID[:-1]) / 2, GRID[-1:]])
     flat = types.reshape(-1, len(GRID))
     below = np.concatenate([np.zeros((len(flat), 1)), np.cumsum(flat, axis=1)], axis=1)
@@ -174,7 +175,7 @@ def quantiles(types: Floats, levels: tuple[float, ...]) -> Floats:
 
 
 def agreement(curve: Floats, tau: Floats) -> Floats:
-    """How often workers of these tau (M, ...) agree with the order; ``curve`` (M, H): those of the grid."""
+    """How often workers with these tau (M, ...) agree with the order; ``curve`` (M, H): the same on the grid."""
     sizes = np.concatenate([[0.0], GRID[HALF + 1 :]])
     above = [
         np.interp(np.abs(own), sizes, np.concatenate([[0.5], line])) for own, line in zip(tau, curve, strict=True)

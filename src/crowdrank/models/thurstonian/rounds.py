@@ -1,19 +1,19 @@
-"""One round of the fast inference over a shard of whole queries.
+"""One round of the grid inference over a shard of whole queries.
 
 A pair's marginal probability under TPP (Wang et al., eq. 1-4, perceived scores integrated out) is
 
     P(i over j by worker k) = Phi(x),    x = a (s_i - s_j),    a = tau / sqrt(2 (1 + tau^2 delta_l^2)),
 
-tau = tau_{k, m} being the worker's signed expertise in the query's domain m. L_c(tau) is the sum of ln Phi over
+where tau = tau_{k, m} is the worker's signed expertise in the query's domain m. L_c(tau) is the sum of ln Phi over
 the votes of a cell c = (query, worker), on the grid of tau (a composite likelihood: a worker's votes on one
 query share perceived scores). Each round, from the sums L_{m,k}(tau) = sum over queries of P(m_l = m) L_c(tau),
 
-    q(tau)        ~ G(tau) exp(L_{m,k}(tau) - P(m_l = m) L_c(tau))        what the other queries say of the worker
-    P(m_l = m)    ~ theta_m prod_k sum_tau q(tau) exp(L_c(tau))           the domain, by all workers of the query
-    w_c(tau)      = sum_m P(m_l = m) q(tau) exp(L_c(tau)) / sum_tau       the worker's expertise, for this query
+    q(tau)        ~ G(tau) exp(L_{m,k}(tau) - P(m_l = m) L_c(tau))        the worker by the other queries
+    P(m_l = m)    ~ theta_m prod_k sum_tau q(tau) exp(L_c(tau))           the domain by all workers of the query
+    w_c(tau)      = sum_m P(m_l = m) q(tau) exp(L_c(tau)) / sum_tau       the worker's expertise for this query
 
-and scores and difficulty take a Newton step up sum_c sum_tau w_c(tau) L_c(tau) + ln prior. Before there are
-domains every query stands alone, and q = G.
+Then scores and difficulty take a Newton step up sum_c sum_tau w_c(tau) L_c(tau) + ln prior. Before there are
+domains, each query is fitted alone with q = G.
 """
 
 from __future__ import annotations
@@ -26,47 +26,47 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import tails
-from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirrored, normalised
+from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirror, softmax
 from crowdrank.prepared.panels import Panel
 
 REACH = 1.0
-"""How far a score (in standard deviations of the prior) or a ln delta^2 moves in one round at most."""
+"""The farthest that a score (in standard deviations of the prior) or a ln delta^2 moves in one round."""
 
 PART = 0.7
-"""The part of its way that a difficulty goes in one round: the scores it is told by move at the same time."""
+"""The part of its step that a difficulty takes in one round, because the scores it depends on move too."""
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
-    """What belongs to the queries of a shard."""
+class ShardState:
+    """The state of the queries of a shard."""
 
     score: Floats
-    """s of each node."""
+    """s, per node."""
     variance: Floats
-    """The variance of s_i - s_j, one a pair."""
+    """The variance of s_i - s_j, per pair."""
     spread: Floats
-    """|s|^2 + tr V, one a query."""
+    """|s|^2 + tr V, per query."""
     hard: Floats
-    """ln delta^2, one a query."""
+    """ln delta^2, per query."""
     domain: Floats
     """P(m_l = m) (q, M)."""
     like: Floats
-    """L_c(tau) at all this (C, T)."""
+    """L_c(tau) at this state (C, T)."""
 
     @classmethod
-    def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> Local:
-        """With scores that are not in doubt."""
+    def at(cls, panel: Panel, score: Floats, hard: Floats, domain: Floats) -> ShardState:
+        """The state with these scores, taken as certain."""
         variance, spread = np.zeros(len(panel.couples.i)), np.zeros(panel.queries)
         return cls(score, variance, spread, hard, domain, np.empty(0)).with_likelihood(panel)
 
-    def with_likelihood(self, panel: Panel) -> Local:
-        """With L_c(tau) where the scores are now."""
-        return replace(self, like=likelihood(panel, terms(panel, self), self.variance))
+    def with_likelihood(self, panel: Panel) -> ShardState:
+        """The state with L_c(tau) at its current scores."""
+        return replace(self, like=likelihood(panel, couple_terms(panel, self), self.variance))
 
 
 class CoupleTerms(NamedTuple):
-    """The pairs of a shard at its scores, for every size of tau (P, H): see the module. x and its tails are those
-    of an honest worker, who wins where i is chosen."""
+    """The pairs of a shard at its scores, for every size of tau (P, H); see the module. x and its tails are for an
+    honest worker, and a win is a vote for i."""
 
     slope: Floats  # a
     share: Floats  # d ln a / d ln delta^2, negated
@@ -77,78 +77,78 @@ class CoupleTerms(NamedTuple):
     push: Floats
 
 
-def terms(panel: Panel, local: Local) -> CoupleTerms:
-    """Everything at once that the likelihood and its derivatives need."""
-    ratio = SIZES**2 * np.exp(local.hard)[:, None]
+def couple_terms(panel: Panel, state: ShardState) -> CoupleTerms:
+    """The terms that the likelihood and its derivatives share."""
+    ratio = SIZES**2 * np.exp(state.hard)[:, None]
     pairs = panel.couples
     slope = (SIZES / np.sqrt(2.0 * (1.0 + ratio)))[pairs.query]
     share = (ratio / (2.0 * (1.0 + ratio)))[pairs.query]
-    x = slope * (local.score[pairs.i] - local.score[pairs.j])[:, None]
+    x = slope * (state.score[pairs.i] - state.score[pairs.j])[:, None]
     return CoupleTerms(slope, share, x, *tails(x))
 
 
 def likelihood(panel: Panel, at: CoupleTerms, variance: Floats) -> Floats:
-    """L_c(tau): ln of the probability of each cell's votes, over the grid (C, T).
+    """L_c(tau): log-probability of each cell's votes, over the grid (C, T).
 
-    Its mean over the scores, which are known to a ``variance`` of their differences: ln Phi + variance a^2
-    (ln Phi)'' / 2. Without the second term steep slopes would win that fit the votes' own noise.
+    It is averaged over the scores, whose differences have this ``variance``: ln Phi + variance a^2 (ln Phi)'' / 2.
+    Without the second term, steep slopes that fit the noise of the votes would win.
     """
     unsure = 0.5 * variance[:, None] * at.slope**2
     win = at.log_win - unsure * at.pull * (at.pull + at.x)
     lose = at.log_lose - unsure * at.push * (at.push - at.x)
     votes = panel.votes @ np.block([[win, lose], [lose, win]])
     guess = np.log(0.5) * panel.cells.weight[:, None]
-    return np.concatenate([mirrored(votes[:, HALF:]), guess, votes[:, :HALF]], axis=1)
+    return np.concatenate([mirror(votes[:, HALF:]), guess, votes[:, :HALF]], axis=1)
 
 
 class CellFits(NamedTuple):
-    """What a round makes of the cells of a shard."""
+    """The fits of the cells and queries of a shard in one round."""
 
     domain: Floats  # P(m_l = m), (q, M)
     weight: Floats  # w_c(tau), (C, T)
     evidence: Floats  # ln P of the votes of each query (q)
 
 
-def alone(panel: Panel, like: Floats, prior: Floats) -> CellFits:
-    """Every query for itself; ``prior`` (C, T) is ln G of each cell's worker."""
+def fit_alone(panel: Panel, like: Floats, prior: Floats) -> CellFits:
+    """Fit each query alone; ``prior`` (C, T) is ln G of each cell's worker."""
     both = like + prior
-    return CellFits(np.ones((panel.queries, 1)), normalised(both), by_query(panel, logsumexp(both)))
+    return CellFits(np.ones((panel.queries, 1)), softmax(both), sum_by_query(panel, logsumexp(both)))
 
 
-def together(
+def fit_by_domains(
     panel: Panel,
     like: Floats,
     prior: Floats,
     others: Floats,
-    local: Local,
+    state: ShardState,
     theta: Floats,
     known: Integers | None,
 ) -> CellFits:
-    """By domains, given what the other queries say of each worker: L_{m,k}(tau), ``others`` (C, M, T), without the
-    part of this query. ``like`` is L_c(tau), perhaps turned round; ``known`` (Q): see TPPSetting."""
+    """Fit by domains. ``others`` (C, M, T) is L_{m,k}(tau) of each cell's worker; the part of the cell's own query
+    is subtracted here. ``like`` is L_c(tau), perhaps reversed; ``known`` (Q): see TPPSetting."""
     query = panel.cells.query
-    others = prior[:, None, :] + others - local.domain[query][:, :, None] * local.like[:, None, :]
+    others = prior[:, None, :] + others - state.domain[query][:, :, None] * state.like[:, None, :]
     others -= logsumexp(others)[..., None]
     both = others + like[:, None, :]
     top = both.max(axis=2, keepdims=True)
     types = np.exp(both - top)
     mass = types.sum(axis=2)
-    logs = np.log(theta) + by_query(panel, top[..., 0] + np.log(mass))
+    logs = np.log(theta) + sum_by_query(panel, top[..., 0] + np.log(mass))
     if known is not None:
         given = known[panel.first_query : panel.first_query + panel.queries, None]
         logs = np.where((given < 0) | (np.arange(logs.shape[1]) == given), logs, -np.inf)
-    domain = normalised(logs)
+    domain = softmax(logs)
     weight = np.einsum("cm,cmt->ct", domain[query] / mass, types)
     return CellFits(domain, weight, logsumexp(logs))
 
 
-def by_query(panel: Panel, values: Floats) -> Floats:
+def sum_by_query(panel: Panel, values: Floats) -> Floats:
     """Sums over the cells of each query."""
     return np.asarray(panel.of_queries @ values)
 
 
-def by_worker(panel: Panel, domain: Floats, values: Floats, workers: int) -> Floats:
-    """Sums over the cells (C, T) of each worker, by the probability of the domains (M, K, T)."""
+def sum_by_worker(panel: Panel, domain: Floats, values: Floats, workers: int) -> Floats:
+    """Sums over the cells (C, T) of each worker, weighted by the probability of the domains (M, K, T)."""
     found = np.zeros((domain.shape[1], workers, values.shape[1]))
     for own, share in zip(found, domain[panel.cells.query].T, strict=True):
         own[: panel.of_workers.shape[0]] = panel.of_workers @ (share[:, None] * values)
@@ -156,17 +156,17 @@ def by_worker(panel: Panel, domain: Floats, values: Floats, workers: int) -> Flo
 
 
 class Slopes(NamedTuple):
-    """How sum_c sum_tau w_c(tau) L_c(tau) rises: by s_i - s_j of each pair, and by the scale of each query."""
+    """Derivatives of sum_c sum_tau w_c(tau) L_c(tau) by s_i - s_j of each pair, and the share of each query."""
 
     gradient: Floats
     curvature: Floats
     share: Floats
-    """How fast the slopes of a query fall with ln delta^2, the k of ``adjust_difficulty``, one a query."""
+    """How fast the slopes of a query fall with ln delta^2: the k of ``adjust_difficulty``, per query."""
 
 
 def slopes(panel: Panel, at: CoupleTerms, weight: Floats) -> Slopes:
-    """The derivatives of the climb."""
-    towards, away = split(panel, weight)
+    """The derivatives at these terms and weights."""
+    towards, away = votes_for_each_side(panel, weight)
     gradient = towards * at.pull - away * at.push
     curvature = towards * at.pull * (at.pull + at.x) + away * at.push * (at.push - at.x)
     bend = at.x**2 * curvature
@@ -175,41 +175,42 @@ def slopes(panel: Panel, at: CoupleTerms, weight: Floats) -> Slopes:
     return Slopes((at.slope * gradient).sum(axis=1), (at.slope**2 * curvature).sum(axis=1), share)
 
 
-def split(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
-    """For each pair and size of tau the weight of the votes that speak for i, and of those that speak for j."""
+def votes_for_each_side(panel: Panel, weight: Floats) -> tuple[Floats, Floats]:
+    """For each pair and size of tau, the weight of the votes that support i, and of those that support j."""
     sides = panel.votes.T @ np.concatenate(halves(weight), axis=1)
     won, lost = sides.reshape(2, -1, 2 * HALF)
     return won[:, :HALF] + lost[:, HALF:], won[:, HALF:] + lost[:, :HALF]
 
 
-def climb_scores(panel: Panel, local: Local, slope: Slopes, precision: float) -> Local:
-    """A Newton step of the scores, N(0, 1 / precision) before any vote."""
-    size = len(local.score)
+def climb_scores(panel: Panel, state: ShardState, slope: Slopes, precision: float) -> ShardState:
+    """A Newton step of the scores, whose prior is N(0, 1 / precision)."""
+    size = len(state.score)
     pairs = panel.couples
     pull, push = (summed(side, slope.gradient, size) for side in (pairs.i, pairs.j))
-    gradient = pull - push - precision * local.score
+    gradient = pull - push - precision * state.score
     step, variance, own = np.zeros(size), np.zeros(len(pairs.i)), np.zeros(size)
     for block in panel.blocks:
         matrix = block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1])
         inverse = np.linalg.inv(matrix).astype(np.float64, copy=False)
         step[block.nodes] = (inverse @ gradient[block.nodes][..., None])[..., 0]
         variance[block.pairs] = block.differences(inverse)
-        own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centred scores
+        own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centered scores
     reach = REACH / np.sqrt(precision)
-    score = local.score + np.clip(step, -reach, reach)
+    score = state.score + np.clip(step, -reach, reach)
     spread = summed(panel.query, score**2 + own, panel.queries)
-    return replace(local, score=score, variance=variance, spread=spread)
+    return replace(state, score=score, variance=variance, spread=spread)
 
 
-def adjust_difficulty(panel: Panel, local: Local, share: Floats, precision: float) -> Local:
-    """Difficulties by how far the scores of a query spread, the votes being as probable as before.
+def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision: float) -> ShardState:
+    """Adjust difficulties to the spread of each query's scores, leaving the votes as probable as before.
 
-    Where delta^2 grows by the factor e^g, the slopes of workers of one tau fall, and scores that grow by
+    If delta^2 grows by the factor e^g, the slopes of workers with a given tau fall, and scores that grow by
 
         c = sqrt((1 + r e^g) / (1 + r)),      r = tau^2 delta^2,      d ln c / dg = k = r e^g / (2 (1 + r e^g)),
 
-    leave every vote as it was. What decides is the prior, N(0, 1 / precision) of the scores and N(0, 1) of
-    ln delta^2: k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at g = 0, which gives r.
+    leave the probability of every vote unchanged. So the prior decides, N(0, 1 / precision) for the scores and
+    N(0, 1) for ln delta^2: k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at g = 0,
+    which gives r.
     """
     free = summed(panel.query, None, panel.queries) - 1.0
     ratio = 2 * share / (1.0 - 2 * share)
@@ -217,33 +218,33 @@ def adjust_difficulty(panel: Panel, local: Local, share: Floats, precision: floa
     for _ in range(8):
         up = ratio * np.exp(grown)
         k = up / (2.0 * (1.0 + up))
-        held = precision * local.spread * (1.0 + up) / (1.0 + ratio)
-        wish = k * (free - held) - local.hard - grown
+        held = precision * state.spread * (1.0 + up) / (1.0 + ratio)
+        wish = k * (free - held) - state.hard - grown
         bend = 1.0 + 2 * k**2 * held + np.maximum(k * (1.0 - 2 * k) * (held - free), 0.0)
         grown = np.clip(grown + wish / bend, -REACH, REACH)
     grown *= PART
     factor = np.sqrt((1.0 + ratio * np.exp(grown)) / (1.0 + ratio))
     return replace(
-        local,
-        score=local.score * factor[panel.query],
-        variance=local.variance * factor[panel.couples.query] ** 2,
-        spread=local.spread * factor**2,
-        hard=local.hard + grown,
+        state,
+        score=state.score * factor[panel.query],
+        variance=state.variance * factor[panel.couples.query] ** 2,
+        spread=state.spread * factor**2,
+        hard=state.hard + grown,
     )
 
 
-def turn_queries(panel: Panel, turn: NDArray[np.bool_], local: Local) -> Local:
-    """The state with some queries upside down."""
-    score = np.where(turn[panel.query], -local.score, local.score)
-    cells = turn[panel.cells.query][:, None]
-    return replace(local, score=score, like=np.where(cells, mirrored(local.like), local.like))
+def reverse_queries(panel: Panel, reverse: NDArray[np.bool_], state: ShardState) -> ShardState:
+    """The state with some queries reversed."""
+    score = np.where(reverse[panel.query], -state.score, state.score)
+    cells = reverse[panel.cells.query][:, None]
+    return replace(state, score=score, like=np.where(cells, mirror(state.like), state.like))
 
 
-def merge_fits(panel: Panel, turn: NDArray[np.bool_], found: CellFits, other: CellFits) -> CellFits:
-    """``other`` for the queries that are turned."""
-    cells = turn[panel.cells.query][:, None]
+def merge_fits(panel: Panel, reverse: NDArray[np.bool_], found: CellFits, other: CellFits) -> CellFits:
+    """The fits ``found``, with ``other`` for the reversed queries."""
+    cells = reverse[panel.cells.query][:, None]
     return CellFits(
-        np.where(turn[:, None], other.domain, found.domain),
+        np.where(reverse[:, None], other.domain, found.domain),
         np.where(cells, other.weight, found.weight),
-        np.where(turn, other.evidence, found.evidence),
+        np.where(reverse, other.evidence, found.evidence),
     )

@@ -1,26 +1,26 @@
 """The sampler of TPP: blocked Gibbs sampling within EM (Wang et al., section IV and appendix A).
 
-A round is some sweeps over the hidden variables (``sweeps``). After them it sets s = mean of x,
+A round starts with some sweeps over the hidden variables (``sweeps``). It then sets s = mean of x,
 delta^2 = mean of (x - s)^2, theta = mean of P(m) (eq. 18-20), and moves tau by a Newton step (eq. 21, 22) with a
-normal prior of the crowd's own mean and mean square.
+normal prior that has the crowd's own mean and mean square.
 
-Where a query is easy, x and s hold each other back. So s moves once more, together with all that is perceived of
-it, to where the votes are likelier: EM with x - s as the hidden variable in the place of x (alternating EM, Meng
-and van Dyk 1997).
+In an easy query, x and s hold each other back. So s moves once more, together with all its perceived scores, to
+make the votes likelier. This is EM with x - s as the hidden variable instead of x (alternating EM, Meng and
+van Dyk 1997).
 
-Domains are by chance at first. From there the sampler does not find them all: workers of one domain who oppose
-each other soon perceive opposite scores, which no draw undoes. So the first rounds begin anew a few times, with
-domains and signs of tau from ``classes`` and everyone perceiving the true scores.
+Domains are random at first. From there the sampler does not find them all: workers of one domain who oppose
+each other soon perceive opposite scores, which no draw undoes. So the first rounds restart a few times, with
+domains and signs of tau from ``find_classes``, and with all workers perceiving the true scores.
 
-The classes are queries grouped by who agrees with their scores.
+The classes group queries by which workers agree with their scores.
 
-In a query l of the class m, worker k agrees with the order of the scores with the probability p_km; or, if the
-scores came out reversed, with 1 - p_km. Both signs of a class are equally likely, the classes have the shares
-theta. With a_kl votes that agree and b_kl that do not,
+In a query l of class m, worker k agrees with the order of the scores with probability p_km, or with 1 - p_km if
+the scores came out reversed. Both signs of a class are equally likely, and theta is the share of each class.
+With a_kl votes that agree and b_kl that do not,
 
     ln P(l | m, +) = sum_k a_kl ln p_km + b_kl ln(1 - p_km),        ln P(l | m, -) with a and b exchanged.
 
-EM from several starts, each with some queries as the classes; the likeliest end is kept.
+EM runs from several starts, each with some queries as the classes. The likeliest result is kept.
 """
 
 from __future__ import annotations
@@ -35,25 +35,27 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.models.base import Run
-from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, mixed
-from crowdrank.models.thurstonian.sweeps import Chances, Seen, SlotLayout, Sweep, layout, moves
+from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, log_mixture
+from crowdrank.models.thurstonian.sweeps import Chances, SlotLayout, Sweep, SweepTotals, layout, moves
 from crowdrank.prepared.panels import Panel
 from crowdrank.random import generator
 from crowdrank.solve import rounds
 
 CLASS_STARTS, CLASS_STEPS = 20, 30
-"""Starts of the classes, and steps of EM from each."""
+"""Starts of the EM for the classes, and EM steps from each."""
 
 
-def classes(
+def find_classes(
     agreed: Any, against: Any, count: int, generator: np.random.Generator
 ) -> tuple[Integers, Floats, Floats]:
-    """The class of each query, 1 or -1 for its sign, and the chances p of agreement (workers, classes).
+    """The class of each query, its sign (1 or -1), and the agreement probabilities p (workers, classes).
 
-    ``agreed`` and ``against`` are sparse matrices of votes (queries, workers); there are ``count`` classes. Most
-    votes of a class agree with the scores: it has that sign.
+    ``agreed`` and ``against`` are sparse matrices of votes (queries, workers); there are ``count`` classes. The
+    sign of a class is chosen so that most of its votes agree with the scores.
     """
-    _, odds, p = max((_climb(agreed, against, count, generator) for _ in range(CLASS_STARTS)), key=itemgetter(0))
+    _, odds, p = max(
+        (_fit_classes(agreed, against, count, generator) for _ in range(CLASS_STARTS)), key=itemgetter(0)
+    )
     option = odds.argmax(axis=1)
     own = option % count
     votes = (agreed + against).T @ np.eye(count)[own]
@@ -61,20 +63,25 @@ def classes(
     return own, np.where(option < count, 1.0, -1.0) * side[own], np.where(side < 0, 1.0 - p, p)
 
 
-def _climb(agreed: Any, against: Any, count: int, generator: np.random.Generator) -> tuple[float, Floats, Floats]:
-    """EM from some queries as the classes: the log-likelihood, the odds (queries, 2 count), and p."""
+def _fit_classes(
+    agreed: Any, against: Any, count: int, generator: np.random.Generator
+) -> tuple[float, Floats, Floats]:
+    """EM that starts with some queries as the classes: the log-likelihood, the odds (queries, 2 count), and p."""
     queries = agreed.shape[0]
     chosen = generator.choice(queries, count, replace=queries < count)
-    p, theta = _share(agreed[chosen].toarray().T, against[chosen].toarray().T), np.full(count, 1.0 / count)
+    p, theta = (
+        _agreement_rate(agreed[chosen].toarray().T, against[chosen].toarray().T),
+        np.full(count, 1.0 / count),
+    )
     for _ in range(CLASS_STEPS):
         odds, value = _odds(agreed, against, p, theta)
         ahead, behind = np.split(odds, 2, axis=1)
-        p = _share(agreed.T @ ahead + against.T @ behind, against.T @ ahead + agreed.T @ behind)
+        p = _agreement_rate(agreed.T @ ahead + against.T @ behind, against.T @ ahead + agreed.T @ behind)
         theta = (1.0 + (ahead + behind).sum(axis=0)) / (count + queries)
     return value, odds, p
 
 
-def _share(agreed: Floats, against: Floats) -> Floats:
+def _agreement_rate(agreed: Floats, against: Floats) -> Floats:
     return (1.0 + agreed) / (2.0 + agreed + against)
 
 
@@ -87,23 +94,23 @@ def _odds(agreed: Any, against: Any, p: Floats, theta: Floats) -> tuple[Floats, 
 
 
 ROUNDS, SWEEPS, BURN = 60, 4, 1
-"""Rounds of EM, sweeps in each, and how many of them do not count."""
-CLASSED, HELD = (1, 5, 9), 12
-"""The rounds after which the domains are set by ``classes``, chance having set them before; and the last in which
-they stay so. They are drawn from then on."""
+"""Rounds of EM, sweeps per round, and how many of these sweeps do not count."""
+CLASS_ROUNDS, LAST_FIXED = (1, 5, 9), 12
+"""The rounds after which ``find_classes`` sets the domains (they are random before), and the last round that keeps
+them. Later rounds draw them."""
 START_STEPS, STEPS = 100, 10
-"""Steps that move the scores before the first round, and after each."""
+"""Steps that move the scores before the first round, and after each round."""
 STEP = 1.0
-"""No tau moves farther in a round."""
+"""The farthest that a tau moves in a round."""
 FLOOR = 0.01
-"""The prior of tau has no smaller variance."""
+"""The smallest variance of the prior of tau."""
 STEADY = 0.01
-"""A log-likelihood that rises by no more than this share over the rounds that count has converged."""
+"""The log-likelihood has converged if it rises by at most this share over the rounds that count."""
 
 
 @dataclass(frozen=True, eq=False)
 class GibbsChain:
-    """What a shard keeps between rounds: the scores perceived, one a slot."""
+    """What a shard keeps between rounds: the perceived score of each slot."""
 
     layout: SlotLayout
     perceived: Floats
@@ -113,8 +120,8 @@ class GibbsChain:
 class ChainParams:
     """What a round starts from: ``score`` of nodes, ``difficulty`` of queries, ``tau`` (K, M), ``theta`` (M).
 
-    ``shift`` and ``scale``: what perceived scores are brought back by. ``domain``: that of each query, None if it
-    is drawn. ``fresh``: everyone perceives the true scores at first.
+    ``shift`` and ``scale`` bring the perceived scores back to the current unit. ``domain``: the domain of each
+    query, or None if it is drawn. ``fresh``: all workers perceive the true scores at first.
     """
 
     score: Floats
@@ -130,7 +137,7 @@ class ChainParams:
 
 @dataclass(frozen=True, eq=False)
 class SweepMeans(Stats):
-    """What the sweeps of a round saw, of each node, query and cell."""
+    """The means over the sweeps of a round, for each node, query and cell."""
 
     score: Floats = local_part()
     lowest: Floats = local_part()
@@ -143,7 +150,7 @@ class SweepMeans(Stats):
 
 
 class KeptRound(NamedTuple):
-    """What counts of a round."""
+    """The values of a round that enter the answer."""
 
     score: Floats
     difficulty: Floats
@@ -154,7 +161,7 @@ class KeptRound(NamedTuple):
 
 @dataclass(frozen=True)
 class GibbsSums:
-    """One round of sweeps over a shard; the chains stay with it."""
+    """One round of sweeps over a shard, which keeps the chains."""
 
     domains: int
     sweeps: int
@@ -162,13 +169,13 @@ class GibbsSums:
     seed: int
 
     def start(self, shard: Panel, seed: int) -> GibbsChain:
-        """Everyone perceives what the votes of all say, taking tau and delta for 1."""
+        """All workers perceive the scores that best explain all votes if tau and delta are 1."""
         own = layout(shard)
         even = np.zeros(len(own.row))
         return GibbsChain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
 
     def sweep(self, shard: Panel, at: ChainParams, state: GibbsChain) -> tuple[SweepMeans, GibbsChain]:
-        """The sweeps of a round."""
+        """Run the sweeps of a round."""
         queries = slice(shard.first_query, shard.first_query + shard.queries)
         own, held = state.layout, at.domain
         sweep = Sweep(shard, own, at.score[shard.nodes], at.difficulty[queries], at.tau, at.theta)
@@ -176,11 +183,11 @@ class GibbsSums:
         if not at.fresh:
             x = (state.perceived - at.shift[queries][sweep.slot_query]) / at.scale
         chances = self._chances(shard, own, at.round)
-        seen = Seen(sweep)
+        seen = SweepTotals(sweep)
         for turn in range(self.sweeps):
             odds = sweep.odds(x) if held is None else np.eye(self.domains)[held[queries]]
             domain = _pick(odds, chances.domain[turn])
-            x = sweep.perceived(x, domain, chances.of(turn))
+            x = sweep.draw_perceived(x, domain, chances.of_sweep(turn))
             if turn >= self.burn:
                 seen.add(x, odds, domain)
         score, difficulty = seen.scores()
@@ -193,18 +200,18 @@ class GibbsSums:
             domain=seen.odds / seen.count,
             slope=seen.slope / seen.count,
             bend=seen.bend / seen.count,
-            agreed=sweep.agreed(),
-            log_likelihood=mixed(fits, sweep.theta),
+            agreed=sweep.agreeing_weight(),
+            log_likelihood=log_mixture(fits, sweep.theta),
         )
         return means, GibbsChain(own, x + move[own.node])
 
     def mean_perceived(self, shard: Panel, params: None, state: GibbsChain) -> Floats:
-        """The mean of what is perceived of each node."""
+        """The mean perceived score of each node."""
         node, count = state.layout.node, len(shard.query)
         return summed(node, state.perceived, count) / np.maximum(summed(node, None, count), 1.0)
 
     def _chances(self, shard: Panel, own: SlotLayout, turn: int) -> Chances:
-        """Random numbers by (seed, round, query), so that other shards bring the same."""
+        """Random numbers by (seed, round, query), so that sharding does not change them."""
         parts: tuple[list[Floats], ...] = ([], [], [], [])
         for query, (slots, draws, rows) in enumerate(own.counts):
             rng = generator(self.seed, turn, shard.first_query + query)
@@ -216,19 +223,19 @@ class GibbsSums:
 
 
 def _lowest(score: Floats, query: Integers, queries: int) -> Floats:
-    """The lowest score of each query, 0 of one that has no items."""
+    """The lowest score of each query, or 0 if it has no items."""
     found = np.full(queries, np.inf)
     np.minimum.at(found, query, score)
     return np.where(np.isfinite(found), found, 0.0)
 
 
 def _pick(odds: Floats, uniform: Floats) -> Integers:
-    """An option of each row, by its odds."""
+    """Draw an option for each row by its odds."""
     return np.minimum((np.cumsum(odds, axis=1) <= uniform[:, None]).sum(axis=1), odds.shape[1] - 1)
 
 
 class SamplerRounds:
-    """The M-steps of what is not a query's own, and the rounds that count: those after the ``first``."""
+    """The M-steps of the parameters that queries share, and the rounds that count: those after ``first``."""
 
     def __init__(
         self,
@@ -248,10 +255,10 @@ class SamplerRounds:
         self.trace: list[dict[str, Any]] = []
 
     def update(self, at: ChainParams, seen: SweepMeans) -> ChainParams:
-        """The next parameters, rescaled to a mean delta^2 of 1 and a lowest score of 0 (eq. 16, 17)."""
+        """The next parameters, rescaled so that the mean delta^2 is 1 and the lowest score is 0 (eq. 16, 17)."""
         fixed = self.shared_difficulty
         scale = 1.0 if fixed else math.sqrt(seen.difficulty.mean())
-        tau = self._tau(at.tau, seen.slope, seen.bend)
+        tau = self._step_tau(at.tau, seen.slope, seen.bend)
         after = ChainParams(
             score=(seen.score - seen.lowest[self.query]) / scale,
             difficulty=at.difficulty if fixed else seen.difficulty / scale**2,
@@ -260,10 +267,10 @@ class SamplerRounds:
             shift=seen.lowest,
             scale=scale,
             round=at.round + 1,
-            domain=at.domain if at.round < HELD else None,
+            domain=at.domain if at.round < LAST_FIXED else None,
             fresh=False,
         )
-        if at.round in CLASSED:
+        if at.round in CLASS_ROUNDS:
             after = self._classify(after, seen.agreed)
         value = float(seen.log_likelihood.sum())
         self.trace.append({"domain": seen.domain.argmax(axis=1), "log_likelihood": value})
@@ -273,9 +280,9 @@ class SamplerRounds:
             self.run.progress(at.round, value, float(np.abs(tau - at.tau).max()))
         return after
 
-    def _tau(self, tau: Floats, slope: Floats, bend: Floats) -> Floats:
-        """A Newton step from the derivatives of the cells."""
-        gradient, curvature = (self._by_worker(part) for part in (slope, bend))
+    def _step_tau(self, tau: Floats, slope: Floats, bend: Floats) -> Floats:
+        """A Newton step of tau from the derivatives of the cells."""
+        gradient, curvature = (self._sum_by_worker(part) for part in (slope, bend))
         if self.shared_expertise:
             gradient, curvature = (part.sum(axis=0) for part in (gradient, curvature))
         firm = 1.0 / max(float(np.mean(tau**2)), FLOOR)
@@ -283,7 +290,7 @@ class SamplerRounds:
         return tau + np.clip(step, -STEP, STEP)
 
     def _classify(self, after: ChainParams, agreed: Floats) -> ChainParams:
-        """Start again from domains of queries with the same friends; those that are upside down are turned."""
+        """Restart with the classes as domains, and reverse the queries of negative sign."""
         from scipy.sparse import csr_array
         from scipy.special import ndtri
 
@@ -292,7 +299,7 @@ class SamplerRounds:
             csr_array((part, place), (queries, self.workers)) for part in (agreed, self.cell_weight - agreed)
         )
         rng = generator(self.run.seed, after.round, queries)
-        domain, sign, chance = classes(yes, no, len(after.theta), rng)
+        domain, sign, chance = find_classes(yes, no, len(after.theta), rng)
         tau = ndtri(chance)
         return replace(
             after,
@@ -302,13 +309,13 @@ class SamplerRounds:
             fresh=True,
         )
 
-    def _by_worker(self, of_cells: Floats) -> Floats:
+    def _sum_by_worker(self, of_cells: Floats) -> Floats:
         return np.stack([summed(self.cell_worker, part, self.workers) for part in of_cells.T], axis=1)
 
     def answer(self) -> Answer:
-        """The means over the rounds that count, each domain with the sign that most of its votes have."""
+        """The means over the rounds that count. The sign of each domain makes most of its votes honest."""
         score, difficulty, domain, tau, theta = (np.mean(part, axis=0) for part in zip(*self.kept, strict=True))
-        votes = self._by_worker(self.cell_weight[:, None] * domain[self.cell_query])
+        votes = self._sum_by_worker(self.cell_weight[:, None] * domain[self.cell_query])
         sign = np.where((np.sign(tau) * votes).sum(axis=0) < 0, -1.0, 1.0)
         score = score * sign[domain.argmax(axis=1)][self.query]
         lowest = _lowest(score, self.query, len(domain))
@@ -338,7 +345,7 @@ def draw_answer(
     sweeps: int = SWEEPS,
     burn: int = BURN,
 ) -> Answer:
-    """TPP by the sampler; the answer is the mean over the last third of ``count`` rounds."""
+    """Fit TPP by the sampler. The answer is the mean over the last third of ``count`` rounds."""
     sums = GibbsSums(domains, sweeps, burn, run.seed)
     session = run.engine.open(shards, start=sums.start, seed=run.seed)
     queries = sum(shard.queries for shard in shards)

@@ -1,20 +1,20 @@
-"""One sweep of the sampler of TPP, and what a round of sweeps saw (Wang et al., section IV and appendix A).
+"""One sweep of the TPP sampler, and the totals of a round of sweeps (Wang et al., section IV and appendix A).
 
-Hidden are the domain m of each query, the scores x that each worker perceives, and the noisy difference d of each
-vote. A sweep draws one block after the other:
+The hidden variables are the domain m of each query, the scores x that each worker perceives, and the noisy
+difference d of each vote. A sweep draws one block after another:
 
     m ~ theta_m  prod over votes of i over j  Phi(tau_km (x_i - x_j) / sqrt 2)                             (eq. 6)
     d ~ N(sgn(tau) (x_i - x_j), 2 / tau^2) above 0, for each vote of i over j                             (eq. 13)
     x_i ~ N(a1 / a2, 1 / a2),    a2 = 1 / delta^2 + (tau^2 / 2) (votes on i),                         (eq. 10, 11)
         a1 = s_i / delta^2 + (tau^2 / 2) [sum over wins (x_j + sgn(tau) d) + sum over losses (x_j - sgn(tau) d)]
 
-Eq. 8 draws m given d and so stays where it is, because d was drawn in the last domain; with d integrated out
-(eq. 6), m and d are one block. Eq. 11 prints the perceived score in its first term, where the true one belongs.
+Eq. 8 draws m given d and so gets stuck, because d was drawn in the last domain. With d integrated out (eq. 6),
+m and d are one block. Eq. 11 as printed has the perceived score in its first term; the true score belongs there.
 
-A vote of weight w is w votes, each with a difference of its own. A fraction f of a vote is seen by a sweep with
-the probability f, and of a tie each sweep sees one side or the other (the paper's footnote 2).
+A vote of weight w is w votes, each with its own difference. A sweep includes a fraction f of a vote with
+probability f. Of a tie, each sweep includes one side or the other (the paper's footnote 2).
 
-The sampler sees a panel as slots that hold what was perceived, sides of rows, and draws of single votes.
+The sampler treats a panel as slots that hold perceived scores, sides of rows, and draws of single votes.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from crowdrank.kernels.truncated import truncated
 from crowdrank.prepared.panels import Panel
 
 MANY = 64
-"""The noisy differences of more equal votes than this are drawn as one sum, which is normal."""
+"""If more equal votes than this occur, their noisy differences are drawn as one normal sum."""
 
 
-class Turn(NamedTuple):
-    """The slots that stand at one place within their cells, and all that they were compared with."""
+class SlotGroup(NamedTuple):
+    """The slots at one position within their cells, and all their comparisons. One group is drawn at a time."""
 
     slots: Integers
     own: Integers  # the place in ``slots`` of each comparison
@@ -49,13 +49,13 @@ class SlotLayout:
     """The slots, sides and draws of a panel, each in the order of its queries.
 
     A slot is an item within a cell. A side is one outcome of a row, the slot ``winner`` over the slot ``loser``. A
-    draw is one vote of a side, or all ``size`` of them where they are many; it takes part in a sweep where the
-    row's coin, a uniform number, is within [``begin``, ``end``).
+    draw is one vote of a side, or all ``size`` of them if they are many. It takes part in a sweep if the row's
+    coin, a uniform number, is within [``begin``, ``end``).
     """
 
     cell: Integers  # of each slot
     node: Integers
-    turns: list[Turn]
+    slot_groups: list[SlotGroup]
     row: Integers  # of each side
     winner: Integers
     loser: Integers
@@ -97,7 +97,7 @@ def layout(shard: Panel) -> SlotLayout:
     return SlotLayout(
         cell=cell,
         node=node,
-        turns=_turns(cell, i, j),
+        slot_groups=_slot_groups(cell, i, j),
         row=row,
         winner=np.where(lost, j[row], i[row]),
         loser=np.where(lost, i[row], j[row]),
@@ -110,36 +110,36 @@ def layout(shard: Panel) -> SlotLayout:
     )
 
 
-def _turns(cell: Integers, i: Integers, j: Integers) -> list[Turn]:
+def _slot_groups(cell: Integers, i: Integers, j: Integers) -> list[SlotGroup]:
     position = np.arange(len(cell)) - np.flatnonzero(np.diff(cell, prepend=-1))[cell]
     own, other, row = np.concatenate([i, j]), np.concatenate([j, i]), np.tile(np.arange(len(i)), 2)
     return [
-        Turn(slots, np.searchsorted(slots, own[edges]), other[edges], row[edges])
-        for slots, edges in zip(_groups(position), _groups(position[own]), strict=True)
+        SlotGroup(slots, np.searchsorted(slots, own[edges]), other[edges], row[edges])
+        for slots, edges in zip(_places_by_code(position), _places_by_code(position[own]), strict=True)
     ]
 
 
-def _groups(codes: Integers) -> list[Integers]:
-    """Where each code stands."""
+def _places_by_code(codes: Integers) -> list[Integers]:
+    """The places of each code."""
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
 
 
 DAMPING, MOMENTUM = 0.05, 0.8
 LEAST = 1e-4
-"""No delta^2 is smaller: nothing that is perceived could move any more."""
+"""The smallest delta^2. With a smaller one, perceived scores could no longer move."""
 ROOT = math.sqrt(0.5)
 
 
 class Chances(NamedTuple):
-    """The random numbers of some sweeps: uniform, normal, uniform and uniform ones."""
+    """The random numbers of some sweeps: uniform, normal, uniform and uniform."""
 
     domain: Floats
     perceived: Floats
     difference: Floats
     coin: Floats
 
-    def of(self, sweep: int) -> Chances:
-        """Those of one sweep."""
+    def of_sweep(self, sweep: int) -> Chances:
+        """The random numbers of one sweep."""
         return Chances(*(part[sweep] for part in self))
 
 
@@ -163,14 +163,14 @@ class Sweep:
         """tau / sqrt 2 of each cell's worker in the domain of its query."""
         return ROOT * self.tau[self.shard.cells.worker, domain[self.shard.cells.query]]
 
-    def agreed(self) -> Floats:
-        """The weight of each cell's votes that agree with the scores; of equal scores, half."""
+    def agreeing_weight(self) -> Floats:
+        """The weight of each cell's votes that agree with the scores. Votes on equal scores count half."""
         own = self.own
         ahead = np.sign(self.score[own.node[own.winner]] - self.score[own.node[own.loser]])
         return summed(own.side_cell, 0.5 * own.weight * (1.0 + ahead), len(self.shard.cells.worker))
 
     def odds(self, x: Floats) -> Floats:
-        """The probability of each domain for each query, given what is perceived (eq. 6)."""
+        """The probability of each domain for each query, given the perceived scores (eq. 6)."""
         from scipy.special import log_ndtr, softmax
 
         own, cells, count = self.own, self.shard.cells, self.tau.shape[1]
@@ -184,27 +184,27 @@ class Sweep:
         with np.errstate(divide="ignore"):
             return softmax(logs + np.log(self.theta), axis=1)
 
-    def perceived(self, x: Floats, domain: Integers, chances: Chances) -> Floats:
-        """The noisy differences, and then the scores perceived, one of each cell at a time (eq. 10, 11)."""
+    def draw_perceived(self, x: Floats, domain: Integers, chances: Chances) -> Floats:
+        """Draw the noisy differences, then the perceived scores, one per cell at a time (eq. 10, 11)."""
         own, slope = self.own, self.slopes(domain)
-        push, votes = self._differences(slope[own.side_cell] * (x[own.winner] - x[own.loser]), chances)
+        push, votes = self._draw_differences(slope[own.side_cell] * (x[own.winner] - x[own.loser]), chances)
         firm = 1.0 / self.difficulty[self.shard.cells.query]
         fixed = firm[own.cell] * self.score[own.node] + slope[own.cell] * push
         x = x.copy()
-        for slots, place, other, row in own.turns:
+        for slots, place, other, row in own.slot_groups:
             cell, weight = own.cell[slots], votes[row]
             a1 = fixed[slots] + slope[cell] ** 2 * summed(place, weight * x[other], len(slots))
             a2 = firm[cell] + slope[cell] ** 2 * summed(place, weight, len(slots))
             x[slots] = a1 / a2 + chances.perceived[slots] / np.sqrt(a2)
         return x
 
-    def _differences(self, mean: Floats, chances: Chances) -> tuple[Floats, Floats]:
-        """The differences (eq. 13) in units of their deviation sqrt 2 / |tau|, added up for winners and subtracted
-        for losers (one a slot); and the votes that took part (one a row)."""
+    def _draw_differences(self, mean: Floats, chances: Chances) -> tuple[Floats, Floats]:
+        """The differences (eq. 13) in units of their standard deviation sqrt 2 / |tau|, added for winners and
+        subtracted for losers (per slot); and the votes that took part (per row)."""
         own, slots = self.own, len(self.own.cell)
         drawn = truncated(chances.difference, 0.0, np.inf, mean[own.side])
         many = np.flatnonzero(own.size > 1.0)
-        drawn[many] = _many(own.size[many], mean[own.side[many]], chances.difference[many])
+        drawn[many] = _sum_of_many(own.size[many], mean[own.side[many]], chances.difference[many])
         size = own.size
         if not own.whole:
             coin = chances.coin[own.row[own.side]]
@@ -215,7 +215,7 @@ class Sweep:
         return push, summed(own.row[own.side], size, len(self.shard))
 
     def derivatives(self, x: Floats, domain: Integers) -> tuple[Floats, Floats]:
-        """Those of each cell's log-likelihood by tau: the first (eq. 21) and the second (eq. 22)."""
+        """The first (eq. 21) and second (eq. 22) derivative of each cell's log-likelihood by tau."""
         own, count = self.own, len(self.shard.cells.worker)
         ahead = ROOT * (x[own.winner] - x[own.loser])
         z = (self.slopes(domain) / ROOT)[own.side_cell] * ahead
@@ -224,8 +224,8 @@ class Sweep:
         return slope, -summed(own.side_cell, own.weight * ahead**2 * f * (f + z), count)
 
 
-class Seen:
-    """Sums over the sweeps of a round that count."""
+class SweepTotals:
+    """Totals over the sweeps of a round that count."""
 
     def __init__(self, sweep: Sweep) -> None:
         nodes, (queries, domains) = len(sweep.score), (sweep.shard.queries, sweep.tau.shape[1])
@@ -235,7 +235,7 @@ class Seen:
         self.slope, self.bend = np.zeros((2, len(sweep.shard.cells.worker), domains))
 
     def add(self, x: Floats, odds: Floats, domain: Integers) -> None:
-        """One more sweep."""
+        """Add a sweep."""
         node, cells, nodes = self.sweep.own.node, self.sweep.shard.cells, len(self.off)
         off = x - self.sweep.score[node]
         self.count += 1
@@ -248,7 +248,7 @@ class Seen:
         self.bend[chosen] += bend
 
     def scores(self) -> tuple[Floats, Floats]:
-        """The next scores (eq. 18) and difficulties (eq. 19); where nobody judged, those there are."""
+        """The next scores (eq. 18) and difficulties (eq. 19). Without votes they keep their values."""
         sweep, query, queries = self.sweep, self.sweep.shard.query, self.sweep.shard.queries
         slots = summed(sweep.own.node, None, len(self.off))
         off = self.off / self.count / np.maximum(slots, 1.0)
@@ -261,7 +261,7 @@ class Seen:
 def moves(own: SlotLayout, count: int, slope: Floats, ahead: Floats, steps: int) -> Floats:
     """The moves c of the nodes that raise sum over sides of w ln Phi(slope (ahead + c_i - c_j)).
 
-    Fixed steps of damped diagonal Newton with momentum, so that no query's answer depends on another's.
+    The number of steps (damped diagonal Newton with momentum) is fixed, so queries do not affect each other.
     """
     i, j = own.node[own.winner], own.node[own.loser]
     move, speed = np.zeros(count), np.zeros(count)
@@ -275,8 +275,8 @@ def moves(own: SlotLayout, count: int, slope: Floats, ahead: Floats, steps: int)
     return move
 
 
-def _many(size: Floats, mean: Floats, uniform: Floats) -> Floats:
-    """The sum of so many differences, which is normal with their mean and variance."""
+def _sum_of_many(size: Floats, mean: Floats, uniform: Floats) -> Floats:
+    """The sum of ``size`` differences, drawn as a normal with their mean and variance."""
     from scipy.special import ndtri
 
     f = hazard(-mean)

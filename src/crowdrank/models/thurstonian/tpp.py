@@ -5,12 +5,15 @@ worker k perceives x_i ~ N(s_i, delta_l^2) once, and votes on every pair by the 
 
     N(sgn(tau_{k,m}) x_i, tau_{k,m}^-2):      P(i over j | x) = Phi(tau_{k,m} (x_i - x_j) / sqrt 2)       (eq. 4)
 
-|tau| is the worker's expertise in the domain; a negative one turns every answer round. Domains are hidden.
+|tau| is the worker's expertise in the domain. A negative tau reverses every answer. Domains are hidden.
 
-Two inferences: ``grid`` (``grid``, ``rounds``: the default) integrates the perceived scores out pair by pair;
-``gibbs`` (``sampler``) is the paper's, sampling them. Both report the same composite likelihood (``answer``).
-Scores can be shifted in every query, everything can be scaled (eq. 15), and in each domain s and tau can both be
-turned round: scores are centred, delta^2 is 1 on average, and in each domain most workers are honest.
+There are two inferences. ``grid`` (``grid``, ``rounds``), the default, integrates out the perceived scores pair
+by pair. ``gibbs`` (``sampler``) samples them, as in the paper. Both report the same composite likelihood
+(``answer``).
+
+The likelihood does not change if the scores of a query are shifted, if everything is rescaled (eq. 15), or if both
+s and tau of a domain are reversed. So scores are centered, delta^2 is 1 on average, and most workers of each
+domain are honest.
 """
 
 from __future__ import annotations
@@ -28,31 +31,32 @@ from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel, whole
 from crowdrank.models.parameters import ESTIMATED
-from crowdrank.models.thurstonian.answer import Answer, Informed, log_likelihood
+from crowdrank.models.thurstonian.answer import Answer, TPPPredictor, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
-from crowdrank.models.thurstonian.reading import AnswerAt, ByQuery, Reading, TypesAt, agreement, quantiles
+from crowdrank.models.thurstonian.reading import AnswerAt, QueryCovariance, Reading, TypesAt, agreement, quantiles
 from crowdrank.models.thurstonian.sampler import draw_answer
-from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirrored, normalised
+from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirror, softmax
 from crowdrank.prepared.panels import Panel, panels
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, Z, verdicts
 
 INFERENCES = ("grid", "gibbs")
 EMPTY = 0.5
-"""A domain with fewer queries than this, by their probabilities, is empty."""
-LEARNED = 50
-"""Rounds in which the crowd's types are learned where the sampler did not."""
+"""A domain is empty if the probabilities of its queries sum to less than this."""
+LEARNING_ROUNDS = 50
+"""Rounds that learn the crowd's types after the sampler, which does not learn them."""
 DOUBT = 3.0
-"""A domain whose direction has smaller odds (their logarithm) than this is perhaps upside down."""
+"""A domain may be reversed if the log-odds of its direction are smaller than this."""
 
 
 class TPP(VotesModel):
-    """Votes explained by hard queries, workers who know one domain and not another, and workers who lie.
+    """Explains votes by hard queries, by workers who know one domain but not another, and by workers who lie.
 
-    ``domains``: how many; chosen by held-out votes where None; or the known domain of queries by their ids (others
-    are found). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the paper's TPPUniExp).
-    ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff); ``domains=1`` is TPPUniDom.
-    ``inference``: ``"grid"`` or ``"gibbs"``, see the module. Gold pairs are votes of a perfect worker.
+    ``domains``: how many; ``"estimated"`` chooses the number by held-out votes; a mapping gives the known domain
+    of queries by id (the others are inferred). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the
+    paper's TPPUniExp). ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff).
+    ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module.
+    Gold pairs are votes of a perfect worker.
     """
 
     name = "tpp"
@@ -79,14 +83,14 @@ class TPP(VotesModel):
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         setting, names = self._setting(votes)
         shards = panels(votes)
-        fit = _grid if self.inference == "grid" else _gibbs
-        solved = _Solved(votes, shards, run, setting, *fit(votes, shards, run, setting))
-        return solved.outcome(names)
+        fit = _solve_on_grid if self.inference == "grid" else _solve_by_sampling
+        findings = _Findings(votes, shards, run, setting, *fit(votes, shards, run, setting))
+        return findings.outcome(names)
 
     def _setting(self, votes: Votes) -> tuple[TPPSetting, list[str] | None]:
-        shared = _choice("expertise", self.expertise, ("by-worker", "shared")) == "shared"
-        by_query = _choice("difficulty", self.difficulty, ("by-query", "shared")) == "by-query"
-        _choice("inference", self.inference, INFERENCES)
+        shared = _require_choice("expertise", self.expertise, ("by-worker", "shared")) == "shared"
+        by_query = _require_choice("difficulty", self.difficulty, ("by-query", "shared")) == "by-query"
+        _require_choice("inference", self.inference, INFERENCES)
         worker = np.zeros(votes.n_workers, np.int64) if shared else np.arange(votes.n_workers)
         learned = int(worker.max()) + 1
         if votes.has_gold:
@@ -94,38 +98,38 @@ class TPP(VotesModel):
         if not isinstance(self.domains, Mapping):
             count = None if self.domains == ESTIMATED else whole("domains", self.domains, low=1)
             return TPPSetting(worker, learned, by_query, count), None
-        known, names = _known(votes, self.domains)
+        known, names = _known_domains(votes, self.domains)
         return TPPSetting(worker, learned, by_query, len(names), known), names
 
 
-def _choice(name: str, value: str, among: tuple[str, ...]) -> str:
+def _require_choice(name: str, value: str, among: tuple[str, ...]) -> str:
     if value not in among:
         raise UsageError(f"The parameter {name!r} must be one of {', '.join(among)}. Got {value!r}.")
     return value
 
 
-def _known(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, list[str]]:
-    """The domain of each query, -1 where it is not given, and the names of the domains."""
+def _known_domains(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, list[str]]:
+    """The domain of each query, or -1 if it is not given, and the names of the domains."""
     queries = [] if votes.index.queries is None else votes.index.queries.to_list()
-    told = {str(query): str(domain) for query, domain in given.items()}
-    strangers = sorted(set(told) - set(queries))
-    if strangers or not told:
+    domain_of = {str(query): str(domain) for query, domain in given.items()}
+    strangers = sorted(set(domain_of) - set(queries))
+    if strangers or not domain_of:
         raise UsageError(
             f"The parameter 'domains' names queries nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
-            hint="Give a number of domains, or the domain of queries by their ids.",
+            hint="Give a number of domains, or a mapping from query ids to domains.",
         )
-    names = sorted(set(told.values()))
+    names = sorted(set(domain_of.values()))
     places = {name: place for place, name in enumerate(names)}
-    return np.array([places[told[query]] if query in told else -1 for query in queries]), names
+    return np.array([places[domain_of[query]] if query in domain_of else -1 for query in queries]), names
 
 
 Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
-"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the precision of the scores, and held-out votes."""
+"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the score precision, held-out log-likelihoods."""
 
 
-def _grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
+def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
     found = GridClimb(shards, run, setting).run()
-    types = normalised(found.types.prior(setting.learned, setting.gold) + found.like)
+    types = softmax(found.types.prior(setting.learned, setting.gold) + found.like)
     tau = (types @ GRID).T[setting.worker]
     answer = Answer(
         found.score, np.exp(found.hard), found.domain, tau, found.theta, found.converged, found.rounds, []
@@ -133,15 +137,13 @@ def _grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> S
     return answer, found.like, found.types, found.precision, found.held_out
 
 
-def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
+def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
     if setting.known is not None or votes.has_gold:
-        raise UsageError(
-            "The sampler knows neither domains nor gold pairs in advance.", hint="Use inference=grid."
-        )
+        raise UsageError("The sampler does not accept known domains or gold pairs.", hint="Use inference=grid.")
     held_out: dict[int, float] = {}
     domains = setting.domains
     if domains is None:
-        domains, held_out = GridClimb(shards, run, setting).number()
+        domains, held_out = GridClimb(shards, run, setting).choose_number()
     answer = draw_answer(
         shards,
         run,
@@ -149,19 +151,19 @@ def _gibbs(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> 
         domains=domains,
         shared_expertise=setting.learned < votes.n_workers,
         shared_difficulty=not setting.by_query,
-    ).scaled(SIZES[-1])
+    ).rescale(SIZES[-1])
     at = AnswerAt(answer.score, np.log(answer.difficulty), answer.domain)
     like = run.engine.open(shards).evaluate(Reading(setting.worker).likes, at).like
     types = Types.start()
-    for _ in range(LEARNED):
-        types = types.again(like)
+    for _ in range(LEARNING_ROUNDS):
+        types = types.relearn(like)
     free = len(answer.score) - len(np.unique(votes.nodes.query))
     return answer, like, types, free / max(float(np.square(answer.score).sum()), 1e-300), held_out
 
 
 @dataclass(frozen=True, eq=False)
-class _Solved:
-    """An answer and what follows from it."""
+class _Findings:
+    """An answer and the results that follow from it."""
 
     votes: Votes
     shards: list[Panel]
@@ -180,14 +182,14 @@ class _Solved:
 
     def outcome(self, names: list[str] | None) -> Outcome:
         answer, votes = self.answer, self.votes
-        kept = self._kept(names is not None)
-        answer = answer.of_domains(kept)
-        types = normalised(self.prior + self.like[kept])
+        kept = self._domains_to_keep(names is not None)
+        answer = answer.keep_domains(kept)
+        types = softmax(self.prior + self.like[kept])
         at = TypesAt(answer.score, np.log(answer.difficulty), answer.domain, types, self.precision)
         parts = self.run.engine.open(self.shards).collect(Reading(self.setting.worker).read, at)
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
-        covariance = ByQuery(votes.nodes.query, blocks, 1.0 / unit)
+        covariance = QueryCovariance(votes.nodes.query, blocks, 1.0 / unit)
         spread = votes.placed(answer.score / unit, covariance)
         agreed = np.sum([part["agreed"] for part in parts], axis=0)
         cast = np.sum([part["votes"] for part in parts], axis=0)
@@ -204,7 +206,9 @@ class _Solved:
             log_likelihood=log_likelihood(self.shards, answer.score, answer.difficulty, answer.tau, answer.theta),
             notes=(*votes.notes(), *self._notes(kept, names), *quality_notes(votes, perfect)),
             details=self._details(answer, unit, kept, names),
-            predictor=Informed(spread.score * unit, votes.nodes.query, answer, each, self.crowd, votes.tie_share),
+            predictor=TPPPredictor(
+                spread.score * unit, votes.nodes.query, answer, each, self.crowd, votes.tie_share
+            ),
             posterior=NormalPosterior(covariance, "normal, sandwich of the composite likelihood"),
             tables={
                 "queries": self._queries(answer, unit, np.concatenate([part["hard"] for part in parts])),
@@ -212,36 +216,36 @@ class _Solved:
             },
         )
 
-    def _kept(self, named: bool) -> Integers:
-        """The domains that have queries, the largest first; where they are known, all, by name."""
+    def _domains_to_keep(self, named: bool) -> Integers:
+        """The domains that have queries, largest first; or all, by name, if they are known."""
         mass = self.answer.domain.sum(axis=0)
         if named:
             return np.arange(len(mass))
         order = np.lexsort((evidence(self.like, self.prior), -np.round(mass, 6)))
         return order[(mass[order] >= EMPTY) | (np.arange(len(mass)) == 0)]
 
-    def _directions(self, kept: Integers) -> Floats:
-        """ln of the odds that each domain stands the right way up."""
+    def _direction_log_odds(self, kept: Integers) -> Floats:
+        """Log-odds that each domain has the right direction."""
         like = self.like[kept]
-        return evidence(like, self.prior) - evidence(mirrored(like), self.prior)
+        return evidence(like, self.prior) - evidence(mirror(like), self.prior)
 
     def _notes(self, kept: Integers, names: list[str] | None) -> list[Note]:
         answer, asked = self.answer, self.answer.domain.shape[1]
         notes = []
         if not answer.converged:
-            message = f"The scores still moved after {answer.rounds} rounds; they are provisional."
+            message = f"The scores were still moving after {answer.rounds} rounds; they are provisional."
             notes.append(Note("not-converged", message))
         if self.held_out:
-            votes = "The number of domains was chosen by votes that were predicted from all others"
+            votes = "The number of domains was chosen by how well it predicts held-out votes"
             notes.append(Note("domains", f"{votes}: {len(kept)}."))
         elif len(kept) < asked:
-            message = f"Of {asked} domains, {len(kept)} have queries; the others were left out."
+            message = f"Only {len(kept)} of {asked} domains have queries; the others were dropped."
             notes.append(Note("domains", message))
-        close = np.flatnonzero(self._directions(kept) < DOUBT)
+        close = np.flatnonzero(self._direction_log_odds(kept) < DOUBT)
         if len(close):
             which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
-            domains = f"domain {which} is" if len(close) == 1 else f"domains {which} are"
-            message = f"About as many workers contradict the order as support it: {domains} perhaps upside down."
+            domains = f"domain {which}" if len(close) == 1 else f"domains {which}"
+            message = f"About as many workers contradict the order as support it: {domains} may be reversed."
             notes.append(Note("mirror", message))
         return notes
 
@@ -251,7 +255,7 @@ class _Solved:
             "number": len(kept),
             "chosen_by": how,
             "queries": [float(mass) for mass in answer.domain.sum(axis=0)],
-            "log_odds_of_direction": [float(odds) for odds in self._directions(kept)],
+            "log_odds_of_direction": [float(odds) for odds in self._direction_log_odds(kept)],
         }
         if names:
             found["names"] = names
@@ -286,7 +290,7 @@ class _Solved:
         )
 
     def _skills(self, types: Floats, curve: Floats, judged: Floats, unit: float) -> Skills:
-        """``types`` (M, K, T), ``curve`` (M, H), ``judged`` (M, K)."""
+        """The skill table from ``types`` (M, K, T), ``curve`` (M, H) and ``judged`` (M, K)."""
         tail = (1 - LEVEL) / 2
         ends = quantiles(types, (tail, 1 - tail))
         low, high = (agreement(curve, ends[..., side]) for side in (0, 1))
@@ -308,12 +312,12 @@ class _Solved:
             tau=unit * tau.T.ravel(),
             tau_low=unit * tau_low.T.ravel(),
             tau_high=unit * tau_high.T.ravel(),
-            truthful=_truthful(types).T.ravel(),
+            truthful=_truthful_shares(types).T.ravel(),
             backend=self.votes.backend,
         )
 
     def _workers(self, types: Floats, curve: Floats, judged: Floats) -> Workers:
-        """Over the domains of each worker's votes, ``judged`` (M, K)."""
+        """The worker table, averaged over the domains of each worker's votes, ``judged`` (M, K)."""
         share = judged / judged.sum(axis=0)
         agreed = agreement(curve, np.tile(GRID, (len(curve), 1)))
         own = np.einsum("mkt,mt->mk", types, agreed)
@@ -329,11 +333,11 @@ class _Solved:
             low=low,
             high=high,
             verdict=verdicts(low, high, tellable=float(curve.max()) > TELLABLE),
-            further={"truthful": (share * _truthful(types)).sum(axis=0)},
+            further={"truthful": (share * _truthful_shares(types)).sum(axis=0)},
             backend=self.votes.backend,
         )
 
 
-def _truthful(types: Floats) -> Floats:
-    """P(tau > 0); one who guesses is half truthful."""
+def _truthful_shares(types: Floats) -> Floats:
+    """P(tau > 0). A worker who guesses counts as half truthful."""
     return np.asarray(types[..., HALF + 1 :].sum(axis=-1) + types[..., HALF] / 2)

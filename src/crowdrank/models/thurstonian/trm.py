@@ -2,16 +2,16 @@
 
     s_i^(k) ~ N(s_{l,i}, delta_l^2)          the list of worker k for query l: items in the order of s^(k)
 
-Lists may leave orders open: of tied or unranked items only the levels count. P(list) is an integral over as many
-dimensions as items, and yet exact: see kernels.ordered_normals.
+Lists may be partial: for tied or unranked items, only the levels count. P(list) is an integral with one dimension
+per item, and yet it is computed exactly: see kernels.ordered_normals.
 
-Scale. Scores and delta_l of a query may be multiplied by one factor without changing any P, and nothing ties the
-scores of two queries; equations 16 and 17 fix one scale for all queries, which is one for each too few. So the
-scores given are in units of the noise, u = s / delta_l. Difficulty follows by convention: the scores s of every
-query have a variance of 1, so that delta_l^2 = 1 / Var(u), how large the noise is against what tells items apart.
+Scale. Multiplying the scores and delta_l of a query by one factor changes no P, and nothing ties the scores of two
+queries. Equations 16 and 17 fix one scale for all queries together, but each query needs its own. So reported
+scores are in units of the noise, u = s / delta_l. Difficulty follows by convention: the scores s of every query
+have variance 1, so delta_l^2 = 1 / Var(u), the noise relative to the spread of the items.
 
-Inference. ``quadrature`` climbs to the maximum of the likelihood with exact gradients. ``gibbs`` is EM as printed:
-perceived scores are drawn within their neighbours (eq. 27), and scores are their means (eq. 18).
+Inference. ``quadrature`` maximizes the likelihood with exact gradients. ``gibbs`` is EM as in the paper: perceived
+scores are drawn between their neighbors (eq. 27), and scores are their means (eq. 18).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INFERENCES = ("quadrature", "gibbs")
 LEAST = 1e-6
 """The smallest variance of scores."""
 PSEUDO = 0.5
-"""A query's variance of scores is shrunk towards the usual one as by so many items."""
+"""A query's variance of scores is shrunk toward the typical one, with the weight of this many items."""
 
 
 class TRM(ListsModel):
@@ -50,12 +50,12 @@ class TRM(ListsModel):
 
         max_u  sum over lists ln P(list | u) + lambda sum_i [ln F(u_i) + ln F(-u_i)],     u = s / delta_l
 
-    P(list) is the probability that normals N(u_i, 1) come in the order of the list, F(d) = Phi(d / sqrt 2) that of
-    a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0, by the
-    lists themselves where it is not given. ``inference``: ``"quadrature"``, exact; or ``"gibbs"``, the paper's
-    sampler: EM of so many ``rounds``, the second half of which counts, with lambda 0.5 where it is not given.
-    Difficulties are in ``queries_``: delta_l^2 where the scores of each query have variance 1. Thurstone 1927;
-    Wang et al. 2016.
+    P(list) is the probability that normals N(u_i, 1) come in the order of the list, and F(d) = Phi(d / sqrt 2) is
+    that of a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0;
+    ``"estimated"`` learns lambda from the lists. ``inference``: ``"quadrature"`` is exact; ``"gibbs"`` is the
+    paper's sampler, EM with ``rounds`` rounds. It averages the second half of them, and ``"estimated"`` then means
+    lambda = 0.5. Difficulties are in ``queries_``: delta_l^2 if the scores of each query have variance 1.
+    Thurstone 1927; Wang et al. 2016.
     """
 
     name = "trm"
@@ -135,12 +135,12 @@ class TRM(ListsModel):
 
 @dataclass(frozen=True, eq=False)
 class OrderedNormals:
-    """ln P of lists by the scores of their items; an item that was not seen has score 0."""
+    """ln P of lists by the scores of their items. An unseen item has score 0."""
 
     scores: Floats
 
     def __call__(self, given: HeldOut) -> Floats:
-        """Shard by shard, so that memory stays bounded."""
+        """ln P of each list, computed by shard so that memory stays bounded."""
         found = np.zeros(len(given.lists))
         for shard in shards(given.lists):
             rows = given.lists.start[shard.first] + np.arange(len(shard.node))
@@ -150,8 +150,8 @@ class OrderedNormals:
 
 
 def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:
-    """delta_l^2 = 1 / Var(u) of each query. The variance is that of the posterior, E sum u^2 over the degrees of
-    freedom, shrunk towards the geometric mean of all queries'; its interval is by the scores' standard errors."""
+    """delta_l^2 = 1 / Var(u) for each query. The variance is that of the posterior, E sum u^2 over the degrees of
+    freedom, shrunk toward the geometric mean over all queries. Its interval uses the scores' standard errors."""
     query, names = lists.nodes.query, lists.index.queries
     count = 1 if names is None else len(names)
     known = np.isfinite(stderr)
