@@ -54,9 +54,9 @@ class CrowdrankError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.worded()
+        return self.wording()
 
-    def worded(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Callable[[Remedy], str] = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
         return f"{self.message}\nHint: {word_hint(self.hint, word)}" if self.hint else self.message
 
@@ -113,6 +113,6 @@ class Note:
     message: str
     hint: Hint | None = None
 
-    def worded(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Callable[[Remedy], str] = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
         return f"{self.message} {word_hint(self.hint, word)}" if self.hint else self.message

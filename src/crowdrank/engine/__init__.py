@@ -6,7 +6,7 @@ from crowdrank.engine.base import (
     StateSession,
     Stats,
     local_part,
-    running,
+    open_engine,
     sum_in_order,
 )
 from crowdrank.engine.local import LocalEngine
@@ -22,7 +22,7 @@ __all__ = [
     "available_threads",
     "local_part",
     "one_blas_thread",
-    "running",
+    "open_engine",
     "sum_in_order",
     "thread_pool",
 ]

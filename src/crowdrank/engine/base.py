@@ -152,7 +152,7 @@ class Engine(Protocol):
 
 
 @contextmanager
-def running(engine: Engine | str | None) -> Iterator[Engine]:
+def open_engine(engine: Engine | str | None) -> Iterator[Engine]:
     """The engine given, by object or by name: ``local``, ``dask`` (a cluster of processes on this
     machine) or ``tcp://host:port`` (the cluster whose scheduler is there). One that is named is closed
     at the end."""

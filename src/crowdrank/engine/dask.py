@@ -60,7 +60,7 @@ class DaskEngine:
             hint = "pip install 'crowdrank[cluster]'"
             raise UsageError("The engine dask needs the packages dask and distributed.", hint=hint) from None
         self._cluster: Any = None
-        self._held: deque[tuple[Sequence[Any], list[_Block]]] = deque(maxlen=2)
+        self._held: deque[tuple[Sequence[Any], list[_ShardBlock]]] = deque(maxlen=2)
         if address is None:
             scratch = tempfile.mkdtemp(prefix="crowdrank-dask-")
             weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
@@ -75,7 +75,7 @@ class DaskEngine:
                     local_directory=scratch,
                 )
         else:
-            _knock(address)
+            _check_address(address)
         try:
             self.client: Any = distributed.Client(self._cluster or address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
@@ -138,7 +138,7 @@ class DaskEngine:
 
 
 @dataclass
-class _Block:
+class _ShardBlock:
     """Shards that follow each other, the worker that should have them, and futures of the shards."""
 
     start: int
@@ -153,7 +153,7 @@ class DaskSession:
         self,
         client: Any,
         shards: Sequence[Any],
-        held: list[_Block] | None,
+        held: list[_ShardBlock] | None,
         start: Callable[[Any, int], Any] | None,
         seed: int,
         checkpoint_every: int,
@@ -161,8 +161,8 @@ class DaskSession:
         self._client, self._every = client, checkpoint_every
         self._steps = 0
         self.blocks = held or [
-            _Block(first, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[first:end])])
-            for first, end, worker in _blocks(len(shards), sorted(client.nthreads()))
+            _ShardBlock(first, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[first:end])])
+            for first, end, worker in _cut_blocks(len(shards), sorted(client.nthreads()))
         ]
         self._states: list[Any] = [None] * len(self.blocks)  # futures of each block's states
         if start is not None:
@@ -177,11 +177,11 @@ class DaskSession:
     def advance(self, function: Callable[..., tuple[S, Any]], params: Any) -> S:
         """The sum; states move on."""
         steps = self._submit(_advance, function, params)
-        self._states = self._each(itemgetter(1), steps)
-        total: S = self._total(self._each(itemgetter(0), steps))
+        self._states = self._map_blocks(itemgetter(1), steps)
+        total: S = self._total(self._map_blocks(itemgetter(0), steps))
         self._steps += 1
         if self._steps % self._every == 0:
-            self._states = self._each(_hold, self._gather(self._states))  # without the tasks that made them
+            self._states = self._map_blocks(_hold, self._gather(self._states))  # without the tasks that made them
         return total
 
     def collect(self, function: Callable[..., R], params: Any) -> list[R]:
@@ -194,7 +194,11 @@ class DaskSession:
 
     def _send(self, params: Any) -> Any:
         """Parameters go with each task; large ones are sent once, and the workers pass them on."""
-        return self._client.submit(_hold, params, pure=False) if _size(params) > CHUNK_BYTES // 8 else params
+        return (
+            self._client.submit(_hold, params, pure=False)
+            if _parameter_bytes(params) > CHUNK_BYTES // 8
+            else params
+        )
 
     def _submit(self, task: Callable[..., Any], function: Callable[..., Any], params: Any) -> list[Any]:
         """One task for each block: of where it starts, the function, its parameters, the states and the shards."""
@@ -204,7 +208,7 @@ class DaskSession:
             for block, own in zip(self.blocks, self._states, strict=True)
         ]
 
-    def _each(self, function: Callable[..., Any], values: list[Any]) -> list[Any]:
+    def _map_blocks(self, function: Callable[..., Any], values: list[Any]) -> list[Any]:
         """The function of each block's own value, where the block is."""
         return [self._task(block.worker, function, own) for block, own in zip(self.blocks, values, strict=True)]
 
@@ -215,7 +219,7 @@ class DaskSession:
         """The results; an error where the cluster has stayed away for longer than PATIENCE seconds."""
         distributed: Any = import_module("distributed")
         alone = 0.0
-        with _readable(), self._client.as_current():
+        with _reword_errors(), self._client.as_current():
             while True:
                 try:
                     distributed.wait(futures, timeout=_LOOK)
@@ -276,14 +280,14 @@ def _collect(
 # ------------------------------------------------------------------------------------------- helpers
 
 
-def _size(params: Any) -> int:
+def _parameter_bytes(params: Any) -> int:
     """The bytes of the arrays among the parameters."""
     if params is None:
         return 0
     return sum(getattr(getattr(params, part.name), "nbytes", 0) for part in fields(params))
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Is anybody there? Dask itself would try for half a minute."""
     parts = urlsplit(address)
     try:
@@ -294,7 +298,7 @@ def _knock(address: str) -> None:
         raise UsageError(f"There is no Dask scheduler at {address}: {error}.", hint=_ADDRESS) from error
 
 
-def _blocks(shards: int, workers: list[str]) -> list[tuple[int, int, str]]:
+def _cut_blocks(shards: int, workers: list[str]) -> list[tuple[int, int, str]]:
     """(start, end, worker): as equal as can be."""
     count = min(len(workers), shards)
     cuts = [round(shards * place / count) for place in range(count + 1)]
@@ -316,7 +320,7 @@ def _chunks(shards: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _reword_errors() -> Iterator[None]:
     """What goes wrong on the cluster, in words."""
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker

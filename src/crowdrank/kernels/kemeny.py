@@ -119,10 +119,10 @@ def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> C
         for some in range(0, len(own), chunk):
             square = squares.square(margin, nodes[some : some + chunk])
             if size <= EXACT:
-                found = _by_subsets(square)
+                found = _order_by_subsets(square)
             else:
                 given = None if before is None else np.argsort(before[nodes[some]], kind="stable")
-                found, short = _by_search(square[0], given)
+                found, short = _order_by_search(square[0], given)
                 gap += short
             place_found = np.take_along_axis(nodes[some : some + chunk], found, axis=1)
             order[own[some : some + chunk, None] + np.arange(size)] = place_found
@@ -131,7 +131,7 @@ def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> C
     return Consensus(result, gap, int(sizes.max(initial=0)))
 
 
-def _by_subsets(margin: Floats) -> Rows:
+def _order_by_subsets(margin: Floats) -> Rows:
     """The best orders (B, n) of pieces of one size, by their margins (B, n, n)."""
     count, n, _ = margin.shape
     above = np.zeros((count, n, 1))  # sum of a_ji over j in S
@@ -158,19 +158,19 @@ def _by_subsets(margin: Floats) -> Rows:
     return order
 
 
-def _by_search(margin: Floats, given: Rows | None) -> tuple[Rows, float]:
+def _order_by_search(margin: Floats, given: Rows | None) -> tuple[Rows, float]:
     """A good order (1, n) of a piece whose items are sorted by wins, and how much it may be short of the best."""
     starts = [given]
     if given is None:
         starts = [np.arange(len(margin)), np.argsort(-margin.sum(axis=1), kind="stable")]
-    orders = [_inserted(margin, start) for start in starts if start is not None]
+    orders = [_insert_items(margin, start) for start in starts if start is not None]
     agreed = [float(np.triu(margin[np.ix_(order, order)]).sum()) for order in orders]
     upper = np.abs(margin).sum() / 2
     best = 0 if agreed[0] >= agreed[-1] - 1e-12 * upper else -1
     return orders[best][None], max(float(upper - agreed[best]) / 2, 0.0)
 
 
-def _inserted(margin: Floats, order: Rows) -> Rows:
+def _insert_items(margin: Floats, order: Rows) -> Rows:
     """The item that gains most is taken out and put in where it gains it, again and again, until none gains.
 
     Moving the item at a up to b gains its margins over those at b to a - 1; moving it down to b loses its

@@ -27,10 +27,12 @@ def distances(one: NDArray[Any], other: NDArray[Any], start: Rows, penalty: floa
     of = segment_of(start)
     order = np.lexsort((other, one, of))  # rows tied in one bring no inversion, for they are sorted by other
     one, other = one[order], other[order]
-    discordant = inversions(_dense(other, of, start), start)
+    discordant = inversions(_dense_levels(other, of, start), start)
     if penalty == 0:
         return discordant
-    in_one, in_other, in_both = (_tied(of, levels, len(discordant)) for levels in ([one], [other], [one, other]))
+    in_one, in_other, in_both = (
+        _tied_pairs(of, levels, len(discordant)) for levels in ([one], [other], [one, other])
+    )
     return discordant + penalty * (in_one + in_other - 2.0 * in_both)
 
 
@@ -40,7 +42,7 @@ def agreements(one: NDArray[Any], other: NDArray[Any], start: Rows) -> tuple[Flo
     A pair that is tied in ``other`` is half; O(n log n).
     """
     of, size = segment_of(start), np.diff(start)
-    in_one, in_other, in_both = (_tied(of, levels, len(size)) for levels in ([one], [other], [one, other]))
+    in_one, in_other, in_both = (_tied_pairs(of, levels, len(size)) for levels in ([one], [other], [one, other]))
     ordered = size * (size - 1) / 2.0 - in_one
     return ordered, ordered - distances(one, other, start, penalty=0.0) - 0.5 * (in_other - in_both)
 
@@ -65,7 +67,7 @@ def inversions(values: NDArray[np.int64], start: Rows) -> Floats:
     return found
 
 
-def _dense(levels: NDArray[Any], of: Rows, start: Rows) -> NDArray[np.int64]:
+def _dense_levels(levels: NDArray[Any], of: Rows, start: Rows) -> NDArray[np.int64]:
     """The levels as whole numbers from 0 on within each list."""
     order = np.lexsort((levels, of))
     rises = (np.diff(levels[order], prepend=np.nan) != 0) | (np.diff(of[order], prepend=-1) != 0)
@@ -75,7 +77,7 @@ def _dense(levels: NDArray[Any], of: Rows, start: Rows) -> NDArray[np.int64]:
     return dense
 
 
-def _tied(of: Rows, levels: list[NDArray[Any]], lists: int) -> Floats:
+def _tied_pairs(of: Rows, levels: list[NDArray[Any]], lists: int) -> Floats:
     """The number of pairs of rows of a list that share all these levels."""
     order = np.lexsort((*levels, of))
     new = np.diff(of[order], prepend=-1) != 0

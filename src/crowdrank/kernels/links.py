@@ -43,7 +43,7 @@ class Link:
     """The d at which F(d) is a given probability."""
 
     def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
-        return _by_name, (self.name,)  # functions travel to other processes by name
+        return _find_link, (self.name,)  # functions travel to other processes by name
 
 
 def _logistic(d: Floats) -> LinkValues:
@@ -70,5 +70,5 @@ LOGISTIC = Link("logistic", _logistic, lambda p: math.log(p / (1.0 - p)))
 PROBIT = Link("probit", _probit, lambda p: math.sqrt(2.0) * NormalDist().inv_cdf(p))
 
 
-def _by_name(name: str) -> Link:
+def _find_link(name: str) -> Link:
     return {"logistic": LOGISTIC, "probit": PROBIT}[name]

@@ -60,7 +60,7 @@ def _log_sinhc(x: Floats) -> Floats:
     return np.where(near, series, far + np.log1p(-np.exp(-2.0 * far)) - np.log(2.0 * far))
 
 
-def log_normalisers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+def log_normalizers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
     """ln Z_m for m = 0 to n and its first and second derivative by theta, each (len(theta), n + 1).
 
     Minus the first derivative is the expected distance, the second its variance.
@@ -76,7 +76,7 @@ def log_normalisers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
     return value, slope, curve
 
 
-def above(gap: NDArray[Any], theta: Floats | float) -> Floats:
+def chance_above(gap: NDArray[Any], theta: Floats | float) -> Floats:
     """The probability that an item stands above one that is ``gap`` > 0 places below it in the consensus."""
     near = gap.astype(np.float64) * theta
     far = near + theta

@@ -56,7 +56,7 @@ def rest(f: Floats, step: float) -> Floats:
 
 
 @dataclass(eq=False)
-class Found:
+class LevelMoments:
     """What is filled in list by list; ``correlation`` of a group: of its largest with that of the one above."""
 
     value: Floats  # a list
@@ -67,7 +67,7 @@ class Found:
     correlation: Floats  # a group
 
 
-class Table:
+class GridTable:
     """The normal density, its hazard and ln Phi at u - x on the grid of u, a row for each distinct x."""
 
     def __init__(self, x: Floats, rows: Rows, step: float) -> None:
@@ -93,7 +93,7 @@ class Above:
     What is held for it as f is the density of m with this level above it, so that its integral is P(list).
     """
 
-    def __init__(self, rows: Rows, table: Table) -> None:
+    def __init__(self, rows: Rows, table: GridTable) -> None:
         from scipy.special import log_ndtr
 
         self.rows, self.table = rows, table
@@ -109,7 +109,7 @@ class Above:
         """B of the next level; at the top there is nothing more, and b is 1."""
         return self.above * b
 
-    def fill(self, f: Floats, b: Floats, group: int, found: Found) -> None:
+    def fill(self, f: Floats, b: Floats, group: int, found: LevelMoments) -> None:
         """The moments of each item, which lies anywhere above m, and those with m."""
         rows, grid, p = self.rows, self.table.grid, f * self.above * b
         p /= max(float(p.sum()), TINY)
@@ -130,7 +130,7 @@ class Between:
     leaves possible.
     """
 
-    def __init__(self, rows: Rows, table: Table, f: Floats) -> None:
+    def __init__(self, rows: Rows, table: GridTable, f: Floats) -> None:
         from scipy.special import ndtr
 
         self.rows, self.table = rows, table
@@ -169,7 +169,7 @@ class Between:
             product *= inside
         return kernel
 
-    def fill(self, f: Floats, b: Floats, group: int, found: Found) -> None:
+    def fill(self, f: Floats, b: Floats, group: int, found: LevelMoments) -> None:
         """The moments of m and u, and those of each item with them."""
         grid, rows = self.table.grid, self.rows
         m, u = span_of(f * self.backward(b)), span_of(self.forward(f) * b)

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data.arrays import Floats, summed
-from crowdrank.kernels.normal_levels import TINY, Above, Between, Found, Table, integral, rest
+from crowdrank.kernels.normal_levels import TINY, Above, Between, GridTable, LevelMoments, integral, rest
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import Rows, pairs, prefix_sums, segment_of, totals
 
@@ -46,7 +46,7 @@ LEAST = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
-class Derivatives:
+class OrderedNormalsDerivatives:
     """The log likelihood of each list (L), and what follows by the x of each row (R): the gradient, minus the
     second derivative, and between two rows of a list ``cross()``.
 
@@ -76,16 +76,16 @@ class Derivatives:
             yield one, other, -weight[one] * scale[one] * scale[other] * value
 
 
-def derivatives(x: Floats, orders: Orders) -> Derivatives:
+def derivatives(x: Floats, orders: Orders) -> OrderedNormalsDerivatives:
     """The log likelihood of every list at the x of its rows (score over noise), with its derivatives."""
     lists, rows, groups = len(orders.start) - 1, len(x), len(orders.begins) - 1
-    found = Found(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
+    found = LevelMoments(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
     found.variance[:] = 1.0  # where nothing is known of a row
     for alike, step in _steps(x, orders):
-        table = Table(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
+        table = GridTable(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
         for some in _batches(alike, orders, len(table.grid)):
             _Chain(table, orders, some).fill(found)
-    return _joined(found, orders)
+    return _join_neighbors(found, orders)
 
 
 def _steps(x: Floats, orders: Orders) -> Iterator[tuple[Rows, float]]:
@@ -118,7 +118,7 @@ class _Chain:
     """Lists sorted by their number of levels, most first; levels are counted from the last one, 0, upwards, so
     that the lists that have a level are the first ones of all."""
 
-    def __init__(self, table: Table, orders: Orders, lists: Rows) -> None:
+    def __init__(self, table: GridTable, orders: Orders, lists: Rows) -> None:
         self.table, self.orders, self.lists, self.grid = table, orders, lists, table.grid
         self.levels = np.diff(orders.list_start)[lists]
         self.size = np.diff(orders.begins)
@@ -129,7 +129,7 @@ class _Chain:
         own = self.lists[: np.searchsorted(-self.levels, -level)]
         return np.asarray(self.orders.list_start[own + 1] - 1 - level)
 
-    def fill(self, found: Found) -> None:
+    def fill(self, found: LevelMoments) -> None:
         """Forward, backward, and what each level says."""
         f, top = self._forward(found)
         b = self._backward()
@@ -147,7 +147,7 @@ class _Chain:
             found.gradient[rows] = mean - self.table.x[rows]  # the item is the largest of its level
             found.up[rows], found.down[rows] = deviation, covariance / next_deviation
             found.correlation[groups + 1] = covariance / (deviation * next_deviation)
-            for own in self._tied(level):
+            for own in self._tied_lists(level):
                 self.several[level, own].fill(f[level - 1][own], b[level][own], groups[own], found)
 
     def _moments(self, p: Floats, total: Floats) -> tuple[Floats, Floats]:
@@ -156,7 +156,7 @@ class _Chain:
         square = (p @ self.grid**2) / np.maximum(total, TINY)
         return mean, np.sqrt(np.maximum(square - mean**2, TINY))
 
-    def _forward(self, found: Found) -> tuple[list[Floats], list[Floats]]:
+    def _forward(self, found: LevelMoments) -> tuple[list[Floats], list[Floats]]:
         """f of each level, over its top, and these tops; ln P of each list goes into ``found``."""
         last = self._incidence()
         f: list[Floats] = []
@@ -168,7 +168,7 @@ class _Chain:
             else:
                 below = f[-1][: len(self._groups(level))]
                 own = self._density(level) * integral(below, self.table.step)
-                for tied in self._tied(level):
+                for tied in self._tied_lists(level):
                     self.several[level, tied] = self._make_level(level, tied, below[tied])
                     own[tied] = self.several[level, tied].forward(below[tied])
             tops.append(np.maximum(own.max(axis=1), TINY))
@@ -188,7 +188,7 @@ class _Chain:
             if b:
                 above, passed = b[-1], own[: len(b[-1])]
                 passed[:] = rest(self._density(level + 1) * above, self.table.step)
-                for tied in self._tied(level + 1):
+                for tied in self._tied_lists(level + 1):
                     passed[tied] = self.several[level + 1, tied].backward(above[tied])
                 passed /= np.maximum(passed.max(axis=1, keepdims=True), TINY)
             b.append(own)
@@ -198,7 +198,7 @@ class _Chain:
         """phi(u - x) of the first item of a level, which is the only one but for ties."""
         return np.asarray(self.table.density[self.table.place[self.orders.begins[self._groups(level)]]])
 
-    def _tied(self, level: int) -> Rows:
+    def _tied_lists(self, level: int) -> Rows:
         return np.flatnonzero(self.size[self._groups(level)] > 1)
 
     def _make_level(self, level: int, own: int, below: Floats) -> Between | Above:
@@ -220,7 +220,7 @@ class _Chain:
         shape = (len(self.lists), len(self.table.distinct))
         return csr_array((np.ones(len(place)), place, np.concatenate([[0], start])), shape=shape)
 
-    def _last(self, p: Floats, found: Found) -> tuple[Floats, Floats]:
+    def _last(self, p: Floats, found: LevelMoments) -> tuple[Floats, Floats]:
         """An item of the last level is the largest of it, by its share of the hazards, or lies anywhere below."""
         total = p.sum(axis=1)
         mean, deviation = self._moments(p, total)
@@ -246,7 +246,7 @@ def _ranges(begin: Rows, end: Rows) -> Rows:
     return np.repeat(begin - (np.cumsum(size) - size), size) + np.arange(size.sum())
 
 
-def _joined(found: Found, orders: Orders) -> Derivatives:
+def _join_neighbors(found: LevelMoments, orders: Orders) -> OrderedNormalsDerivatives:
     """The covariances of each row with all others of its list, from what was found of neighbours."""
     group, size = orders.group, np.diff(orders.begins)
     correlation = np.clip(found.correlation, LEAST, 1.0)
@@ -265,7 +265,7 @@ def _joined(found: Found, orders: Orders) -> Derivatives:
     total = summed(group, left, len(size)) * (size - 1) / size
     inside = left / np.sqrt(np.maximum(total, TINY))[group]
     fade = prefix_sums(np.log(correlation[:-1]), orders.list_start)
-    return Derivatives(
+    return OrderedNormalsDerivatives(
         orders=orders,
         value=found.value,
         gradient=found.gradient,

@@ -89,7 +89,7 @@ class _Tied:
 
 
 @dataclass(frozen=True, eq=False)
-class Derivatives:
+class PlackettLuceDerivatives:
     """The log likelihood of each list (L), and what follows by the x of each row (R): the gradient, minus the
     second derivative, and between two rows of a list ``cross()``."""
 
@@ -131,7 +131,7 @@ class Derivatives:
             yield i, j, -own[i] * scale[j] * value
 
 
-def derivatives(x: Floats, orders: Orders) -> Derivatives:
+def derivatives(x: Floats, orders: Orders) -> PlackettLuceDerivatives:
     """The log likelihood of every list at the x of its rows (precision times score), with its derivatives."""
     start, group = orders.start, orders.group
     of = segment_of(start)
@@ -149,7 +149,7 @@ def derivatives(x: Floats, orders: Orders) -> Derivatives:
     before = earlier_sums((bend - slope) / rest**2, at)
     share = rate * passed[group]
     own = open_[group]
-    return Derivatives(
+    return PlackettLuceDerivatives(
         orders=orders,
         value=totals(open_ * found.value, at),
         gradient=own * found.first - share,
@@ -203,15 +203,15 @@ def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
         z = np.maximum(share[:, None] * np.exp(u)[of], TINY)
         return u - np.exp(u) + np.add.reduceat(np.log(-np.expm1(-z)), begins, axis=0)
 
-    def rising(u: Floats) -> NDArray[np.bool_]:
+    def is_rising(u: Floats) -> NDArray[np.bool_]:
         z = np.clip(share[:, None] * np.exp(u)[of], TINY, 700.0)
         return np.asarray(1.0 - np.exp(u) + np.add.reduceat(z / np.expm1(z), begins, axis=0) > 0)
 
     size = np.diff(begins, append=len(of))[:, None]
-    top = _bisected(rising, np.zeros(size.shape), np.log1p(size))[0]
+    top = _bisect(is_rising, np.zeros(size.shape), np.log1p(size))[0]
     goal = log_integrand(top) - DROP
-    low = _bisected(lambda u: log_integrand(u) < goal, np.full(size.shape, -60.0), top)[0]
-    high = _bisected(lambda u: log_integrand(u) > goal, top, top + 4.0)[1]
+    low = _bisect(lambda u: log_integrand(u) < goal, np.full(size.shape, -60.0), top)[0]
+    high = _bisect(lambda u: log_integrand(u) > goal, top, top + 4.0)[1]
     points = low + (high - low) * np.linspace(0.0, 1.0, POINTS)
     logs = log_integrand(points)
     most = logs.max(axis=1, keepdims=True)
@@ -221,7 +221,7 @@ def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
     return density / total, points, (np.log(total * step) + most)[:, 0]
 
 
-def _bisected(left: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def _bisect(left: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """A bracket of the point up to which ``left`` holds, 2^12 times narrower."""
     for _ in range(12):
         middle = 0.5 * (low + high)

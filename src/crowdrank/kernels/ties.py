@@ -81,17 +81,17 @@ def _davidson(x: Floats, theta: Floats) -> list[Chance]:
     return result
 
 
-def flipped(outcomes: list[Chance], eta: Floats) -> list[Chance]:
+def flip_outcomes(outcomes: list[Chance], eta: Floats) -> list[Chance]:
     """The same said by a worker who repeats win or loss with probability eta and reverses it otherwise.
 
     A tie stays a tie (Crowd-BT eq. 5, with ties).
     """
     win, loss, *tie = outcomes
 
-    def mixed(one: Chance, other: Chance) -> Chance:
+    def mix(one: Chance, other: Chance) -> Chance:
         first = {key: eta * one.first[key] + (1.0 - eta) * other.first[key] for key in one.first}
         second = {key: eta * one.second[key] + (1.0 - eta) * other.second[key] for key in one.second}
         across: dict[Pair, Floats] = {(key, "eta"): one.first[key] - other.first[key] for key in one.first}
         return Chance(eta * one.p + (1.0 - eta) * other.p, {**first, "eta": one.p - other.p}, {**second, **across})
 
-    return [mixed(win, loss), mixed(loss, win), *tie]
+    return [mix(win, loss), mix(loss, win), *tie]

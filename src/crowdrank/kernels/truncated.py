@@ -19,7 +19,7 @@ from crowdrank.data.arrays import Floats
 _FIRST, _LAST = 2.0**-54, 1.0 - 2.0**-53  # a uniform of 0 or 1 would be an infinite draw
 
 
-def truncated(uniform: Floats, low: Any, high: Any, mean: Any = 0.0, scale: Any = 1.0) -> Floats:
+def draw_truncated(uniform: Floats, low: Any, high: Any, mean: Any = 0.0, scale: Any = 1.0) -> Floats:
     """Draws from N(mean, scale^2) within (low, high), one for each uniform; either end may be infinite."""
     from scipy.special import log_ndtr, ndtri_exp
 

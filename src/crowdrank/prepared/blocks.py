@@ -10,7 +10,7 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 
 
-class Block(NamedTuple):
+class QueryBlock(NamedTuple):
     """The queries of one size: their nodes (c, D), their pairs, and where these stand in the nodes."""
 
     nodes: Integers
@@ -38,7 +38,7 @@ class Block(NamedTuple):
         return np.asarray(diagonal[query, i] + diagonal[query, j] - 2 * covariance[query, i, j])
 
 
-def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[Block]:
+def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[QueryBlock]:
     """From the query of each node, in order, and the nodes of each pair."""
     sizes = np.bincount(query)
     start = np.cumsum(sizes) - sizes
@@ -50,4 +50,6 @@ def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[Block]:
         number[of] = np.arange(len(of))
         pairs = np.flatnonzero(number[own] >= 0)
         base = number[own[pairs]] * size
-        yield Block(start[of][:, None] + np.arange(size), pairs, base + place[i[pairs]], base + place[j[pairs]])
+        yield QueryBlock(
+            start[of][:, None] + np.arange(size), pairs, base + place[i[pairs]], base + place[j[pairs]]
+        )

@@ -63,7 +63,7 @@ class Comparisons(Resident):
         return replace(self, **arrays)
 
 
-def joined(parts: Sequence[Comparisons]) -> Comparisons:
+def join_rows(parts: Sequence[Comparisons]) -> Comparisons:
     """The rows of all parts, one after the other."""
     if len(parts) == 1:
         return parts[0]

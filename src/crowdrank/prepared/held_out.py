@@ -26,7 +26,7 @@ class HeldOut:
     count: int
 
 
-def held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> HeldOut:
+def read_held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> HeldOut:
     """Lists to come, for a model that was fitted to these nodes."""
     table = to_lists(read(judgments), model)
     if (index.queries is None) != (table.index.queries is None):

@@ -64,7 +64,7 @@ class LabelRows(Resident):
         return csr_array((self.weight, columns, starts), shape=(len(self.known), self.workers * self.classes))
 
     @cached_property
-    def transposed(self) -> Matrix:
+    def transpose(self) -> Matrix:
         """A', by rows."""
         return self.matrix.T.tocsr()
 
@@ -121,13 +121,13 @@ def require_classes(name: str, labels: Labels) -> None:
         )
 
 
-def ending(total: float, limit: int = ROUNDS) -> dict[str, Any]:
+def stopping_rule(total: float, limit: int = ROUNDS) -> dict[str, Any]:
     """When ``accelerate`` ends, for labels of this total weight."""
     total = max(total, 1.0)
     return {"tol": STOP * total, "enough": TOLERANCE * total, "patience": PATIENCE, "limit": limit}
 
 
-def settled(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
+def check_convergence(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
     """Whether the fit has converged, and a note where it has not."""
     if slope <= TOLERANCE * max(total, 1.0):
         return True, []
@@ -138,7 +138,7 @@ def settled(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
     return False, [Note("not-converged", message)]
 
 
-def normalised(table: Floats) -> Floats:
+def normalize_counts(table: Floats) -> Floats:
     """Shares along the last axis; equal ones where there is nothing."""
     total = table.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(total > 0, table / np.maximum(total, LOST), 1.0 / table.shape[-1]))

@@ -52,12 +52,12 @@ class Labels(Subjects):
         return max(self.n_workers, 1)
 
     @cached_property
-    def judgments(self) -> Floats:
+    def judgments_of_nodes(self) -> Floats:
         """The weight of the labels of each node."""
         return summed(self.node, self.weight, len(self.nodes))
 
     @cached_property
-    def given(self) -> Floats:
+    def judgments_of_workers(self) -> Floats:
         """The weight of the labels of each worker."""
         return summed(self.worker, self.weight, self.people)
 
@@ -78,8 +78,8 @@ class Labels(Subjects):
 
     def notes(self) -> list[Note]:
         """What the user should know about these labels before believing a ranking of them."""
-        notes = list(self.few(self.judgments))
-        unjudged = np.flatnonzero(self.judgments == 0)
+        notes = list(self.note_few(self.judgments_of_nodes))
+        unjudged = np.flatnonzero(self.judgments_of_nodes == 0)
         if len(unjudged):
             verb = "item has" if len(unjudged) == 1 else "items have"
             notes.append(Note("unjudged", f"{len(unjudged)} {verb} no label: {self.item_names(unjudged)}."))
@@ -94,4 +94,4 @@ class Labels(Subjects):
         sizes = np.bincount(self.nodes.query)
         opponents = sizes[self.nodes.query] - 1
         none = np.zeros(len(sizes), np.int64)
-        return Evidence(self.judgments, opponents, self.part, none, np.empty(0), "labels")
+        return Evidence(self.judgments_of_nodes, opponents, self.part, none, np.empty(0), "labels")

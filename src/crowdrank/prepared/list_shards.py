@@ -77,7 +77,7 @@ def shards(lists: Lists) -> list[ListShard]:
     ]
 
 
-def turn_lists(lists: Lists) -> tuple[Lists, Integers]:
+def reverse_lists(lists: Lists) -> tuple[Lists, Integers]:
     """The same lists with the last level first, and the row that each of their rows was."""
     rows = (lists.start[:-1] + lists.start[1:] - 1)[lists.list] - np.arange(len(lists.list))
     last = lists.level[lists.start[1:] - 1]
@@ -98,7 +98,7 @@ def tie_share(lists: Lists) -> float:
     return float((ties + 0.5) / (pairs + 1.0))
 
 
-def extremes(lists: Lists, *, regularised: bool) -> list[Note]:
+def note_extremes(lists: Lists, *, regularized: bool) -> list[Note]:
     """Notes on items that no list ranks above another, or below another."""
     last = lists.level[lists.start[1:] - 1][lists.list]
     above, below = (
@@ -106,8 +106,8 @@ def extremes(lists: Lists, *, regularised: bool) -> list[Note]:
         for chosen in (lists.level < last, lists.level > 0)
     )
     return [
-        *lists.never("winless", above, below, "{was} never ranked above another", regularised),
-        *lists.never("unbeaten", below, above, "{was} never ranked below another", regularised),
+        *lists.note_never("winless", above, below, "{was} never ranked above another", regularized),
+        *lists.note_never("unbeaten", below, above, "{was} never ranked below another", regularized),
     ]
 
 

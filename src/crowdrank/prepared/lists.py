@@ -43,7 +43,7 @@ class Lists(Subjects):
         place = np.cumsum(new_list) - 1
         level = climbed - climbed[new_list][place]
         orders = np.bincount(place, level > 0) > 0
-        self.given = len(orders)
+        self.lists_given = len(orders)
         kept = orders[place]
         rows, first = order[kept], order[new_list][orders]
         self.number: Integers = own[new_list][orders].astype(np.int64)
@@ -54,7 +54,7 @@ class Lists(Subjects):
         self.start: Integers = np.concatenate([[0], np.cumsum(np.bincount(self.list, minlength=orders.sum()))])
         self.query: NDArray[np.int32] = self.nodes.query[node[first]]
         self.worker: NDArray[np.int32] | None = None if table.worker is None else table.worker[first]
-        total = summed(place, table.weight[order] if table.weight is not None else None, self.given)
+        total = summed(place, table.weight[order] if table.weight is not None else None, self.lists_given)
         self.weight: Floats = (total / np.bincount(place))[orders]  # of a list: the mean of its rows'
         if not len(self):
             raise InputError(
@@ -95,7 +95,7 @@ class Lists(Subjects):
         return part
 
     @cached_property
-    def judgments(self) -> Floats:
+    def judgments_of_nodes(self) -> Floats:
         """The weight of the lists in which each node stands."""
         return summed(self.node, self.weight[self.list], len(self.nodes))
 
@@ -106,22 +106,26 @@ class Lists(Subjects):
 
     def notes(self) -> list[Note]:
         """What the user should know about these lists before believing a ranking of them."""
-        notes = [*self._unordered(), *self._below()]
-        found = np.flatnonzero(self.judgments == 0)
+        notes = [*self._note_unordered(), *self._note_below()]
+        found = np.flatnonzero(self.judgments_of_nodes == 0)
         if len(found):
             verb = "item was" if len(found) == 1 else "items were"
             message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
             notes.append(Note("unjudged", message))
-        return [*notes, *self.disconnected(self.part, "ranked in one list"), *self.few(self.judgments)]
+        return [
+            *notes,
+            *self.note_disconnected(self.part, "ranked in one list"),
+            *self.note_few(self.judgments_of_nodes),
+        ]
 
-    def _unordered(self) -> list[Note]:
-        lost = self.given - len(self)
+    def _note_unordered(self) -> list[Note]:
+        lost = self.lists_given - len(self)
         if not lost:
             return []
         words = "list orders" if lost == 1 else "lists order"
         return [Note("empty-lists", f"{lost} {words} nothing, and {'is' if lost == 1 else 'are'} left out.")]
 
-    def _below(self) -> list[Note]:
+    def _note_below(self) -> list[Note]:
         if not self.bottom.any():
             return []
         cut = len(np.unique(self.list[self.bottom]))
@@ -143,15 +147,15 @@ class Lists(Subjects):
         share = alike / np.maximum(ordered, 1.0)
         judged = self.weight * (self.size - 1)
         total = summed(self.worker, judged, self.n_workers)
-        return self.judged_by(summed(self.worker, judged * share, self.n_workers), total)
+        return self.workers_by_agreement(summed(self.worker, judged * share, self.n_workers), total)
 
     def evidence(self, rank: Integers) -> Evidence:
         """The weight of the lists of each node, and in how many lists two nodes stand together."""
         side, place, most = self.squares(rank)
-        cells = self._met((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
-        return Evidence(self.judgments, self._opponents(), self.part, side, cells, "lists")
+        cells = self._meetings((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
+        return Evidence(self.judgments_of_nodes, self._opponents(), self.part, side, cells, "lists")
 
-    def _met(self, place: Integers, side: Integers, cells: int) -> Floats:
+    def _meetings(self, place: Integers, side: Integers, cells: int) -> Floats:
         """The weight of the lists in which two places of a query's ranking meet, above the diagonal: a square
         for each query, one after the other, as many as make ``cells``."""
         from scipy.sparse import csr_array

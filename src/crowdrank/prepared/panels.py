@@ -10,8 +10,8 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers, Ints, summed
 from crowdrank.data.arrays import Resident
-from crowdrank.prepared.blocks import Block, blocks
-from crowdrank.prepared.comparisons import joined
+from crowdrank.prepared.blocks import QueryBlock, blocks
+from crowdrank.prepared.comparisons import join_rows
 from crowdrank.prepared.plan import cut
 from crowdrank.prepared.votes import Votes
 
@@ -19,7 +19,7 @@ WIDTH = 8
 """How many numbers a row stands for: a likelihood for each size of a worker's expertise."""
 
 
-class Cells(NamedTuple):
+class PanelCells(NamedTuple):
     """Every worker within every query that the worker judged: the two, and the weight of the votes."""
 
     query: Integers
@@ -75,10 +75,10 @@ class Panel(Resident):
         return np.flatnonzero(np.diff(self.cell, prepend=-1))
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> PanelCells:
         """Its cells, by query and worker."""
         weight = summed(self.cell, self.wins + self.losses, len(self.starts))
-        return Cells(self.query[self.i[self.starts]], self.worker[self.starts].astype(np.int64), weight)
+        return PanelCells(self.query[self.i[self.starts]], self.worker[self.starts].astype(np.int64), weight)
 
     @cached_property
     def couples(self) -> Couples:
@@ -101,20 +101,20 @@ class Panel(Resident):
     @cached_property
     def of_queries(self) -> Any:
         """1 where a cell belongs to a query: a sparse matrix (q, C)."""
-        return _belonging(self.cells.query, self.queries)
+        return _membership(self.cells.query, self.queries)
 
     @cached_property
     def of_workers(self) -> Any:
         """1 where a cell belongs to a worker: a sparse matrix (workers up to the last of the shard, C)."""
-        return _belonging(self.cells.worker, int(self.worker.max(initial=-1)) + 1)
+        return _membership(self.cells.worker, int(self.worker.max(initial=-1)) + 1)
 
     @cached_property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[QueryBlock]:
         """Its queries, those of one size together."""
         return list(blocks(self.query, self.couples.i, self.couples.j))
 
 
-def _belonging(owner: Integers, owners: int) -> Any:
+def _membership(owner: Integers, owners: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(owners, len(owner)))
@@ -122,7 +122,7 @@ def _belonging(owner: Integers, owners: int) -> Any:
 
 def panels(votes: Votes) -> list[Panel]:
     """The votes in shards of whole queries."""
-    counted = joined(list(votes.counted("worker")))
+    counted = join_rows(list(votes.count_votes("worker")))
     query = votes.nodes.query[counted.i]
     assert counted.worker is not None
     order = np.lexsort((counted.j, counted.i, counted.worker, query))

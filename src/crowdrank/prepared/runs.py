@@ -17,7 +17,7 @@ from crowdrank.data.spool.folder import writing
 from crowdrank.errors import InputError, Remedy
 from crowdrank.prepared.comparisons import Comparisons
 
-Rows = NDArray[np.void]
+RunRows = NDArray[np.void]
 
 _COUNTS = ("wins", "losses", "ties")
 _ROW = np.dtype([("key", np.int64), *((name, np.float64) for name in _COUNTS)])
@@ -32,7 +32,7 @@ class _Run:
     sample: NDArray[np.int64]  # the key of every _SAMPLE-th row
     done: int = 0
 
-    def below(self, limit: int | None) -> Rows:
+    def read_below(self, limit: int | None) -> RunRows:
         """The next rows, up to those whose key is ``limit`` or more."""
         blocks = len(self.sample) if limit is None else int(np.searchsorted(self.sample, limit))
         end = min(blocks * _SAMPLE, self.rows)
@@ -71,12 +71,12 @@ class Runs:
             run.tofile(path)
         self.runs.append(_Run(path, len(rows), run["key"][::_SAMPLE].copy()))
 
-    def merged(self) -> Iterator[Comparisons]:
+    def merge(self) -> Iterator[Comparisons]:
         """The rows of all runs in order, a range at a time; the runs are used up."""
         for limit in self._limits():
-            rows = np.concatenate([run.below(limit) for run in self.runs])
+            rows = np.concatenate([run.read_below(limit) for run in self.runs])
             if len(rows):
-                yield self._added(rows)
+                yield self._add_equal_rows(rows)
         for run in self.runs:
             run.path.unlink()
         self.runs = []
@@ -87,8 +87,8 @@ class Runs:
         step = max(MERGE_ROWS // _SAMPLE, 1)
         return [*map(int, np.unique(samples[step::step])), None]
 
-    def _added(self, rows: Rows) -> Comparisons:
-        """Rows sorted by key, those of one key as one."""
+    def _add_equal_rows(self, rows: RunRows) -> Comparisons:
+        """RunRows sorted by key, those of one key as one."""
         order = np.argsort(rows["key"], kind="stable")
         key = rows["key"][order]
         starts = np.flatnonzero(np.diff(key, prepend=-1))

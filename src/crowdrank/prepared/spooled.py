@@ -11,7 +11,7 @@ import polars as pl
 
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.prepared import plan
-from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, joined, tally
+from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, join_rows, tally
 from crowdrank.prepared.runs import Runs
 
 
@@ -41,7 +41,7 @@ def tally_spooled(
     """The tally of batches of votes, in shards on disk: the same rows and shards as in memory."""
     shards: list[FileShard] = []
     folder = spool.folder("shards")
-    for shard in _recut(_merged(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS):
+    for shard in _recut(_merge_batches(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS):
         path = folder / f"{len(shards):06d}.parquet"
         columns = ("worker", "i", "j", "wins", "losses", "ties")
         own = {name: value for name in columns if (value := getattr(shard, name)) is not None}
@@ -52,23 +52,23 @@ def tally_spooled(
 
 def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
     """The tally of batches of votes, workers not told apart: distinct pairs, in memory."""
-    return joined(list(_merged(batches, nodes, 0, spool, False, False)))
+    return join_rows(list(_merge_batches(batches, nodes, 0, spool, False, False)))
 
 
-def _merged(
+def _merge_batches(
     batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool, sided: bool, ties: bool
 ) -> Iterator[Comparisons]:
     runs = Runs(spool.folder("runs"), nodes, workers, ties=ties)
     for votes in batches:
         runs.add(tally(nodes, votes, workers, sided=sided, ties=ties))
-    return runs.merged()
+    return runs.merge()
 
 
 def _recut(parts: Iterable[Comparisons], rows: int) -> Iterator[Comparisons]:
     """The same rows in pieces of ``rows`` each, but for the last."""
     rest: list[Comparisons] = []
     for part in parts:
-        held = joined([*rest, part])
+        held = join_rows([*rest, part])
         whole = len(held) // rows * rows
         for start in range(0, whole, rows):
             yield held.take(slice(start, start + rows))

@@ -49,9 +49,9 @@ class Subjects(ABC):
     def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
         """The first few ids, in words."""
         items, queries = self.index.items, self.index.queries
-        names = [_quoted(items[int(self.nodes.item[node])]) for node in nodes[:most]]
+        names = [_quote(items[int(self.nodes.item[node])]) for node in nodes[:most]]
         if queries is not None and len(queries) > 1:
-            where = [_quoted(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
+            where = [_quote(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
             names = [f"{name} (query {query})" for name, query in zip(names, where, strict=True)]
         return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
 
@@ -59,7 +59,7 @@ class Subjects(ABC):
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
         """How much is known of each node, and who met whom in the order of ``rank``."""
 
-    def judged_by(self, agreed: Floats, total: Floats) -> Workers | None:
+    def workers_by_agreement(self, agreed: Floats, total: Floats) -> Workers | None:
         """Workers whose quality is the share ``agreed`` of ``total``, with Jeffreys' interval."""
         if self.index.workers is None:
             return None
@@ -89,7 +89,7 @@ class Subjects(ABC):
         place = (rank - 1) * side[query] // sizes[query]
         return side, place, int(ends[ends <= MATRIX_CELLS].max(initial=0))
 
-    def never(self, code: str, own: Floats, other: Floats, words: str, regularised: bool) -> list[Note]:
+    def note_never(self, code: str, own: Floats, other: Floats, words: str, regularized: bool) -> list[Note]:
         """A note on the nodes that have nothing of their ``own`` and something of the ``other``.
 
         ``words`` say what never was, "{was}" standing for the verb in its number.
@@ -99,12 +99,12 @@ class Subjects(ABC):
             return []
         one = len(found) == 1
         rests = (
-            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation." if regularised else ""
+            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation." if regularized else ""
         )
         said = f"{'item' if one else 'items'} {words.format(was='was' if one else 'were')}"
         return [Note(code, f"{len(found)} {said}: {self.item_names(found)}.{rests}")]
 
-    def few(self, judgments: Floats) -> list[Note]:
+    def note_few(self, judgments: Floats) -> list[Note]:
         """A note on the nodes with few judgments."""
         found = np.flatnonzero((judgments > 0) & (judgments < FEW))
         if not len(found):
@@ -114,7 +114,7 @@ class Subjects(ABC):
         )
         return [Note("few-judgments", message)]
 
-    def disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
+    def note_disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
         """A note where a query's nodes fall into several connected parts."""
         pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
         parts_of = np.bincount(pairs[0])
@@ -134,6 +134,6 @@ class Subjects(ABC):
         return [Note("disconnected", message)]
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """An id as it stands in a sentence: in quotes where it would be misread."""
     return json.dumps(name, ensure_ascii=False) if any(sign in name for sign in ',"\n\r') else name

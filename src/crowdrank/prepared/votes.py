@@ -52,14 +52,14 @@ class Votes(Subjects):
         """Counts, workers not told apart; gold pairs among them."""
         if isinstance(self.pairs, SpooledPairs):
             return tally_batches(self._batches(), len(self.nodes), self.pairs.spool)
-        return tally(len(self.nodes), self._all())
+        return tally(len(self.nodes), self._whole_batch())
 
     @cached_property
     def graph(self) -> Graph:
         """How the comparisons connect."""
         return graph(self.comparisons)
 
-    def counted(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
+    def count_votes(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
         """Counts by ``"worker"``; or ``"crowd"``, as if one worker had cast every vote; or ``"pair"``, by no one.
 
         Gold pairs are the votes of one more worker, who is perfect. ``sided`` and ``ties``: see ``tally``.
@@ -72,17 +72,17 @@ class Votes(Subjects):
         if isinstance(self.pairs, SpooledPairs):
             batches = self._batches(everyone)
             return tally_spooled(batches, nodes, workers, self.pairs.spool, sided=sided, ties=ties)
-        rows = tally(nodes, self._all(everyone), workers, sided=sided, ties=ties)
+        rows = tally(nodes, self._whole_batch(everyone), workers, sided=sided, ties=ties)
         return Tally(plan(rows), nodes, workers)
 
     def _votes(self) -> Iterator[CodedVotes]:
         """The votes by nodes: all at once where they are in memory, else a batch at a time."""
         if isinstance(self.pairs, Pairs):
-            return iter([self._coded])
+            return iter([self._coded_votes])
         return map(partial(coded_votes, self.nodes), self.pairs.batches())
 
     @cached_property
-    def _coded(self) -> CodedVotes:
+    def _coded_votes(self) -> CodedVotes:
         """The votes by nodes, in memory."""
         assert isinstance(self.pairs, Pairs)
         return coded_votes(self.nodes, self.pairs)
@@ -109,7 +109,7 @@ class Votes(Subjects):
             weight=np.full(count, self.gold_weight),
         )
 
-    def _all(self, everyone: bool = False) -> CodedVotes:
+    def _whole_batch(self, everyone: bool = False) -> CodedVotes:
         """Votes and gold pairs in memory, as one batch."""
         first, *more = self._batches(everyone)
         if not more:
@@ -143,26 +143,26 @@ class Votes(Subjects):
         votes = self.graph.wins + self.graph.losses
         return Evidence(votes, opponents, self.graph.part, side, cells)
 
-    def placed(self, scores: Floats, covariance: Covariance | None) -> Spread:
+    def spread_scores(self, scores: Floats, covariance: Covariance | None) -> Spread:
         """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
         parts = self.graph.members()
         return spread(scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins)
 
     # ------------------------------------------------------------------------------ what to know
 
-    def notes(self, *, regularised: bool = True) -> list[Note]:
+    def notes(self, *, regularized: bool = True) -> list[Note]:
         """What the user should know about these votes before believing a ranking of them."""
         return [
-            *self.never("winless", self.graph.wins, self.graph.losses, "never won", regularised),
-            *self.never("unbeaten", self.graph.losses, self.graph.wins, "never lost", regularised),
-            *self._unjudged(),
-            *self.disconnected(self.graph.part),
-            *self.few(self.graph.wins + self.graph.losses),
-            *self._one_sided(),
-            *self._both_orders(),
+            *self.note_never("winless", self.graph.wins, self.graph.losses, "never won", regularized),
+            *self.note_never("unbeaten", self.graph.losses, self.graph.wins, "never lost", regularized),
+            *self._note_unjudged(),
+            *self.note_disconnected(self.graph.part),
+            *self.note_few(self.graph.wins + self.graph.losses),
+            *self._note_one_sided(),
+            *self._note_both_orders(),
         ]
 
-    def _unjudged(self) -> list[Note]:
+    def _note_unjudged(self) -> list[Note]:
         found = np.flatnonzero((self.graph.wins == 0) & (self.graph.losses == 0))
         if not len(found):
             return []
@@ -170,7 +170,7 @@ class Votes(Subjects):
         message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
         return [Note("unjudged", message)]
 
-    def _one_sided(self) -> list[Note]:
+    def _note_one_sided(self) -> list[Note]:
         """Workers who nearly always choose the same side, more often than chance explains."""
         pairs, count = self.pairs, max(self.n_workers, 1)
         if not pairs.sided:
@@ -196,7 +196,7 @@ class Votes(Subjects):
             notes.append(Note("one-sided", f"One-sided: {len(suspects) - 10} further workers."))
         return notes
 
-    def _both_orders(self) -> list[Note]:
+    def _note_both_orders(self) -> list[Note]:
         """Pairs that a worker judged once in each order, choosing the same side both times.
 
         A worker who does not look at the side does so in at most half of them. Looked for where the votes
@@ -205,7 +205,7 @@ class Votes(Subjects):
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
             return []
-        left, right, outcome, worker, _ = self._coded
+        left, right, outcome, worker, _ = self._coded_votes
         low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
         frame = pl.DataFrame(
             {
@@ -245,7 +245,7 @@ class Votes(Subjects):
         return counts
 
     @property
-    def judgments(self) -> Floats:
+    def judgments_of_workers(self) -> Floats:
         """The weight of each worker's votes."""
         return self._counts[2, : self.n_workers]
 
@@ -274,4 +274,4 @@ class Votes(Subjects):
             share = (1 + said * ahead) / 2
             assert batch.worker is not None
             agreed += summed(batch.worker, share if batch.weight is None else batch.weight * share, self.n_workers)
-        return self.judged_by(agreed, self.judgments)
+        return self.workers_by_agreement(agreed, self.judgments_of_workers)

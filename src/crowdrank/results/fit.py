@@ -34,17 +34,17 @@ class Fit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as fit.json has them; a number that is not finite is null."""
-        notes = [{"code": note.code, "message": note.worded()} for note in self.warnings]
+        notes = [{"code": note.code, "message": note.wording()} for note in self.warnings]
         values = {**asdict(replace(self, warnings=())), "warnings": notes}
-        return {name: plain(value) for name, value in values.items()}
+        return {name: to_plain(value) for name, value in values.items()}
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Values that JSON has; a number that is not finite is null."""
     if isinstance(value, Mapping):
-        return {str(key): plain(own) for key, own in value.items()}
+        return {str(key): to_plain(own) for key, own in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(own) for own in value]
+        return [to_plain(own) for own in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

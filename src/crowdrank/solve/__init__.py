@@ -15,7 +15,14 @@ from crowdrank.solve.arrow_problem import (
     maximize,
 )
 from crowdrank.solve.em import accelerate, extrapolate, rounds, until
-from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
+from crowdrank.solve.intervals import (
+    Density,
+    Spread,
+    highest_density,
+    spread,
+    spread_probabilities,
+    spread_resamples,
+)
 from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, slope_goal
@@ -51,7 +58,6 @@ __all__ = [
     "WeightsMaximum",
     "accelerate",
     "accumulate",
-    "by_probability",
     "extrapolate",
     "freeze_workers",
     "highest_density",
@@ -60,9 +66,10 @@ __all__ = [
     "maximize",
     "newton",
     "newton_batch",
-    "resampled",
     "rounds",
     "slope_goal",
     "spread",
+    "spread_probabilities",
+    "spread_resamples",
     "until",
 ]

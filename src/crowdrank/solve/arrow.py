@@ -61,7 +61,7 @@ class Arrow:
         """Its diagonal: scores (N,) and worker parameters (K, b)."""
         return self.items.diagonal().copy(), np.einsum("kbb->kb", self.workers).copy()
 
-    def fixed(self, fixed: NDArray[np.bool_]) -> Arrow:
+    def hold(self, fixed: NDArray[np.bool_]) -> Arrow:
         """The same with these worker parameters (K, b) held at their values."""
         if not fixed.any():
             return self
@@ -78,7 +78,7 @@ class Arrow:
         change = np.where(chosen, 1.0 / np.where(chosen, variance, 1.0) - own, 0.0)
         return replace(self, workers=self.workers + np.eye(own.shape[1]) * change[:, :, None])
 
-    def damped(self, damping: float) -> Arrow:
+    def damp(self, damping: float) -> Arrow:
         """With ``damping`` times the size of its diagonal added to it."""
         if damping == 0:
             return self

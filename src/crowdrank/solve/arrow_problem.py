@@ -144,7 +144,7 @@ class ArrowLook:
     def step(self, damping: float) -> Step[Point]:
         """The damped Newton step over what can move, brought back between the bounds."""
         held = self.held | (np.einsum("kbb->kb", self.arrow.workers) == 0)
-        arrow = self.arrow.fixed(held).damped(damping)
+        arrow = self.arrow.hold(held).damp(damping)
         scores, workers, common = arrow.solve(self.scores, np.where(held, 0.0, self.workers), self.common)
         moved = self.bounds.move(self.point, scores, np.where(held, 0.0, workers), common)
         return Step(moved, self.point.distance(moved), self._gain(moved))

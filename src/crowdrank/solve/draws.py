@@ -64,8 +64,10 @@ def draw(information: Arrow, noise: Floats, prior: Floats, seed: int, held: NDAr
     right = noise + np.sqrt(np.maximum(prior, 0.0))[:, None] * own
     n = len(information.part)
     right[n:][held.ravel()] = 0.0
-    solver = Iterative(information.fixed(held))
-    solutions = [solver.gradients(right[:, start : start + 16], 1e-4) for start in range(0, right.shape[1], 16)]
+    solver = Iterative(information.hold(held))
+    solutions = [
+        solver.conjugate_gradients(right[:, start : start + 16], 1e-4) for start in range(0, right.shape[1], 16)
+    ]
     found = np.concatenate([solution for solution, _ in solutions], axis=1)
     workers = found[n:].reshape(*held.shape, noise.shape[1])
     return Draws(found[:n], workers, all(solved for _, solved in solutions))

@@ -19,8 +19,8 @@ from crowdrank.solve.matrices import (
     block_diagonal,
     cholesky_of,
     dense,
+    densify,
     entries,
-    filled,
     gauge,
     inverse_from,
     inverse_of,
@@ -58,7 +58,7 @@ class WorkersEliminated(Factor):
 
     def __init__(self, arrow: Arrow) -> None:
         self.arrow, self.count = arrow, len(arrow.part)
-        self.coupling = filled(arrow.coupling)
+        self.coupling = densify(arrow.coupling)
         self.inverse = inverse_of(arrow.workers)
         self.weighted = times_blocks(self.coupling, self.inverse)
         schur = dense(arrow.items) - dense(self.weighted @ self.coupling.T)
@@ -292,7 +292,7 @@ class Iterative(Factor):
         """Covariance of the scores of one part, a column of the inverse at a time: for small parts only."""
         unit = np.zeros((len(self.diagonal), len(nodes)))
         unit[nodes, np.arange(len(nodes))] = 1.0
-        return self.gradients(unit)[0][nodes]
+        return self.conjugate_gradients(unit)[0][nodes]
 
     def score_variance(self) -> Floats:
         """Variance of each score, a column of the inverse at a time: for few only."""
@@ -307,7 +307,7 @@ class Iterative(Factor):
         top = self.arrow.items @ s + self.arrow.coupling @ w
         return np.concatenate([top, own + self.arrow.coupling.T @ s])
 
-    def gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> tuple[Floats, bool]:
+    def conjugate_gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> tuple[Floats, bool]:
         """Solve for each column of ``right`` by conjugate gradients; and whether ``tol`` was met."""
         scale = self.diagonal[:, None]
         x = np.zeros_like(right)
@@ -336,7 +336,7 @@ class Iterative(Factor):
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
         right = np.concatenate([scores, workers.ravel()])[:, None]
-        x = self.gradients(right)[0][:, 0]
+        x = self.conjugate_gradients(right)[0][:, 0]
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
 
 

@@ -35,7 +35,7 @@ class Spread:
         names = ("score", "stderr", "low", "high")
         return replace(self, **{name: unit * getattr(self, name) for name in names})
 
-    def uncentred(
+    def with_scores(
         self, score: Floats, stderr: Floats, low: Floats | None = None, high: Floats | None = None
     ) -> Spread:
         """The same ranks and tiers with scores as they are; intervals are normal ones where none are given."""
@@ -76,13 +76,13 @@ def spread(
             continue
         if len(nodes) > covariance.pairwise_limit:
             variance[nodes] = covariance.variance(nodes)
-            better[nodes], worse[nodes] = _by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
+            better[nodes], worse[nodes] = _count_by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
             continue
         block = center(covariance.block(nodes))
         variance[nodes] = block.diagonal()
         deviation = differences(block)
         apart[number] = deviation
-        better[nodes], worse[nodes] = _by_differences(score[nodes], deviation, level)
+        better[nodes], worse[nodes] = _count_by_differences(score[nodes], deviation, level)
     stderr = np.sqrt(np.maximum(variance, 0.0))
     z = _z(level)
     rank, size = ranks(score, query, tie_break, stderr)
@@ -94,7 +94,7 @@ def spread(
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, 1 + better, size - worse, tier)
 
 
-def resampled(
+def spread_resamples(
     scores: Floats,
     samples: Floats | None,
     query: NDArray[np.int32],
@@ -131,7 +131,7 @@ def resampled(
         better[nodes] = np.quantile(ahead, tail, axis=0, method="lower")
         worse[nodes] = len(nodes) - 1 - np.quantile(ahead, 1 - tail, axis=0, method="higher")
         if len(nodes) <= PAIRWISE:
-            apart[number] = np.where(_ahead(own) > 1 - tail, 0.0, np.inf)
+            apart[number] = np.where(_share_ahead(own) > 1 - tail, 0.0, np.inf)
     rank, size = ranks(score, query, tie_break, stderr)
     alone = np.isinf(stderr)
     low, high = np.where(alone, -np.inf, np.minimum(low, score)), np.where(alone, np.inf, np.maximum(high, score))
@@ -140,7 +140,7 @@ def resampled(
     return Spread(score, stderr, low, high, rank, rank_low, rank_high, tier)
 
 
-def by_probability(
+def spread_probabilities(
     scores: Floats,
     ahead: Sequence[Floats],
     query: NDArray[np.int32],
@@ -176,7 +176,7 @@ def by_probability(
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, rank_low, rank_high, tier)
 
 
-def _ahead(samples: Floats) -> Floats:
+def _share_ahead(samples: Floats) -> Floats:
     """The share of samples (S, n) in which i is ahead of j, for every pair (n, n)."""
     return np.stack([(own[:, None] > samples).mean(axis=0) for own in samples.T])
 
@@ -208,14 +208,14 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 
-def _by_differences(score: Floats, deviation: Floats, level: float) -> tuple[Integers, Integers]:
+def _count_by_differences(score: Floats, deviation: Floats, level: float) -> tuple[Integers, Integers]:
     """How many items of the part are surely better, and surely worse, than each."""
     ahead = score[:, None] - score[None, :] > _z(level) * deviation
     np.fill_diagonal(ahead, False)
     return ahead.sum(axis=0), ahead.sum(axis=1)
 
 
-def _by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[Integers, Integers]:
+def _count_by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[Integers, Integers]:
     """The same from single standard errors, by intervals that do not overlap: n log n, not n^2."""
     half = _z(level) / 2**0.5 * stderr
     low, high = score - half, score + half

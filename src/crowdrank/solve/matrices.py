@@ -57,7 +57,7 @@ def dense(matrix: Matrix) -> Floats:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
-def filled(matrix: Matrix) -> Matrix:
+def densify(matrix: Matrix) -> Matrix:
     """A sparse matrix as a dense one where that is faster to multiply: well filled, and not huge."""
     if isinstance(matrix, np.ndarray):
         return matrix

@@ -7,7 +7,7 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import Counted, against_the_others, of_correlation, placed, told
-from crowdrank.prepared.label_rows import normalised
+from crowdrank.prepared.label_rows import normalize_counts
 from crowdrank.prepared.labels import Labels
 
 
@@ -25,24 +25,24 @@ class Average(LabelsModel):
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
-        votes = normalised(labels.counts)
+        votes = normalize_counts(labels.counts)
         mean, variance = _means(labels)
         people = None
         if labels.index.workers is not None:
             r, bias = against_the_others(labels)
-            people = of_correlation(labels, r, told(labels) * labels.given, {"bias": bias})
+            people = of_correlation(labels, r, told(labels) * labels.judgments_of_workers, {"bias": bias})
         return Outcome(
             spread=placed(labels, mean, variance, bounded=False),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=Counted(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
+            predictor=Counted(normalize_counts(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
             tables={"labels": labels.posterior(votes)},
         )
 
 
 def _means(labels: Labels) -> tuple[Floats, Floats]:
     """The mean label of each node and its variance; an item without labels is anything that was seen."""
-    counts, number = labels.counts, labels.judgments
+    counts, number = labels.counts, labels.judgments_of_nodes
     total = float(number.sum())
     overall = float(counts.sum(axis=0) @ labels.values) / total
     spread = float(counts.sum(axis=0) @ (labels.values - overall) ** 2) / total

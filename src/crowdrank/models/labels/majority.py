@@ -14,7 +14,7 @@ from crowdrank.models.labels.consensus import (
     placed,
     told,
 )
-from crowdrank.prepared.label_rows import normalised
+from crowdrank.prepared.label_rows import normalize_counts
 from crowdrank.prepared.labels import Labels
 
 
@@ -34,13 +34,15 @@ class MajorityVote(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         smoothing = number("smoothing", self.smoothing, low=0)
-        posterior = normalised(labels.counts + smoothing / len(labels.values))
+        posterior = normalize_counts(labels.counts + smoothing / len(labels.values))
         people = None
         if labels.index.workers is not None:
             chance = labels.weight * posterior[labels.node, labels.label]
-            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(labels.given, 1e-300)
+            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(
+                labels.judgments_of_workers, 1e-300
+            )
             r, _ = against_the_others(labels)
-            people = of_correlation(labels, r, told(labels) * labels.given, {"accuracy": accuracy})
+            people = of_correlation(labels, r, told(labels) * labels.judgments_of_workers, {"accuracy": accuracy})
         return Outcome(
             spread=placed(labels, *moments(posterior, labels.values)),
             workers=people,

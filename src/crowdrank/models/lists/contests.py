@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.data import Floats, Integers, Nodes, summed
-from crowdrank.prepared.comparisons import Comparisons, joined
+from crowdrank.prepared.comparisons import Comparisons, join_rows
 from crowdrank.prepared.votes import Votes
 
 
@@ -67,7 +67,7 @@ class Contests:
     @classmethod
     def of(cls, votes: Votes, pair: str) -> Contests:
         """The contests of these votes, by the option ``pair``; where workers are unknown all are one judge's."""
-        rows = joined(list(votes.counted("worker" if votes.n_workers else "crowd", ties=True)))
+        rows = join_rows(list(votes.count_votes("worker" if votes.n_workers else "crowd", ties=True)))
         assert rows.worker is not None
         queries = int(votes.nodes.query.max()) + 1
         names, judge = np.unique(

@@ -25,7 +25,7 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import hazard
-from crowdrank.kernels.truncated import truncated
+from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.models.thurstonian.slots import SlotLayout
 from crowdrank.prepared.panels import Panel
 
@@ -107,7 +107,7 @@ class Sweep:
         """The differences (eq. 13) in units of their deviation sqrt 2 / |tau|, added up for winners and subtracted
         for losers (one a slot); and the votes that took part (one a row)."""
         own, slots = self.own, len(self.own.cell)
-        drawn = truncated(chances.difference, 0.0, np.inf, mean[own.side])
+        drawn = draw_truncated(chances.difference, 0.0, np.inf, mean[own.side])
         many = np.flatnonzero(own.size > 1.0)
         drawn[many] = _many(own.size[many], mean[own.side[many]], chances.difference[many])
         size = own.size

@@ -188,7 +188,7 @@ class _Solved:
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
         covariance = ByQuery(votes.nodes.query, blocks, 1.0 / unit)
-        spread = votes.placed(answer.score / unit, covariance)
+        spread = votes.spread_scores(answer.score / unit, covariance)
         agreed = np.sum([part["agreed"] for part in parts], axis=0)
         cast = np.sum([part["votes"] for part in parts], axis=0)
         curve = np.where(cast[:, None] > 0, agreed, 0.5) / np.where(cast > 0, cast, 1.0)[:, None]
@@ -324,7 +324,7 @@ class _Solved:
         assert names is not None
         return Workers(
             worker=names,
-            judgments=self.votes.judgments,
+            judgments=self.votes.judgments_of_workers,
             quality=quality,
             low=low,
             high=high,
