@@ -1,4 +1,4 @@
-"""Where sums over the judgments are computed: a model supplies pure functions and never knows where."""
+"""Where sums over the judgments run. A model supplies pure functions and does not know where they run."""
 
 from crowdrank.engine.base import (
     Engine,

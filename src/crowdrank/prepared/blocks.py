@@ -1,4 +1,4 @@
-"""Square matrices of the queries of a shard, those of one size together."""
+"""Square matrices for the queries of a shard, grouped by size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from crowdrank.data import Floats, Integers, summed
 
 
 class QueryBlock(NamedTuple):
-    """The queries of one size: their nodes (c, D), their pairs, and where these stand in the nodes."""
+    """The queries of one size: their nodes (c, D), their pairs, and the positions of each pair in the nodes."""
 
     nodes: Integers
     pairs: Integers
@@ -19,7 +19,7 @@ class QueryBlock(NamedTuple):
     j: Integers
 
     def laplacian(self, weight: Floats) -> Floats:
-        """sum over pairs of weight (e_i - e_j)(e_i - e_j)', a matrix for each query (c, D, D)."""
+        """sum over pairs of weight (e_i - e_j)(e_i - e_j)', one matrix per query (c, D, D)."""
         count, size = self.nodes.shape
         own = weight[self.pairs]
         at = (self.i // size) * size * size
@@ -31,7 +31,7 @@ class QueryBlock(NamedTuple):
         return whole
 
     def differences(self, covariance: Floats) -> Floats:
-        """The variance of each pair's difference, from the covariance (c, D, D)."""
+        """The variance of the difference of each pair, from the covariance (c, D, D)."""
         size = self.nodes.shape[1]
         query, i, j = self.i // size, self.i % size, self.j % size
         diagonal = np.einsum("cdd->cd", covariance)
@@ -39,7 +39,7 @@ class QueryBlock(NamedTuple):
 
 
 def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[QueryBlock]:
-    """From the query of each node, in order, and the nodes of each pair."""
+    """The blocks of a shard, from the query of each node, in order, and the nodes of each pair."""
     sizes = np.bincount(query)
     start = np.cumsum(sizes) - sizes
     place = np.arange(len(query)) - start[query]

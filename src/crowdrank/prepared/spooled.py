@@ -1,4 +1,4 @@
-"""Counts of votes that do not fit in memory: merged from sorted runs on disk, in shards that are files."""
+"""Counts of votes that do not fit in memory: merged from sorted runs on disk, with shards as files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tally_spooled(
     sided: bool = False,
     ties: bool = False,
 ) -> Tally:
-    """The tally of batches of votes, in shards on disk: the same rows and shards as in memory."""
+    """The tally of batches of votes, in shards on disk. Rows and shards are the same as in memory."""
     shards: list[FileShard] = []
     folder = spool.folder("shards")
     for shard in _recut(_merge_batches(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS):
@@ -51,7 +51,7 @@ def tally_spooled(
 
 
 def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
-    """The tally of batches of votes, workers not told apart: distinct pairs, in memory."""
+    """The tally of batches of votes without distinguishing workers: distinct pairs, in memory."""
     return join_rows(list(_merge_batches(batches, nodes, 0, spool, False, False)))
 
 
@@ -65,7 +65,7 @@ def _merge_batches(
 
 
 def _recut(parts: Iterable[Comparisons], rows: int) -> Iterator[Comparisons]:
-    """The same rows in pieces of ``rows`` each, but for the last."""
+    """The same rows in pieces of ``rows`` each. The last piece may be smaller."""
     rest: list[Comparisons] = []
     for part in parts:
         held = join_rows([*rest, part])
