@@ -1,4 +1,4 @@
-"""Mathematics that several models share."""
+"""Mathematics shared by several models."""
 
 from crowdrank.kernels.links import LOGISTIC, PROBIT, Link, LinkValues
 from crowdrank.kernels.ties import TIES, Chance, chances, flip_outcomes

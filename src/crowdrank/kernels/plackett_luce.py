@@ -1,16 +1,16 @@
-"""Plackett-Luce: a list is filled from the top, each place by one of the items that are left (Plackett 1975).
+"""Plackett-Luce: a list is filled from the top, each place by one of the remaining items (Plackett 1975).
 
-    P(list) = product over places of  e^x_i / sum of e^x_j over the items j that are left, i among them
+    P(list) = product over places of  e^x_i / sum of e^x_j over the remaining items j, including i
 
-Items wait for exponential times of rate w = e^x and come in that order, which makes ties simple: a tied
-group T leaves its order open, and all of T comes before the rest, of total rate W, with probability
+Items arrive after exponential times of rate w = e^x, and the list is the order of arrival. This makes ties simple:
+a tied group T leaves its order open, and all of T comes before the rest, of total rate W, with probability
 
     P(T first) = int_0^oo W e^(-W t)  product_{i in T} (1 - e^(-w_i t))  dt      (w / (w + W) for a single i)
 
-which is the sum over the orders of T, exactly, without listing them. It is concave in x, like the rest. The
-last group of a list is certain; so what a top-k list leaves out is just one more tied group. The integral is
-taken by the trapezoid rule in u = ln t, where the integrand is smooth, has one top and falls off on either
-side, so that the error falls exponentially with the number of points.
+which is exactly the sum over the orders of T, without listing them. Its log is concave in x, like the rest. The
+last group of a list has probability 1, so the items that a top-k list leaves out are just one more tied group. The
+integral uses the trapezoid rule in u = ln t. There the integrand is smooth, has one maximum and falls off on both
+sides, so the error falls exponentially with the number of points.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from crowdrank.kernels.segments import Rows, earlier_sums, pairs, segment_of, su
 
 POINTS = 64
 DROP = 34.0
-"""The integral ends where its integrand is e^-34 of its top."""
+"""The integral ends where its integrand is e^-34 of its maximum."""
 TINY = 1e-300
 LEAST = 1e-100
-"""The smallest rate that is told from none, against the largest of its list; its square is still a number."""
+"""The smallest rate, relative to the largest of its list. Its square does not underflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """Lists as rows that are sorted by (list, level), 0 = best: ``start`` (L+1) and ``level`` (R)."""
+    """Lists as rows sorted by (list, level), 0 = best: ``start`` (L+1) and ``level`` (R)."""
 
     start: Rows
     level: NDArray[np.int64]
@@ -67,12 +67,12 @@ class Orders:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """ln P(group before the rest) with its derivatives: by x of its rows, and by ln W."""
+    """ln P(group before the rest) with its derivatives by the x of its rows and by ln W."""
 
-    value: Floats  # a group
+    value: Floats  # per group
     slope: Floats  # by ln W
     bend: Floats  # by ln W, twice
-    first: Floats  # a row: by its x
+    first: Floats  # per row: by its x
     second: Floats  # by its x, twice
     across: Floats  # by its x and ln W
 
@@ -83,15 +83,17 @@ class _Tied:
 
     groups: Rows
     rows: Rows
-    of: Rows  # the place in groups of each row
+    of: Rows  # the position of each row in groups
     weights: Floats
     pull: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class PlackettLuceDerivatives:
-    """The log likelihood of each list (L), and what follows by the x of each row (R): the gradient, minus the
-    second derivative, and between two rows of a list ``cross()``."""
+    """The log likelihood of each list (L), and its derivatives by the x of each row (R).
+
+    These are the gradient, minus the second derivative, and ``cross()`` between two rows of a list.
+    """
 
     orders: Orders
     value: Floats
@@ -103,18 +105,19 @@ class PlackettLuceDerivatives:
     _tied: _Tied | None
 
     def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
-        """Pairs of rows of one list, the earlier first, with minus their second derivative, some at a time; it is
-        taken by x / ``scale`` and times the ``weight`` of the list, both given for each row.
+        """Pairs of rows of one list, the earlier one first, with minus their second derivative, some at a time.
 
-        What went before a row sees it as one of the rest: -w_i w_j sum of the earlier groups' (bend - slope) /
-        W^2; its own group sees a later row as one of its rest, and a tied one by the covariance of their pulls.
+        The derivative is by x / ``scale`` and times the ``weight`` of the list. Both are given per row.
+
+        For earlier groups, the row is one of the rest: -w_i w_j times their sum of (bend - slope) / W^2. For its
+        own group, a later row is one of the rest, and a tied row enters by the covariance of their pulls.
         """
         rate, own = scale * self._rate, weight * scale
         seen = own * self._rate * self._before
         first = seen + own * self._across
         group = self.orders.group
         for one, other in pairs(self.orders.start):
-            if self._tied is None:  # nothing is tied but what is last, and there _across is 0
+            if self._tied is None:  # only last groups are tied, and there _across is 0
                 yield one, other, -first[one] * rate[other]
             else:
                 yield one, other, -np.where(group[one] != group[other], first[one], seen[one]) * rate[other]
@@ -162,7 +165,7 @@ def derivatives(x: Floats, orders: Orders) -> PlackettLuceDerivatives:
 
 
 def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied | None]:
-    """Each group before its rest: in closed form where it is a single item, else by quadrature."""
+    """Each group before its rest: in closed form for a single item, otherwise by quadrature."""
     group, size = orders.group, np.diff(orders.begins)
     lone = orders.begins[:-1]
     out, own_out = rest / (rate[lone] + rest), rest[group] / (rate + rest[group])
@@ -192,10 +195,10 @@ def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied 
 
 
 def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
-    """Weights of the points (groups, points); the points, ln t in units of 1 / W; the log of each integral.
+    """The weights of the points (groups, points), the points (ln t in units of 1 / W), and the log of each integral.
 
-    ``share``: w / W of each row. The top lies where e^u = 1 + sum z / (e^z - 1), z = w e^u, so between 0 and
-    ln (1 + size); on its left the slope is at least 1 - e^u, on its right it falls as fast as -e^u.
+    ``share``: w / W of each row. The maximum is where e^u = 1 + sum z / (e^z - 1), z = w e^u, so it lies between 0
+    and ln (1 + size). On its left the slope is at least 1 - e^u, and on its right it falls as fast as -e^u.
     """
     begins = np.flatnonzero(np.diff(of, prepend=-1))
 
@@ -222,7 +225,7 @@ def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
 
 
 def _bisect(left: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """A bracket of the point up to which ``left`` holds, 2^12 times narrower."""
+    """Narrow the bracket of the point up to which ``left`` holds by a factor of 2^12."""
     for _ in range(12):
         middle = 0.5 * (low + high)
         holds = left(middle)

@@ -40,8 +40,8 @@ class Couples(NamedTuple):
 class Panel(Resident):
     """The votes of some whole queries, with one row per (query, worker, i, j), in that order.
 
-    ``i`` and ``j`` count the nodes of the shard from 0, and its first node is node ``first`` of all nodes. ``query``
-    (per node) counts the ``queries`` of the shard from 0, and its first query is query ``first_query`` of all.
+    ``i`` and ``j`` count the nodes of the shard from 0, and its first node is node ``first`` of all nodes.
+    ``query`` (per node) counts its ``queries`` from 0, and its first query is query ``first_query`` of all.
     ``wins`` are those of i over j, ``losses`` those of j over i. A tie is half a win and half a loss.
     """
 

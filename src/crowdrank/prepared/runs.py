@@ -88,7 +88,7 @@ class Runs:
         return [*map(int, np.unique(samples[step::step])), None]
 
     def _add_equal_rows(self, rows: RunRows) -> Comparisons:
-        """RunRows sorted by key, those of one key as one."""
+        """The rows sorted by key, with the counts of equal keys added up."""
         order = np.argsort(rows["key"], kind="stable")
         key = rows["key"][order]
         starts = np.flatnonzero(np.diff(key, prepend=-1))

@@ -60,7 +60,7 @@ class Votes(Subjects):
         return graph(self.comparisons)
 
     def count_votes(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
-        """Counts by ``"worker"``, by ``"crowd"`` (as if one worker had cast every vote), or by ``"pair"`` (no workers).
+        """Counts by ``"worker"``, ``"crowd"`` (as if one worker had cast every vote) or ``"pair"`` (no workers).
 
         Gold pairs are the votes of an additional, perfect worker. ``sided`` and ``ties``: see ``tally``.
         """
@@ -199,8 +199,8 @@ class Votes(Subjects):
     def _note_both_orders(self) -> list[Note]:
         """A note on pairs that a worker judged once in each order, choosing the same side both times.
 
-        A worker who ignores the side does so for at most half of these pairs. This is checked only if the votes are
-        in memory.
+        A worker who ignores the side does so for at most half of these pairs. This is checked only if the votes
+        are in memory.
         """
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
@@ -231,7 +231,7 @@ class Votes(Subjects):
 
     @cached_property
     def _counts(self) -> Floats:
-        """Per worker (or for all together): votes for the left side, decided votes, weight of all votes, weight of ties."""
+        """Per worker (or for all together): votes for the left, decided votes, weight of all votes and of ties."""
         counts = np.zeros((4, max(self.n_workers, 1)))
         for batch in self._votes():
             worker = np.zeros(len(batch.left), np.int32) if batch.worker is None else batch.worker

@@ -1,4 +1,4 @@
-"""What a fit hands on: one frozen Result with the ranking, the workers, the posterior and further tables."""
+"""What a fit returns: one frozen Result with the ranking, the workers, the posterior and further tables."""
 
 from crowdrank.results.evidence import Evidence
 from crowdrank.results.fit import Fit, to_plain
