@@ -195,7 +195,7 @@ def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied 
 
 
 def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
-    """The weights of the points (groups, points), the points (ln t in units of 1 / W), and the log of each integral.
+    """Weights of the points (groups, points), the points (ln t in units of 1 / W), and the log of each integral.
 
     ``share``: w / W of each row. The maximum is where e^u = 1 + sum z / (e^z - 1), z = w e^u, so it lies between 0
     and ln (1 + size). On its left the slope is at least 1 - e^u, and on its right it falls as fast as -e^u.

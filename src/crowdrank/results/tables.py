@@ -1,4 +1,4 @@
-"""Result tables: the ranking, the workers, and further tables of a model. They are frozen and convert to frames."""
+"""Result tables: the ranking, the workers, and further tables of a model. Frozen, with frames on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Each loop written once: newton, em (until, rounds, accelerate), lbfgs; and the information with what follows."""
+"""The loops, each written once: newton, em (until, rounds, accelerate), lbfgs. Also the information matrix and
+the intervals that follow from it."""
 
 from crowdrank.results import Covariance
 from crowdrank.solve.arrow import Arrow, Independent, Inverse, Rescaled, Scaled
