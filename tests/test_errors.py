@@ -14,10 +14,10 @@ SOURCE = Path(crowdrank.__file__).parent
 def test_a_remedy_is_worded_by_who_shows_it():
     error = InputError("No.", hint=("Use ", parameter("regularization", 0.5), " or ", Remedy("model", "bt")))
     assert str(error) == "No.\nHint: Use regularization=0.5 or model=bt"
-    assert error.worded(flag) == "No.\nHint: Use --set regularization=0.5 or --model bt"
+    assert error.wording(flag) == "No.\nHint: Use --set regularization=0.5 or --model bt"
     assert str(Remedy("columns", "worker=NAME")) == 'columns="worker=NAME"'
     note = Note("code", "Something.", hint=("See ", Remedy("anchors", "FILE")))
-    assert (note.worded(), note.worded(flag)) == ("Something. See anchors=FILE", "Something. See --anchors FILE")
+    assert (note.wording(), note.wording(flag)) == ("Something. See anchors=FILE", "Something. See --anchors FILE")
 
 
 def test_no_flag_is_named_outside_the_command_line():

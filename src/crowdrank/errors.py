@@ -1,7 +1,7 @@
-"""One exception tree. A message says what is wrong, where, and what was found; the remedy is data.
+"""One exception tree. A message says what is wrong, where, and what was found. The remedy is data.
 
-A hint is text, or a sequence of text and remedies. A remedy names an argument of the library and a value for it;
-whoever shows the error words it: the command line as a flag, a page as a sentence.
+A hint is text, or a sequence of text and remedies. A remedy names an argument of the library and a value for it.
+Whoever shows the error chooses the wording: the command line shows a flag, a page shows a sentence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """An argument that mends an error, and a value for it; ``parameter``: it is a parameter of the model."""
+    """An argument that fixes an error, and a value for it. ``parameter``: it is a parameter of the model."""
 
     argument: str
     value: str = ""
@@ -26,7 +26,7 @@ class Remedy:
 
 
 def parameter(name: str, value: Any) -> Remedy:
-    """The remedy of setting a parameter of the model."""
+    """The remedy that sets a parameter of the model."""
     return Remedy(name, str(value), parameter=True)
 
 
@@ -41,9 +41,9 @@ def word_hint(hint: Hint | None, word: Callable[[Remedy], str] = str) -> str:
 
 
 class CrowdrankError(Exception):
-    """Root of everything that crowdrank raises on purpose.
+    """The base of all errors that crowdrank raises on purpose.
 
-    ``exit_code`` is what the command line ends with: 1 the work failed, 2 bad usage or bad input.
+    ``exit_code`` is the exit code of the command line: 1 if the work failed, 2 for bad usage or bad input.
     """
 
     exit_code = 1
@@ -54,15 +54,15 @@ class CrowdrankError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.worded()
+        return self.wording()
 
-    def worded(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Callable[[Remedy], str] = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
         return f"{self.message}\nHint: {word_hint(self.hint, word)}" if self.hint else self.message
 
 
 class InputError(CrowdrankError):
-    """The data given cannot be used; names the file, row, column and value if they are known."""
+    """The given data cannot be used. The message names the file, row, column and value if they are known."""
 
     exit_code = 2
 
@@ -95,11 +95,11 @@ class UsageError(CrowdrankError):
 
 
 class NotFittedError(UsageError, AttributeError):
-    """A result was asked for before ``fit``."""
+    """A result was requested before ``fit``."""
 
 
 class FitError(CrowdrankError):
-    """The model has no answer on this data, for the reason that the message gives."""
+    """The model has no answer for this data. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +113,6 @@ class Note:
     message: str
     hint: Hint | None = None
 
-    def worded(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Callable[[Remedy], str] = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
         return f"{self.message} {word_hint(self.hint, word)}" if self.hint else self.message

@@ -1,7 +1,7 @@
-"""One keyed source of random numbers: what is drawn depends on (seed, step, key) alone.
+"""One keyed source of random numbers: each draw depends only on (seed, step, key).
 
-Nothing depends on the order in which numbers are drawn, so other shards, more threads or a cluster change nothing,
-and no global state is touched.
+The order in which numbers are drawn does not matter, so other shards, more threads or a cluster change nothing.
+No global state is touched.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ Hashes = NDArray[np.uint64]
 
 
 def generator(seed: int, step: int = 0, key: int = 0) -> np.random.Generator:
-    """The generator of this seed, step and key; any two differ in every number they draw."""
+    """The generator for this seed, step and key. Any two differ in every number they draw."""
     return np.random.Generator(np.random.Philox(key=[seed, step], counter=[0, 0, 0, key]))
 
 
 def uniforms(keys: tuple[NDArray[np.int64], ...], seed: int) -> NDArray[np.float64]:
-    """Numbers within [0, 1), one per row, that depend on the row's own keys alone."""
+    """Numbers in [0, 1), one per row, that depend only on the keys of the row."""
     return np.asarray((_hash_rows(keys, seed) >> np.uint64(11)) * 2.0**-53)
 
 
 def signs(keys: tuple[NDArray[np.int64], ...], draws: int, seed: int) -> NDArray[np.int8]:
-    """Signs +-1 (rows, draws) that depend on a row's own keys alone."""
+    """Signs +-1 (rows, draws) that depend only on the keys of the row."""
     rows = _hash_rows(keys, seed)
     with np.errstate(over="ignore"):
         words = [_mix(rows + np.uint64(number)) for number in range(1, -(-draws // 64) + 1)]

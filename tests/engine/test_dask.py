@@ -13,7 +13,7 @@ import crowdrank as cr
 from answers import same
 from cases import cases_of, of_votes, single_models
 from conftest import ROOT
-from crowdrank.engine import LocalEngine, running
+from crowdrank.engine import LocalEngine, open_engine
 from crowdrank.engine import dask as dask_engine
 from crowdrank.errors import CrowdrankError, UsageError
 from crowdrank.kernels import LOGISTIC
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 @pytest.fixture(scope="module")
 def engine():
-    with running("dask") as started:
+    with open_engine("dask") as started:
         yield started
 
 
@@ -207,7 +207,7 @@ def test_without_the_packages(monkeypatch):
 
 def test_files_that_the_workers_cannot_read(engine, tmp_path):
     table = cr.read(random_votes(), memory=0, spool=tmp_path)
-    shards = Votes(table).counted("worker").shards
+    shards = Votes(table).count_votes("worker").shards
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
     at = At(np.zeros(12), np.ones((8, 1)))

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from crowdrank.engine import LocalEngine, running, sum_in_order
+from crowdrank.engine import LocalEngine, open_engine, sum_in_order
 from crowdrank.engine.base import Branches, sum_branches
 from crowdrank.errors import UsageError
 from sums import COUNTING, PLAIN, SHARDS, Counted, Scale, Shard, Total
@@ -51,7 +51,7 @@ def test_what_is_summed_can_be_sent():
 
 
 def test_an_unknown_engine_is_named():
-    with pytest.raises(UsageError, match="no engine 'moon'"), running("moon"):
+    with pytest.raises(UsageError, match="no engine 'moon'"), open_engine("moon"):
         pass
 
 

@@ -70,14 +70,14 @@ class TestMallows:
         weight = np.exp(-theta * distance)
         mean = weight @ distance / weight.sum()
         variance = weight @ (distance - mean) ** 2 / weight.sum()
-        value, slope, curve = (part[0, n] for part in mallows.log_normalisers(np.array([theta]), n))
+        value, slope, curve = (part[0, n] for part in mallows.log_normalizers(np.array([theta]), n))
         assert value == pytest.approx(np.log(weight.sum()), abs=1e-12)
         assert slope == pytest.approx(-mean, abs=1e-12)
         assert curve == pytest.approx(variance, abs=1e-11)
 
     def test_is_smooth_where_the_series_ends(self):
         theta = np.linspace(0.001, 1.2, 2400)
-        value, slope, curve = (part[:, 20] for part in mallows.log_normalisers(theta, 20))
+        value, slope, curve = (part[:, 20] for part in mallows.log_normalizers(theta, 20))
         step = theta[1] - theta[0]
         np.testing.assert_allclose((value[2:] - value[:-2]) / (2 * step), slope[1:-1], rtol=1e-5, atol=1e-4)
         np.testing.assert_allclose((slope[2:] - slope[:-2]) / (2 * step), curve[1:-1], rtol=1e-4, atol=1e-3)
@@ -89,7 +89,7 @@ class TestMallows:
         place = np.argsort(orders, axis=1)
         for a, b in combinations(range(6), 2):
             chance = weight[place[:, a] < place[:, b]].sum() / weight.sum()
-            assert mallows.above(np.array([b - a]), theta)[0] == pytest.approx(chance, abs=1e-13)
+            assert mallows.chance_above(np.array([b - a]), theta)[0] == pytest.approx(chance, abs=1e-13)
 
     @pytest.mark.parametrize("groups", [(1, 1, 3), (2, 3), (5,), (1, 2, 1, 1)])
     def test_lists_that_leave_orders_open_are_sums_over_them(self, groups):
@@ -105,7 +105,7 @@ class TestMallows:
             all(place[row, i] < place[row, j] for i in range(n) for j in range(n) if level[i] < level[j])
             for row in range(len(orders))
         ]
-        log_z = mallows.log_normalisers(np.array([theta]), n)[0][0]
+        log_z = mallows.log_normalizers(np.array([theta]), n)[0][0]
         d = kendall.distances(level, np.arange(n), starts([n]), penalty=0)[0]
         assert -theta * d - log_z[n] + log_z[list(groups)].sum() == pytest.approx(np.log(weight[fits].sum()))
 
@@ -116,7 +116,7 @@ class TestMallows:
         weight = np.exp(-theta * distances_to_identity(orders))
         place = np.argsort(orders, axis=1)
         swapped = weight[place[:, 3] < place[:, 0]].sum() / weight.sum()
-        assert swapped == pytest.approx(1 - mallows.above(np.array([3]), theta)[0])
+        assert swapped == pytest.approx(1 - mallows.chance_above(np.array([3]), theta)[0])
         assert swapped < np.exp(-theta) / (1 + np.exp(-theta)) - 0.1
 
     @pytest.mark.parametrize("theta", [-0.5, 0.0, 0.7])

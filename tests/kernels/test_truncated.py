@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from crowdrank.kernels.truncated import truncated
+from crowdrank.kernels.truncated import draw_truncated
 
 EVEN = (np.arange(200_000) + 0.5) / 200_000
 INTERVALS = [
@@ -37,7 +37,7 @@ def test_moments(low, high, mirrored):
     mean, deviation = _moments(low, high)
     if mirrored:
         low, high, mean = -high, -low, -mean
-    drawn = truncated(EVEN, low, high)
+    drawn = draw_truncated(EVEN, low, high)
     assert low <= drawn.min() <= drawn.max() <= high
     np.testing.assert_allclose((drawn.mean() - mean) / deviation, 0.0, atol=1e-4)
     np.testing.assert_allclose(drawn.std(), deviation, rtol=1e-3)
@@ -47,15 +47,15 @@ def test_moments(low, high, mirrored):
 def test_quantiles_are_scipys(low, high):
     u = np.linspace(0.001, 0.999, 99)
     want = stats.truncnorm.ppf(u if high <= -low else 1 - u, low, high)
-    order = np.sort(truncated(u, low, high))
+    order = np.sort(draw_truncated(u, low, high))
     np.testing.assert_allclose(order, np.sort(want), rtol=1e-9)
 
 
 def test_mean_and_scale():
     u = np.linspace(0.01, 0.99, 7)
     mean, scale = np.linspace(-3, 3, 7), np.linspace(0.1, 5, 7)
-    drawn = truncated(u, 0.0, np.inf, mean, scale)
-    np.testing.assert_allclose(drawn, mean + scale * truncated(u, -mean / scale, np.inf), atol=1e-12)
+    drawn = draw_truncated(u, 0.0, np.inf, mean, scale)
+    np.testing.assert_allclose(drawn, mean + scale * draw_truncated(u, -mean / scale, np.inf), atol=1e-12)
 
 
 @pytest.mark.parametrize("uniform", [0.0, 1e-300, 0.5, 1.0])
@@ -63,7 +63,7 @@ def test_nothing_is_ever_infinite(uniform):
     mean = np.concatenate([[0.0], *(sign * 10.0 ** np.arange(-300, 150, 10) for sign in (1, -1))])
     for low, high in [(0.0, np.inf), (-np.inf, 0.0), (-1.0, 1.0), (-np.inf, np.inf), (0.0, 1e-300)]:
         with np.errstate(all="raise", under="ignore"):
-            drawn = truncated(np.full(len(mean), uniform), low, high, mean, 1.0)
+            drawn = draw_truncated(np.full(len(mean), uniform), low, high, mean, 1.0)
         assert np.isfinite(drawn).all()
         assert (drawn >= low).all()
         assert (drawn <= high).all()

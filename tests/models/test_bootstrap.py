@@ -19,7 +19,7 @@ from crowdrank.models.pairs.together import Together
 from crowdrank.prepared.votes import Votes
 from crowdrank.random import generator
 from crowdrank.simulate import bt_crowd
-from crowdrank.solve import resampled
+from crowdrank.solve import spread_resamples
 from helpers import random_votes
 
 MODELS = [cr.BradleyTerry, cr.Thurstone, cr.CrowdBT, cr.CrowdThurstone, cr.VarianceBT, cr.JudgeBT]
@@ -176,7 +176,7 @@ class TestResampled:
         # b is ahead of a in one of ten, c and d never change
         samples = np.tile([3.0, 2.0, -1.0, -4.0], (10, 1))
         samples[0, :2] = 2.0, 3.0
-        found = resampled(samples[1], samples, self.QUERY, [np.arange(4)])
+        found = spread_resamples(samples[1], samples, self.QUERY, [np.arange(4)])
         assert found.rank.tolist() == [1, 2, 3, 4]
         assert found.rank_low.tolist() == [1, 1, 3, 4]
         assert found.rank_high.tolist() == [2, 2, 3, 4]
@@ -186,7 +186,7 @@ class TestResampled:
 
     def test_items_of_other_parts_may_be_anywhere(self):
         samples = np.tile([3.0, 2.0, 1.0, 0.0], (30, 1))
-        found = resampled(samples[0], samples, self.QUERY, [np.array([0, 2]), np.array([1]), np.array([3])])
+        found = spread_resamples(samples[0], samples, self.QUERY, [np.array([0, 2]), np.array([1]), np.array([3])])
         assert found.rank_low.tolist() == [1, 1, 2, 1]
         assert found.rank_high.tolist() == [3, 4, 4, 4]
         assert np.isinf(found.stderr).tolist() == [False, True, False, True]

@@ -60,7 +60,7 @@ def test_agreement_of_workers():
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (["a", "b"], "1 times a worker judged the same two items twice, once in each order; 1 times (100%)"),
+        (["a", "b"], "1 times a worker judged the same two items twice, once in each order. 1 times (100%)"),
         (["a", "a"], None),
     ],
 )

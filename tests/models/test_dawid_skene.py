@@ -64,7 +64,7 @@ class TestDawidSkene:
             for node, own, label, weight in rows_of(graded):
                 said[label] += weight * posterior[node, true] * (own == worker)
             np.testing.assert_allclose(new[worker, true], said / said.sum())
-        items = posterior.sum(axis=0) + smoothing * label_rows.normalised(graded.counts).mean(axis=0)
+        items = posterior.sum(axis=0) + smoothing * label_rows.normalize_counts(graded.counts).mean(axis=0)
         np.testing.assert_allclose(new_shares, items / items.sum())
 
     @pytest.mark.parametrize("smoothing", [0.0, 2.0])
@@ -82,7 +82,10 @@ class TestDawidSkene:
         def point(logits):
             own = np.exp(logits)
             return np.concatenate(
-                [label_rows.normalised(own[:-3].reshape(-1, 3)).ravel(), label_rows.normalised(own[-3:])]
+                [
+                    label_rows.normalize_counts(own[:-3].reshape(-1, 3)).ravel(),
+                    label_rows.normalize_counts(own[-3:]),
+                ]
             )
 
         slopes = [slope_of(lambda own: em._step(point(own))[1], logits, place) for place in range(len(logits))]

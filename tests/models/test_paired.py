@@ -100,7 +100,7 @@ def test_the_fixed_point_is_a_maximum(kind):
     model = kind(**PAPER if crowd else PLAIN).fit(frame)
     assert model.fit_.converged
     votes = Votes(read(frame))
-    shards = votes.counted("worker" if crowd else "pair").shards
+    shards = votes.count_votes("worker" if crowd else "pair").shards
     session, sums = LocalEngine(1).open(shards), PairedSums(model.link, "half", model.columns)
     penalty = Priors(VirtualNode(model.link, 0.5), (BetaPrior(1, 1),) if crowd else ())
     place = {item: number for number, item in enumerate(votes.items().to_list())}

@@ -29,7 +29,7 @@ def votes() -> Votes:
 @pytest.mark.parametrize("rows", [1, 50, 100_000])
 def test_every_vote_is_in_the_shard_of_its_query(votes: Votes, rows: int) -> None:
     found = cut_small(panels, rows, votes)
-    assert sum(len(shard) for shard in found) == len(votes.counted("worker").shards[0].load())
+    assert sum(len(shard) for shard in found) == len(votes.count_votes("worker").shards[0].load())
     assert [shard.first for shard in found] == [0, *np.cumsum([len(shard.query) for shard in found])[:-1]]
     assert sum(shard.queries for shard in found) == 9
     for shard in found:

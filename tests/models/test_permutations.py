@@ -201,7 +201,7 @@ class TestMallows:
         place = np.argsort(np.argsort(model.ranking_.rank))
         assert far(place) == best
         theta = model.fit_.details["theta"]
-        mean = -kernel.log_normalisers(np.array([theta]), 5)[1][0, 5]
+        mean = -kernel.log_normalizers(np.array([theta]), 5)[1][0, 5]
         # 12 lists and the pair that is half wrong
         pair = 1 / (1 + np.exp(theta))
         assert 12 * mean + pair == pytest.approx(best + 0.5)

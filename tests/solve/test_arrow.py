@@ -78,7 +78,7 @@ class TestEveryMethod:
         fixed = np.zeros((4, size), bool)
         fixed[1, 0] = fixed[3] = True
         gradient = np.where(fixed, 0.0, np.random.default_rng(2).normal(size=(4, size)))
-        scores, workers, _ = arrow.fixed(fixed).solve(np.ones(6), gradient)
+        scores, workers, _ = arrow.hold(fixed).solve(np.ones(6), gradient)
         assert np.abs(workers[fixed]).max() < 1e-12
         keep = np.append(np.ones(6, bool), ~fixed.ravel())
         expected = np.linalg.solve(whole(arrow)[np.ix_(keep, keep)], np.append(np.ones(6), gradient[~fixed]))
@@ -87,7 +87,7 @@ class TestEveryMethod:
     def test_damping_adds_to_the_diagonal(self, method, size, sparse):
         arrow = random_arrow(size=size, sparse=sparse)
         expected = whole(arrow) + 0.3 * np.diag(np.abs(whole(arrow).diagonal()))
-        np.testing.assert_allclose(whole(arrow.damped(0.3)), expected)
+        np.testing.assert_allclose(whole(arrow.damp(0.3)), expected)
 
 
 def bordered(size=2, seed=3):
@@ -150,7 +150,7 @@ class TestBorder:
         keep = np.concatenate([np.ones(6, bool), ~fixed.ravel(), np.ones(arrow.border.own.shape[0], bool)])
         right = np.random.default_rng(6).normal(size=len(full)) * keep
         scores, workers, common = np.split(right, (6, 6 + 4 * size))
-        found = arrow.fixed(fixed).solve(scores, workers.reshape(4, size), common)
+        found = arrow.hold(fixed).solve(scores, workers.reshape(4, size), common)
         expected = np.linalg.solve(full[np.ix_(keep, keep)], right[keep])
         flat = np.concatenate([part.ravel() for part in found])
         np.testing.assert_allclose(flat[keep], expected, rtol=1e-7, atol=1e-9)

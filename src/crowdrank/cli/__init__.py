@@ -54,7 +54,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             command(*words, **options)
             sys.stdout.flush()
         except CrowdrankError as error:
-            _end(error.worded(flag), error.exit_code)
+            _end(error.wording(flag), error.exit_code)
         except KeyboardInterrupt:
             _end("interrupted; nothing was written.", 130)
         except BrokenPipeError:  # the reader of a pipe has seen enough

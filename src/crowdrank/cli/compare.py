@@ -63,7 +63,7 @@ def command(
     seconds, the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
     """
     from crowdrank.compare import compare_models
-    from crowdrank.engine import running
+    from crowdrank.engine import open_engine
     from crowdrank.measures import GOLD_MEASURES
     from crowdrank.models.registry import find
 
@@ -74,7 +74,7 @@ def command(
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status, warn
 
-        with running(engine) as place, status("reading") as told:
+        with open_engine(engine) as place, status("reading") as told:
             table, grades = Sources(judgments, columns, gold, gold_columns, memory, spool, missing).read()
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,

@@ -116,14 +116,14 @@ def write_comparison(folder: Folder, found: Comparison) -> None:
 def write_result(folder: Folder, result: Result, measured: dict[str, float], form: str) -> None:
     """All files of a result: its tables, the report, and fit.json last, as it says how long the others took."""
     from crowdrank.report import build, to_html, to_json, to_markdown
-    from crowdrank.results import plain
+    from crowdrank.results import to_plain
 
     began = time.perf_counter()
 
     def save_fit(path: Path) -> None:
         content = result.with_seconds(write=time.perf_counter() - began).fit.as_dict()
         content |= {"tables": list(result.tables)}
-        content |= {"gold": plain(measured)} if measured else {}
+        content |= {"gold": to_plain(measured)} if measured else {}
         path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     files: dict[str, Callable[[Path], Any]] = {

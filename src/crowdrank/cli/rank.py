@@ -89,11 +89,11 @@ class _Request:
 def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
     from crowdrank.data import Anchors
-    from crowdrank.engine import running
+    from crowdrank.engine import open_engine
     from crowdrank.models.registry import make
 
     named = None if asked.model is None else make(asked.model, asked.parameters)  # a wrong name: before any file
-    with running(asked.engine) as engine:
+    with open_engine(asked.engine) as engine:
         began = time.perf_counter()
         with progress("reading"):
             table, grades = asked.sources.read()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def warn(notes: Sequence[Note]) -> None:
     """Each note on a line of its own on stderr; which model was chosen is nothing to be warned of."""
     for note in notes:
-        print(f"{'note' if note.code == 'auto' else 'warning'}: {note.worded(flag)}", file=sys.stderr)
+        print(f"{'note' if note.code == 'auto' else 'warning'}: {note.wording(flag)}", file=sys.stderr)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()) -> None:

@@ -32,7 +32,7 @@ from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, Measure, evaluate, label_accuracy, parse
 from crowdrank.models.base import Model, whole
 from crowdrank.models.registry import entries, find, make_all
-from crowdrank.results import plain
+from crowdrank.results import to_plain
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
 """What a fit may end with without ending the comparison; a wrong parameter does."""
@@ -91,8 +91,8 @@ class Comparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as the command line writes them in JSON."""
-        notes = [{"code": note.code, "message": note.worded()} for note in self.notes]
-        values = plain({**asdict(replace(self, notes=())), "notes": notes})
+        notes = [{"code": note.code, "message": note.wording()} for note in self.notes]
+        values = to_plain({**asdict(replace(self, notes=())), "notes": notes})
         return {"models": values.pop("rows"), **values}
 
 

@@ -1,4 +1,4 @@
-"""Where sums over the judgments are computed: a model supplies pure functions and never knows where."""
+"""Where sums over the judgments run. A model supplies pure functions and does not know where they run."""
 
 from crowdrank.engine.base import (
     Engine,
@@ -6,7 +6,7 @@ from crowdrank.engine.base import (
     StateSession,
     Stats,
     local_part,
-    running,
+    open_engine,
     sum_in_order,
 )
 from crowdrank.engine.local import LocalEngine
@@ -22,7 +22,7 @@ __all__ = [
     "available_threads",
     "local_part",
     "one_blas_thread",
-    "running",
+    "open_engine",
     "sum_in_order",
     "thread_pool",
 ]

@@ -1,9 +1,9 @@
-"""The contract between a model and an engine: what is summed is the model's, the session is the engine's.
+"""The contract between a model and an engine: the model says what to sum, the engine runs the session.
 
     session = engine.open(shards)
     found = session.evaluate(sums.curvature, At(scores, workers))      # found.value, found.scores, ...
 
-A model has a class of sums, whose methods are pure functions of a shard and parameters and return a Stats.
+A model has a class of sums. Its methods are pure functions of a shard and parameters, and return a Stats.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _LOCAL = "local"
 
 @dataclass(frozen=True, eq=False)
 class Stats:
-    """What a shard contributes to a sum: a frozen dataclass derives from it, whose fields add up over the shards.
+    """What a shard contributes to a sum. Subclasses are frozen dataclasses whose fields add up over the shards.
 
-    A field that is marked ``local_part()`` belongs to the queries of a shard, and is concatenated.
+    A field marked ``local_part()`` belongs to the queries of a shard and is concatenated instead.
     """
 
     def join(self, other: Self) -> Self:
-        """This shard's statistics and the next one's."""
+        """The statistics of this shard and the next one together."""
         import numpy as np
 
         values = {}
@@ -42,15 +42,15 @@ class Stats:
 
 
 def local_part() -> Any:
-    """Marks a field of Stats as concatenated over the shards."""
+    """Mark a field of Stats as concatenated over the shards."""
     return field(metadata={_LOCAL: True})
 
 
 class Branches(Generic[S]):
-    """A binary tree of sums over the order of the shards, from the shard ``start`` on.
+    """A binary tree of sums over the shards in order, starting at the shard ``start``.
 
-    The tree depends on the places of the shards alone, so the sum is the same to the bit whoever
-    computed which part; and it is cheap for sparse parts, which grow as they are added.
+    The tree depends only on the positions of the shards, so the sum is the same to the bit no matter who
+    computed which part. It is also cheap for sparse parts, which grow as they are added.
     """
 
     def __init__(self, start: int = 0) -> None:
@@ -58,13 +58,13 @@ class Branches(Generic[S]):
         self._done: list[tuple[int, S]] = []  # (height, sum of 2^height shards), in order
 
     def extend(self, parts: Iterable[S]) -> list[tuple[int, S]]:
-        """Add the shards that follow; returns the tree's largest whole branches."""
+        """Add the shards that come next, and return the largest complete branches of the tree."""
         for part in parts:
             self.add(0, part)
         return self._done
 
     def add(self, height: int, total: S) -> None:
-        """A branch of 2^height shards that comes next; two that make up a larger one are joined."""
+        """Add the next branch of 2^height shards. Two branches that complete a larger one are joined."""
         self._end += 1 << height
         while self._done and self._done[-1][0] == height and self._end % (2 << height) == 0:
             total = self._done.pop()[1].join(total)
@@ -72,7 +72,7 @@ class Branches(Generic[S]):
         self._done.append((height, total))
 
     def total(self) -> S:
-        """The sum of all."""
+        """The sum over all shards."""
         _, total = self._done[-1]
         for _, before in reversed(self._done[:-1]):
             total = before.join(total)
@@ -80,7 +80,7 @@ class Branches(Generic[S]):
 
 
 def sum_branches(branches: Iterable[tuple[int, S]]) -> S:
-    """The sum over all shards of branches that follow each other from the first shard on."""
+    """The sum over all shards, from consecutive branches that start at the first shard."""
     tree: Branches[S] = Branches()
     for height, total in branches:
         tree.add(height, total)
@@ -93,39 +93,39 @@ def sum_in_order(parts: Iterable[S]) -> S:
 
 
 class Session(Protocol):
-    """Sums over shards. They are taken in the order of the shards, whoever computed them.
+    """Sums over shards, added in the order of the shards no matter who computed them.
 
-    What is summed is a pure function of a shard and parameters, most often a method of a model's sums. It and the
-    parameters (a frozen dataclass, or None) can be pickled.
+    A summed function is a pure function of a shard and parameters, usually a method of a model's sums. The
+    function and the parameters (a frozen dataclass, or None) can be pickled.
     """
 
     def evaluate(self, function: Callable[[Any, P], S], params: P) -> S:
-        """The sum of the function over the shards at these parameters."""
+        """The sum of the function over all shards at these parameters."""
         ...
 
     def collect(self, function: Callable[[Any, P], R], params: P) -> list[R]:
-        """The function of each shard, in order."""
+        """The value of the function for each shard, in order."""
         ...
 
 
 class StateSession(Protocol[State]):
-    """Sums over shards that have a state each, such as a sampler's chains: functions take it too."""
+    """Sums over shards that each have a state, such as the chains of a sampler. Functions also take the state."""
 
     def evaluate(self, function: Callable[[Any, P, State], S], params: P) -> S:
-        """The sum at these parameters; states stay as they are."""
+        """The sum at these parameters. The states do not change."""
         ...
 
     def advance(self, function: Callable[[Any, P, State], tuple[S, State]], params: P) -> S:
-        """The sum at these parameters; each shard's state is replaced by its next one."""
+        """The sum at these parameters. The state of each shard is replaced by its next state."""
         ...
 
     def collect(self, function: Callable[[Any, P, State], R], params: P) -> list[R]:
-        """The function of each shard and its state, in order."""
+        """The value of the function for each shard and its state, in order."""
         ...
 
 
 class Engine(Protocol):
-    """Somewhere to compute."""
+    """A place to compute."""
 
     name: str
 
@@ -143,19 +143,21 @@ class Engine(Protocol):
     ) -> StateSession[State]: ...
 
     def open(self, shards: Sequence[Any], **given: Any) -> Any:
-        """A session over these shards; with ``start(shard, seed)`` each of them has a state."""
+        """A session over these shards. With ``start(shard, seed)``, each shard has a state."""
         ...
 
     def close(self) -> None:
-        """Let go of whatever it holds."""
+        """Release all resources."""
         ...
 
 
 @contextmanager
-def running(engine: Engine | str | None) -> Iterator[Engine]:
-    """The engine given, by object or by name: ``local``, ``dask`` (a cluster of processes on this
-    machine) or ``tcp://host:port`` (the cluster whose scheduler is there). One that is named is closed
-    at the end."""
+def open_engine(engine: Engine | str | None) -> Iterator[Engine]:
+    """The given engine, as an object or by name.
+
+    The names are ``local``, ``dask`` (a cluster of processes on this machine) and ``tcp://host:port`` (the cluster
+    with its scheduler at this address). An engine given by name is closed at the end.
+    """
     if engine is not None and not isinstance(engine, str):
         yield engine
         return

@@ -1,9 +1,9 @@
-"""Sums on a Dask cluster: one task for each worker and iteration.
+"""Sums on a Dask cluster: one task per worker and iteration.
 
-The shards are cut into as many blocks as there are workers. They enter as arguments of tasks, in
-memory or as the paths of files, so that the scheduler can make them again when a worker is lost;
-what was scattered would be lost with it. States are chained from task to task, and every few
-iterations they come home and go out again as arguments, so that the chain stays short.
+The shards are cut into as many blocks as there are workers. They are passed as arguments of tasks, in memory or
+as file paths, so the scheduler can rebuild them if a worker is lost. Scattered data would be lost with the worker.
+States are chained from task to task. Every few iterations they are gathered and sent out again as arguments, so
+the chain stays short.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from crowdrank.engine.threads import available_threads, one_blas_thread
 from crowdrank.errors import CrowdrankError, Remedy, UsageError
 
 PACKAGES = ("crowdrank", "numpy", "scipy", "polars")
-"""What must be the same on the workers for the same result."""
+"""Packages whose versions must match on the workers to get the same result."""
 
 CHUNK_BYTES = 8 << 20
 PATIENCE = 60.0
-"""Seconds for which a cluster may be without a scheduler or workers before a fit gives up."""
+"""How many seconds a cluster may be without a scheduler or workers before a fit gives up."""
 
 ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}
-"""Memory that the workers of a cluster of our own keep for their next arrays. Dask has them give all of it back to
-the system at once, and then a round of arrays of some 100 KB takes twice as long."""
+"""Memory that the workers of our own cluster keep for their next arrays. By default, Dask makes them return all of
+it to the system at once, and a round of arrays of about 100 KB then takes twice as long."""
 
 _ENVIRON = "distributed.nanny.pre-spawn-environ"
 _LOOK = 5.0
@@ -45,10 +45,10 @@ _ADDRESS = "An address is tcp://host:port"
 
 
 class DaskEngine:
-    """A Dask cluster: the one at ``address`` (``tcp://host:port``), or one of processes on this machine.
+    """A Dask cluster: the one at ``address`` (``tcp://host:port``), or one made of processes on this machine.
 
-    A local cluster brings no speed over threads; it is there to try out what will run elsewhere. A
-    script that starts one needs ``if __name__ == "__main__":``, as its processes import the script.
+    A local cluster is no faster than threads. Use it to try out what will run elsewhere. A script that starts one
+    needs ``if __name__ == "__main__":``, because the processes import the script.
     """
 
     name = "dask"
@@ -60,7 +60,7 @@ class DaskEngine:
             hint = "pip install 'crowdrank[cluster]'"
             raise UsageError("The engine dask needs the packages dask and distributed.", hint=hint) from None
         self._cluster: Any = None
-        self._held: deque[tuple[Sequence[Any], list[_Block]]] = deque(maxlen=2)
+        self._held: deque[tuple[Sequence[Any], list[_ShardBlock]]] = deque(maxlen=2)
         if address is None:
             scratch = tempfile.mkdtemp(prefix="crowdrank-dask-")
             weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
@@ -75,7 +75,7 @@ class DaskEngine:
                     local_directory=scratch,
                 )
         else:
-            _knock(address)
+            _check_address(address)
         try:
             self.client: Any = distributed.Client(self._cluster or address, timeout="10s", set_as_default=False)
         except (OSError, ValueError) as error:
@@ -83,13 +83,13 @@ class DaskEngine:
         try:
             self._check()
             if self._cluster is not None:
-                self.client.run(_ignore_interrupts)  # Ctrl-C is this process's to answer
+                self.client.run(_ignore_interrupts)  # only this process answers Ctrl-C
         except CrowdrankError:
             self.close()
             raise
 
     def _check(self) -> None:
-        """The cluster has workers, and they have the versions that are here."""
+        """Raise an error unless the cluster has workers with the same package versions as this process."""
         found = self.client.get_versions(packages=list(PACKAGES))
         if not found["workers"]:
             raise CrowdrankError("The cluster has no workers.", hint="Start some: dask worker tcp://host:port")
@@ -98,7 +98,7 @@ class DaskEngine:
                 here, there = (place["packages"].get(package) for place in (found["client"], worker))
                 if here != there:
                     raise CrowdrankError(
-                        f"The worker {address} has {package} {there or 'not at all'}, and here it is {here}.",
+                        f"The worker {address} has {package} {there or 'not installed'}, but here it is {here}.",
                         hint="Install the same versions on all machines of the cluster.",
                     )
 
@@ -123,7 +123,7 @@ class DaskEngine:
         seed: int = 0,
         checkpoint_every: int = 10,
     ) -> DaskSession:
-        """A session over these shards; what was sent for the last sessions is not sent again."""
+        """A session over these shards. Shards sent for the most recent sessions are not sent again."""
         held = next((blocks for own, blocks in self._held if own is shards), None)
         session = DaskSession(self.client, shards, held, start, seed, checkpoint_every)
         if held is None:
@@ -131,15 +131,15 @@ class DaskEngine:
         return session
 
     def close(self) -> None:
-        """Leave the cluster; a local one ends."""
+        """Disconnect from the cluster, and shut it down if it is local."""
         self.client.close()
         if self._cluster is not None:
             self._cluster.close()
 
 
 @dataclass
-class _Block:
-    """Shards that follow each other, the worker that should have them, and futures of the shards."""
+class _ShardBlock:
+    """Consecutive shards: the first one, the worker that should hold them, and their futures."""
 
     start: int
     worker: str
@@ -153,7 +153,7 @@ class DaskSession:
         self,
         client: Any,
         shards: Sequence[Any],
-        held: list[_Block] | None,
+        held: list[_ShardBlock] | None,
         start: Callable[[Any, int], Any] | None,
         seed: int,
         checkpoint_every: int,
@@ -161,8 +161,8 @@ class DaskSession:
         self._client, self._every = client, checkpoint_every
         self._steps = 0
         self.blocks = held or [
-            _Block(first, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[first:end])])
-            for first, end, worker in _blocks(len(shards), sorted(client.nthreads()))
+            _ShardBlock(first, worker, [self._task(worker, _hold, chunk) for chunk in _chunks(shards[first:end])])
+            for first, end, worker in _cut_blocks(len(shards), sorted(client.nthreads()))
         ]
         self._states: list[Any] = [None] * len(self.blocks)  # futures of each block's states
         if start is not None:
@@ -171,21 +171,21 @@ class DaskSession:
             ]
 
     def evaluate(self, function: Callable[..., S], params: Any) -> S:
-        """The sum; states stay."""
+        """The sum. The states do not change."""
         return self._total(self._submit(_evaluate, function, params))
 
     def advance(self, function: Callable[..., tuple[S, Any]], params: Any) -> S:
-        """The sum; states move on."""
+        """The sum. The states advance."""
         steps = self._submit(_advance, function, params)
-        self._states = self._each(itemgetter(1), steps)
-        total: S = self._total(self._each(itemgetter(0), steps))
+        self._states = self._map_blocks(itemgetter(1), steps)
+        total: S = self._total(self._map_blocks(itemgetter(0), steps))
         self._steps += 1
         if self._steps % self._every == 0:
-            self._states = self._each(_hold, self._gather(self._states))  # without the tasks that made them
+            self._states = self._map_blocks(_hold, self._gather(self._states))  # drop the tasks that made them
         return total
 
     def collect(self, function: Callable[..., R], params: Any) -> list[R]:
-        """The function of each shard."""
+        """The value of the function for each shard."""
         results = self._gather(self._submit(_collect, function, params))
         return [result for own in results for result in own]
 
@@ -193,29 +193,33 @@ class DaskSession:
         return sum_branches(branch for branches in self._gather(futures) for branch in branches)
 
     def _send(self, params: Any) -> Any:
-        """Parameters go with each task; large ones are sent once, and the workers pass them on."""
-        return self._client.submit(_hold, params, pure=False) if _size(params) > CHUNK_BYTES // 8 else params
+        """Parameters go with each task. Large ones are sent once, and the workers pass them on."""
+        return (
+            self._client.submit(_hold, params, pure=False)
+            if _parameter_bytes(params) > CHUNK_BYTES // 8
+            else params
+        )
 
     def _submit(self, task: Callable[..., Any], function: Callable[..., Any], params: Any) -> list[Any]:
-        """One task for each block: of where it starts, the function, its parameters, the states and the shards."""
+        """One task per block, with its start, the function, its parameters, the states and the shards."""
         given = self._send(params)
         return [
             self._task(block.worker, task, block.start, function, given, own, *block.chunks)
             for block, own in zip(self.blocks, self._states, strict=True)
         ]
 
-    def _each(self, function: Callable[..., Any], values: list[Any]) -> list[Any]:
-        """The function of each block's own value, where the block is."""
+    def _map_blocks(self, function: Callable[..., Any], values: list[Any]) -> list[Any]:
+        """Apply the function to the value of each block, on the worker of that block."""
         return [self._task(block.worker, function, own) for block, own in zip(self.blocks, values, strict=True)]
 
     def _task(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
         return self._client.submit(function, *given, workers=[worker], allow_other_workers=True, pure=False)
 
     def _gather(self, futures: list[Any]) -> list[Any]:
-        """The results; an error where the cluster has stayed away for longer than PATIENCE seconds."""
+        """The results. Raises an error if the cluster is gone for PATIENCE seconds."""
         distributed: Any = import_module("distributed")
         alone = 0.0
-        with _readable(), self._client.as_current():
+        with _reword_errors(), self._client.as_current():
             while True:
                 try:
                     distributed.wait(futures, timeout=_LOOK)
@@ -224,7 +228,7 @@ class DaskSession:
                     present = self._client.status == "running" and self._client.nthreads()
                     alone = 0.0 if present else alone + _LOOK
                     if alone >= PATIENCE:
-                        raise CrowdrankError("The cluster is gone: its scheduler or all of its workers.") from None
+                        raise CrowdrankError("The cluster is gone: its scheduler or all its workers.") from None
             return list(self._client.gather(futures))
 
 
@@ -246,7 +250,7 @@ def _start_states(start: Callable[[Any, int], State], seed: int, *chunks: list[A
 def _map(
     function: Callable[..., R], params: Any, states: list[Any] | None, chunks: tuple[list[Any], ...]
 ) -> Iterator[R]:
-    """The function of each shard, on all threads of the worker."""
+    """The value of the function for each shard, on all threads of the worker."""
     from distributed import get_worker
 
     shards = [shard for chunk in chunks for shard in chunk]
@@ -276,15 +280,15 @@ def _collect(
 # ------------------------------------------------------------------------------------------- helpers
 
 
-def _size(params: Any) -> int:
-    """The bytes of the arrays among the parameters."""
+def _parameter_bytes(params: Any) -> int:
+    """The size in bytes of the arrays in the parameters."""
     if params is None:
         return 0
     return sum(getattr(getattr(params, part.name), "nbytes", 0) for part in fields(params))
 
 
-def _knock(address: str) -> None:
-    """Is anybody there? Dask itself would try for half a minute."""
+def _check_address(address: str) -> None:
+    """Raise an error if nothing answers at the address. Dask itself would try for half a minute."""
     parts = urlsplit(address)
     try:
         if not parts.hostname or not parts.port:
@@ -294,19 +298,19 @@ def _knock(address: str) -> None:
         raise UsageError(f"There is no Dask scheduler at {address}: {error}.", hint=_ADDRESS) from error
 
 
-def _blocks(shards: int, workers: list[str]) -> list[tuple[int, int, str]]:
-    """(start, end, worker): as equal as can be."""
+def _cut_blocks(shards: int, workers: list[str]) -> list[tuple[int, int, str]]:
+    """(start, end, worker) of each block, with sizes as equal as possible."""
     count = min(len(workers), shards)
     cuts = [round(shards * place / count) for place in range(count + 1)]
     return list(zip(cuts, cuts[1:], workers, strict=False))
 
 
 def _chunks(shards: Sequence[Any]) -> Iterator[list[Any]]:
-    """The shards in messages of a size that the scheduler takes without complaint (below 10 MB)."""
+    """The shards in messages small enough (below 10 MB) for the scheduler to accept without a warning."""
     chunk: list[Any] = []
     size = 0
     for shard in shards:
-        own = getattr(shard, "nbytes", 0)  # a path weighs nothing
+        own = getattr(shard, "nbytes", 0)  # a path counts as 0 bytes
         if chunk and size + own > CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0
@@ -316,8 +320,8 @@ def _chunks(shards: Sequence[Any]) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
-    """What goes wrong on the cluster, in words."""
+def _reword_errors() -> Iterator[None]:
+    """Turn errors of the cluster into readable ones."""
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
@@ -327,11 +331,11 @@ def _readable() -> Iterator[None]:
         raise CrowdrankError(f"The cluster is gone: {error}") from error
     except KilledWorker as error:
         raise CrowdrankError(
-            f"The workers of the cluster were lost again and again: {error}",
-            hint="Most often they ran out of memory: give them more, or use more of them.",
+            f"The cluster lost its workers repeatedly: {error}",
+            hint="They most likely ran out of memory. Give them more memory, or use more workers.",
         ) from error
     except FileNotFoundError as error:
         raise CrowdrankError(
             f"The workers of the cluster cannot read {error.filename or error}.",
-            hint=("Judgments on disk must be in a folder that all machines share: ", Remedy("spool", "DIR")),
+            hint=("Judgments on disk must be in a folder that all machines share. Use ", Remedy("spool", "DIR")),
         ) from error

@@ -10,7 +10,7 @@ from crowdrank.engine.threads import engine_threads, thread_pool
 
 
 class LocalEngine:
-    """Threads of this process; NumPy lets go of the interpreter lock inside its loops."""
+    """Threads of this process. NumPy releases the interpreter lock inside its loops."""
 
     name = "local"
 
@@ -38,11 +38,11 @@ class LocalEngine:
         seed: int = 0,
         checkpoint_every: int = 10,
     ) -> LocalSession:
-        """A session; there is nothing to checkpoint within one process."""
+        """A session. Within one process there is nothing to checkpoint."""
         return LocalSession(shards, start, seed, self.threads)
 
     def close(self) -> None:
-        """Nothing is held between sessions."""
+        """Do nothing: no resources are kept between sessions."""
 
 
 class LocalSession:
@@ -55,17 +55,17 @@ class LocalSession:
         self._states = None if start is None else [start(shard.load(), seed) for shard in shards]
 
     def evaluate(self, function: Callable[..., S], params: Any) -> S:
-        """The sum; states stay."""
+        """The sum. The states do not change."""
         return sum_in_order(self._map(function, params))
 
     def advance(self, function: Callable[..., tuple[S, Any]], params: Any) -> S:
-        """The sum; states move on."""
+        """The sum. The states advance."""
         results = list(self._map(function, params))
         self._states = [state for _, state in results]
         return sum_in_order(stats for stats, _ in results)
 
     def collect(self, function: Callable[..., R], params: Any) -> list[R]:
-        """The function of each shard."""
+        """The value of the function for each shard."""
         return list(self._map(function, params))
 
     def _map(self, function: Callable[..., R], params: Any) -> Iterator[R]:
@@ -75,7 +75,7 @@ class LocalSession:
 def map_shards(
     function: Callable[..., R], shards: Sequence[Any], params: Any, states: Sequence[Any] | None, threads: int
 ) -> Iterator[R]:
-    """The function of each shard, the parameters and the shard's state if there are states, in order."""
+    """The value of the function for each shard, in order. The function also takes the state, if there is one."""
 
     def run(shard: Any, *state: Any) -> R:
         return function(shard.load(), params, *state)

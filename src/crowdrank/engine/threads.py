@@ -1,7 +1,7 @@
 """How many threads this process may use, and how many of them BLAS may have.
 
-A process may be held to some CPUs of the machine (its affinity) or to a share of their time (the quota of its
-control group, as in a container). Threads beyond that only wait for each other; those of BLAS do so in busy loops.
+A process may be limited to some CPUs of the machine (its affinity) or to a share of their time (the quota of its
+control group, as in a container). Further threads only wait for each other, and BLAS threads wait in busy loops.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path("/")
 MOST_THREADS = 8
-"""An engine takes no more threads than this if it is not asked to."""
+"""The most threads an engine uses by default."""
 BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 V1_MOUNTS = ("cpu", "cpu,cpuacct")
 V2_MOUNTS = ("", "unified")
@@ -26,40 +26,43 @@ _thread = threading.local()
 
 
 def available_threads(root: Path = ROOT) -> int:
-    """Threads that can run at once: the CPUs of the affinity, or the smallest CPU quota, rounded up.
+    """How many threads can run at once: the CPUs of the affinity or the smallest CPU quota (rounded up), if less.
 
-    ``root`` is the folder that holds ``proc`` and ``sys``.
+    ``root`` is the folder that contains ``proc`` and ``sys``.
     """
     return max(1, min([_affinity(), *map(math.ceil, cpu_quotas(root))]))
 
 
 def engine_threads() -> int:
-    """The threads of an engine that is not given a number."""
+    """The default number of threads of an engine."""
     return min(MOST_THREADS, available_threads())
 
 
 def blas_threads(environ: Mapping[str, str] = os.environ) -> int:
-    """The threads that BLAS may have: those available, or fewer if an environment variable says so."""
+    """How many threads BLAS may use: all available ones, or fewer if an environment variable says so."""
     limits = [own for name in BLAS_LIMITS if (own := _positive(environ.get(name, "")))]
     return min([available_threads(), *limits])
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """One BLAS thread: with small matrices its threads would only wait for each other and for ours, and
-    the rounding of its sums depends on their number."""
+    """Limit BLAS to one thread.
+
+    With small matrices, BLAS threads would only wait for each other and for ours. Also, the rounding of BLAS sums
+    depends on the number of threads.
+    """
     return _limit_blas(1)
 
 
 def all_blas_threads() -> AbstractContextManager[Any]:
-    """As many BLAS threads as it may have; a thread of a ``thread_pool`` changes nothing.
+    """Let BLAS use all its threads. Within a thread of a ``thread_pool`` this does nothing.
 
-    The threads of a pool share the CPUs already, and the number of BLAS threads belongs to the whole process.
+    The threads of a pool already share the CPUs, and the number of BLAS threads applies to the whole process.
     """
     return nullcontext() if getattr(_thread, "of_pool", False) else _limit_blas(blas_threads())
 
 
 def thread_pool(threads: int) -> ThreadPoolExecutor:
-    """A pool of threads that do not ask BLAS for more."""
+    """A pool of threads that do not request more BLAS threads."""
     return ThreadPoolExecutor(threads, initializer=_join_pool)
 
 
@@ -91,7 +94,7 @@ def _control_groups(file: Path) -> Iterator[tuple[str, str]]:
 def _folders(mount: Path, path: str) -> Iterator[Path]:
     """The folder of a control group and those of its parents.
 
-    Within a container the mount itself may be the group, and the path that of the host or one above the mount.
+    In a container, the mount itself may be the group. The path may be that of the host or lead above the mount.
     """
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
     for end in range(len(parts), -1, -1):
@@ -114,14 +117,14 @@ def _ratio(words: list[str]) -> float | None:
 
 
 def _words(file: Path, separator: str | None = None) -> list[str]:
-    """The words of a file; none if it cannot be read."""
+    """The words of a file, or an empty list if it cannot be read."""
     with suppress(OSError):
         return [word for word in file.read_text().split(separator) if word]
     return []
 
 
 def _positive(text: str) -> int | None:
-    """A number above 0, the first one of a list such as ``4,2``; None if it is none."""
+    """A number above 0, or the first one of a list such as ``4,2``. None for anything else."""
     first = text.split(",")[0].strip()
     return int(first) or None if first.isdecimal() else None
 
@@ -131,7 +134,7 @@ def _join_pool() -> None:
 
 
 def _limit_blas(threads: int) -> AbstractContextManager[Any]:
-    import scipy.linalg  # noqa: F401 - has a BLAS of its own, which must be there to be limited
+    import scipy.linalg  # noqa: F401 - has its own BLAS, which must be loaded to be limited
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(threads, user_api="blas")

@@ -1,18 +1,19 @@
 """Kemeny's consensus: the order that agrees with as much weight of pairs as an order can.
 
-The margin a_ij = -a_ji is the weight that says i above j less the weight that says j above i. Wanted is the
+The margin a_ij = -a_ji is the weight that says i above j minus the weight that says j above i. The goal is the
 order with the largest sum of a_ij over the pairs with i above j. It is found
 
-1. exactly in pieces: where every item of a set beats every item outside, the set comes first (the extended
-   Condorcet criterion, Truchon 1998). The pieces that cannot be cut further are the strongly connected
-   components of the majority graph (``majority``), one after the other;
+1. exactly in pieces: if every item of a set beats every item outside, the set comes first (the extended Condorcet
+   criterion, Truchon 1998). The pieces that cannot be cut further are the strongly connected components of the
+   majority graph (``majority``), one after the other;
 2. exactly within a piece of up to ``EXACT`` items, by dynamic programming over its subsets:
-   best(S) = max over i in S of best(S - i) + sum of a_ji over j in S - i, the item i coming last;
-3. by local search within a larger piece: from the order given, or from those by margin and by wins,
-   items are taken out and put in where they gain most until none gains. No order agrees with more than the larger
-   side of every pair; what the order found is short of that is at least what it is short of the best (the *gap*).
+   best(S) = max over i in S of best(S - i) + sum of a_ji over j in S - i, with item i last;
+3. by local search within a larger piece: starting from the given order, or from the orders by margin and by wins,
+   items move to the position where they gain most until no move gains. No order agrees with more than the larger
+   side of every pair. So the best order is better than the order found by at most the distance to this bound (the
+   *gap*).
 
-Orders that are equally good are told apart by the sum of an item's margins, so by nothing that a name decides.
+Equally good orders are distinguished by the sums of the items' margins, so names do not matter.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from crowdrank.kernels.segments import Rows
 EXACT = 12
 """The largest piece that is ordered exactly."""
 BREAK = 1e-9
-"""The weight of the sum of margins where orders are equally good, against the margins themselves."""
+"""The weight of the sum of margins, relative to the margins themselves, to choose among equally good orders."""
 _CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Squares:
-    """One square of cells for each part of the nodes, one after the other: cell (i, j) of two nodes of a part."""
+    """One square of cells per part of the nodes, one after the other. Cell (i, j) is for two nodes of a part."""
 
     part: NDArray[np.int32]
 
@@ -52,7 +53,7 @@ class Squares:
 
     @cached_property
     def place(self) -> Rows:
-        """The place of each node within its part."""
+        """The position of each node within its part."""
         place = np.empty(len(self.part), np.int64)
         place[self.order] = np.arange(len(self.part)) - np.repeat(np.cumsum(self.size) - self.size, self.size)
         return place
@@ -64,7 +65,7 @@ class Squares:
 
     @cached_property
     def row(self) -> Rows:
-        """The cell at which the row of each node begins."""
+        """The cell where the row of each node begins."""
         own = self.size.astype(np.int64)
         return (np.cumsum(own**2) - own**2)[self.part] + self.place * own[self.part]
 
@@ -88,8 +89,11 @@ class Squares:
 
 @dataclass(frozen=True, eq=False)
 class Consensus:
-    """``place`` of each node in the order of its part; ``gap``: how much weight of pairs the best order may agree
-    with more, at most; ``largest``: the size of the largest piece that could not be cut."""
+    """The best order found: ``place`` of each node in the order of its part.
+
+    ``gap``: how much more weight of pairs the best order could agree with, at most. ``largest``: the size of the
+    largest piece that could not be cut.
+    """
 
     place: Rows
     gap: float
@@ -97,9 +101,9 @@ class Consensus:
 
 
 def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> Consensus:
-    """The best order of each part, ``weight`` (cells) saying how much says i above j.
+    """The best order of each part. ``weight`` (cells) is the weight that says i above j.
 
-    ``before``: places from which a search starts.
+    ``before``: the positions from which a search starts.
     """
     i, j = squares.ends
     margin = weight - weight[squares.row[j] + squares.place[i]]
@@ -119,10 +123,10 @@ def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> C
         for some in range(0, len(own), chunk):
             square = squares.square(margin, nodes[some : some + chunk])
             if size <= EXACT:
-                found = _by_subsets(square)
+                found = _order_by_subsets(square)
             else:
                 given = None if before is None else np.argsort(before[nodes[some]], kind="stable")
-                found, short = _by_search(square[0], given)
+                found, short = _order_by_search(square[0], given)
                 gap += short
             place_found = np.take_along_axis(nodes[some : some + chunk], found, axis=1)
             order[own[some : some + chunk, None] + np.arange(size)] = place_found
@@ -131,8 +135,8 @@ def consensus(weight: Floats, squares: Squares, before: Rows | None = None) -> C
     return Consensus(result, gap, int(sizes.max(initial=0)))
 
 
-def _by_subsets(margin: Floats) -> Rows:
-    """The best orders (B, n) of pieces of one size, by their margins (B, n, n)."""
+def _order_by_subsets(margin: Floats) -> Rows:
+    """The best orders (B, n) of pieces of one size, from their margins (B, n, n)."""
     count, n, _ = margin.shape
     above = np.zeros((count, n, 1))  # sum of a_ji over j in S
     for j in range(n):
@@ -158,23 +162,23 @@ def _by_subsets(margin: Floats) -> Rows:
     return order
 
 
-def _by_search(margin: Floats, given: Rows | None) -> tuple[Rows, float]:
-    """A good order (1, n) of a piece whose items are sorted by wins, and how much it may be short of the best."""
+def _order_by_search(margin: Floats, given: Rows | None) -> tuple[Rows, float]:
+    """A good order (1, n) of a piece with items sorted by wins, and how much better the best order may be."""
     starts = [given]
     if given is None:
         starts = [np.arange(len(margin)), np.argsort(-margin.sum(axis=1), kind="stable")]
-    orders = [_inserted(margin, start) for start in starts if start is not None]
+    orders = [_insert_items(margin, start) for start in starts if start is not None]
     agreed = [float(np.triu(margin[np.ix_(order, order)]).sum()) for order in orders]
     upper = np.abs(margin).sum() / 2
     best = 0 if agreed[0] >= agreed[-1] - 1e-12 * upper else -1
     return orders[best][None], max(float(upper - agreed[best]) / 2, 0.0)
 
 
-def _inserted(margin: Floats, order: Rows) -> Rows:
-    """The item that gains most is taken out and put in where it gains it, again and again, until none gains.
+def _insert_items(margin: Floats, order: Rows) -> Rows:
+    """Repeatedly move the item that gains most to the position where it gains most, until no move gains.
 
-    Moving the item at a up to b gains its margins over those at b to a - 1; moving it down to b loses its
-    margins over those at a + 1 to b.
+    Moving the item at a up to b gains its margins over the items at b to a - 1. Moving it down to b loses its
+    margins over the items at a + 1 to b.
     """
     least = 1e-12 * np.abs(margin).sum()
     below = np.tri(len(margin), k=-1, dtype=bool)

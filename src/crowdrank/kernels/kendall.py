@@ -1,11 +1,11 @@
 """Kendall's distance between two rankings of the same items, for many lists at once.
 
-A ranking gives each item a level, 0 = best; items of one level are tied (the items that a top-k list
-leaves out share its last level). Over the pairs of items of a list (Fagin et al. 2004, K with penalty p):
+A ranking gives each item a level, 0 = best. Items of one level are tied (the items that a top-k list leaves out
+share its last level). Over the pairs of items of a list (Fagin et al. 2004, K with penalty p):
 
     d(a, b) = number of pairs that a and b order differently + p x pairs that are tied in just one of them
 
-With p = 1/2 a tie is half an error; with p = 0 a tie leaves the order open and every order is right.
+With p = 1/2, a tie is half an error. With p = 0, a tie leaves the order open and every order is right.
 """
 
 from __future__ import annotations
@@ -20,36 +20,38 @@ from crowdrank.kernels.segments import Rows, segment_of
 
 
 def distances(one: NDArray[Any], other: NDArray[Any], start: Rows, penalty: float = 0.5) -> Floats:
-    """The distance between two levels of each row, one number a list; O(n log n).
+    """The distance between two rankings, given as levels per row, for each list. O(n log n).
 
     ``start`` (L+1): where the lists begin in the rows.
     """
     of = segment_of(start)
-    order = np.lexsort((other, one, of))  # rows tied in one bring no inversion, for they are sorted by other
+    order = np.lexsort((other, one, of))  # rows tied in one add no inversion: they are sorted by other
     one, other = one[order], other[order]
-    discordant = inversions(_dense(other, of, start), start)
+    discordant = inversions(_dense_levels(other, of, start), start)
     if penalty == 0:
         return discordant
-    in_one, in_other, in_both = (_tied(of, levels, len(discordant)) for levels in ([one], [other], [one, other]))
+    in_one, in_other, in_both = (
+        _tied_pairs(of, levels, len(discordant)) for levels in ([one], [other], [one, other])
+    )
     return discordant + penalty * (in_one + in_other - 2.0 * in_both)
 
 
 def agreements(one: NDArray[Any], other: NDArray[Any], start: Rows) -> tuple[Floats, Floats]:
-    """Of the pairs of each list that ``one`` orders: how many there are, and how many ``other`` orders alike.
+    """For each list, how many pairs ``one`` orders, and how many of these ``other`` orders the same way.
 
-    A pair that is tied in ``other`` is half; O(n log n).
+    A pair that is tied in ``other`` counts as half. O(n log n).
     """
     of, size = segment_of(start), np.diff(start)
-    in_one, in_other, in_both = (_tied(of, levels, len(size)) for levels in ([one], [other], [one, other]))
+    in_one, in_other, in_both = (_tied_pairs(of, levels, len(size)) for levels in ([one], [other], [one, other]))
     ordered = size * (size - 1) / 2.0 - in_one
     return ordered, ordered - distances(one, other, start, penalty=0.0) - 0.5 * (in_other - in_both)
 
 
 def inversions(values: NDArray[np.int64], start: Rows) -> Floats:
-    """The number of pairs of rows of a list whose values stand in the wrong order, the larger first.
+    """The number of pairs of rows of each list whose values are in the wrong order, the larger one first.
 
-    A radix sort from the highest bit on: two values part at the highest bit in which they differ, and
-    are inverted if the one with the bit comes first. The values are whole and not negative.
+    This is a radix sort from the highest bit down. Two values separate at the highest bit in which they differ,
+    and are inverted if the one with the bit set comes first. The values are integers and not negative.
     """
     group = segment_of(start)
     lists, found = group.copy(), np.zeros(len(start) - 1)
@@ -65,8 +67,8 @@ def inversions(values: NDArray[np.int64], start: Rows) -> Floats:
     return found
 
 
-def _dense(levels: NDArray[Any], of: Rows, start: Rows) -> NDArray[np.int64]:
-    """The levels as whole numbers from 0 on within each list."""
+def _dense_levels(levels: NDArray[Any], of: Rows, start: Rows) -> NDArray[np.int64]:
+    """The levels as consecutive integers from 0 within each list."""
     order = np.lexsort((levels, of))
     rises = (np.diff(levels[order], prepend=np.nan) != 0) | (np.diff(of[order], prepend=-1) != 0)
     rank = np.cumsum(rises)
@@ -75,8 +77,8 @@ def _dense(levels: NDArray[Any], of: Rows, start: Rows) -> NDArray[np.int64]:
     return dense
 
 
-def _tied(of: Rows, levels: list[NDArray[Any]], lists: int) -> Floats:
-    """The number of pairs of rows of a list that share all these levels."""
+def _tied_pairs(of: Rows, levels: list[NDArray[Any]], lists: int) -> Floats:
+    """The number of pairs of rows of each list that share all these levels."""
     order = np.lexsort((*levels, of))
     new = np.diff(of[order], prepend=-1) != 0
     for level in levels:

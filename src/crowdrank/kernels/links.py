@@ -1,7 +1,7 @@
-"""Links: the probability F(d) that an item wins when its score is larger by d.
+"""Links: the probability F(d) that an item wins if its score is larger by d.
 
-Every link is symmetric, F(-d) = 1 - F(d), and gives at once the four arrays that a likelihood,
-its gradient and its Hessian need:
+Every link is symmetric, F(-d) = 1 - F(d), and computes together the four arrays that a likelihood, its gradient
+and its Hessian need:
 
     win  = F(d),   lose = F(-d),   density = F'(d),   bend = F''(d) / F'(d)
 
@@ -21,7 +21,7 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 
 TINY = 1e-150
-"""The least probability whose log is taken; its square is still a number."""
+"""The smallest probability whose log is taken. Its square does not underflow."""
 
 
 class LinkValues(NamedTuple):
@@ -35,7 +35,7 @@ class LinkValues(NamedTuple):
 
 @dataclass(frozen=True)
 class Link:
-    """A symmetric link by its name and the function that evaluates it."""
+    """A symmetric link: its name and the function that evaluates it."""
 
     name: str
     values: Callable[[Floats], LinkValues]
@@ -43,7 +43,7 @@ class Link:
     """The d at which F(d) is a given probability."""
 
     def __reduce__(self) -> tuple[Callable[[str], Link], tuple[str]]:
-        return _by_name, (self.name,)  # functions travel to other processes by name
+        return _find_link, (self.name,)  # functions are sent to other processes by name
 
 
 def _logistic(d: Floats) -> LinkValues:
@@ -70,5 +70,5 @@ LOGISTIC = Link("logistic", _logistic, lambda p: math.log(p / (1.0 - p)))
 PROBIT = Link("probit", _probit, lambda p: math.sqrt(2.0) * NormalDist().inv_cdf(p))
 
 
-def _by_name(name: str) -> Link:
+def _find_link(name: str) -> Link:
     return {"logistic": LOGISTIC, "probit": PROBIT}[name]

@@ -1,9 +1,9 @@
 """The strongly connected components of the majority graph, by counting.
 
-An edge leads from i to j where most say i above j, and both ways where neither has more. All of one component
-beat all of the next. With net_i the contests that i won less those that it lost, the k best by net of n beat
-all others exactly where their net adds up to k (n - k) (Landau 1953). No other k items can: each that beats
-all n - k others has a net of at least n - 2k + 1, and each of the others of at most n - 2k - 1.
+An edge leads from i to j if most say i above j, and both ways if there is no majority. All items of one component
+beat all items of the next. Let net_i be the contests that i won minus those that it lost. Of n items, the k best
+by net beat all others exactly if their net adds up to k (n - k) (Landau 1953). No other k items can: each item
+that beats all n - k others has a net of at least n - 2k + 1, and each of the others has at most n - 2k - 1.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from crowdrank.kernels.segments import Rows
 
 
 def components(net: Rows, part: NDArray[np.int32]) -> Rows:
-    """The component of each node in the majority graph of its part, 0 being the top one."""
+    """The component of each node in the majority graph of its part. The top component is 0."""
     order = np.lexsort((-net, part))
     sizes = np.bincount(part)
     starts = np.cumsum(sizes) - sizes

@@ -1,22 +1,23 @@
 """Mallows' model under Kendall's distance: P(list) = e^(-theta d(list, consensus)) / Z.
 
-theta = 0 is chance, a large theta is certainty, a negative one a reversal. Of n items (Fligner & Verducci 1986)
+theta = 0 is chance, a large theta is certainty, and a negative theta is a reversal. For n items (Fligner &
+Verducci 1986)
 
     ln Z_n = sum_{j <= n} ln [j],      [j] = (1 - q^j) / (1 - q) = 1 + q + ... + q^(j-1),      q = e^-theta
 
-A list with ties, or a top-k list, leaves orders open; the sum over these is exact. With d the pairs that
-the list and the consensus order differently, and groups of m_1, m_2, ... items that are tied (the unranked
-items of a top-k list are the last such group)
+A list with ties, or a top-k list, leaves some orders open, and the sum over these is exact. Let d be the number of
+pairs that the list and the consensus order differently, and let m_1, m_2, ... be the sizes of the tied groups (the
+unranked items of a top-k list are the last such group). Then
 
     P = e^(-theta d) Z_{m_1} Z_{m_2} ... / Z_n
 
-The item at position a of the consensus stands above that at position a + g with a probability that depends
-on g alone (Mallows 1957): h(g + 1) - h(g), h(g) = g / (1 - q^g). Near theta = 0 all of these are differences
-of large numbers; they are written here with
+The item at position a of the consensus is above the item at position a + g with a probability that depends only on
+g (Mallows 1957): h(g + 1) - h(g), h(g) = g / (1 - q^g). Near theta = 0 all of these are differences of large
+numbers. Here they are written with
 
     b(x) = 1 / (e^x - 1) - 1 / x + 1 / 2        (x / 12 - x^3 / 720 + ...)        ln (sinh x / x)
 
-which have no such trouble.
+which avoid this problem.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 
 SMALL = 0.5
-"""Below this the series of b is used: six terms are exact to the last digit."""
+"""Below this, b is computed from its series. Six terms are exact to the last digit."""
 _SERIES = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600)
 
 
@@ -60,10 +61,10 @@ def _log_sinhc(x: Floats) -> Floats:
     return np.where(near, series, far + np.log1p(-np.exp(-2.0 * far)) - np.log(2.0 * far))
 
 
-def log_normalisers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
+def log_normalizers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
     """ln Z_m for m = 0 to n and its first and second derivative by theta, each (len(theta), n + 1).
 
-    Minus the first derivative is the expected distance, the second its variance.
+    Minus the first derivative is the expected distance. The second derivative is its variance.
     """
     j, theta = np.arange(1.0, n + 1), np.asarray(theta, float)[:, None]
     log_stage = _log_sinhc(0.5 * j * theta) - _log_sinhc(0.5 * theta) + np.log(j) - 0.5 * (j - 1) * theta
@@ -76,8 +77,8 @@ def log_normalisers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
     return value, slope, curve
 
 
-def above(gap: NDArray[Any], theta: Floats | float) -> Floats:
-    """The probability that an item stands above one that is ``gap`` > 0 places below it in the consensus."""
+def chance_above(gap: NDArray[Any], theta: Floats | float) -> Floats:
+    """The probability that an item is above the item ``gap`` > 0 positions below it in the consensus."""
     near = gap.astype(np.float64) * theta
     far = near + theta
     return 0.5 + (gap + 1.0) * _b(far) - gap * _b(near)
@@ -86,7 +87,7 @@ def above(gap: NDArray[Any], theta: Floats | float) -> Floats:
 def sample(theta: Floats, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Orders (len(theta), n) drawn by repeated insertion: items 0 to n-1 of the consensus, best first.
 
-    Item j goes above v of the items before it with a probability in proportion to e^(-theta v).
+    Item j goes above v of the items before it with a probability proportional to e^(-theta v).
     """
     theta = np.asarray(theta, float)
     place = np.zeros((len(theta), n), np.int64)

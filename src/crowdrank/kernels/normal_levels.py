@@ -1,8 +1,8 @@
-"""Parts of ordered_normals: integrals on its grid, and the levels of several items.
+"""Parts of ordered_normals: integrals on its grid, and levels with several items.
 
-A level of one item is a step of one integral. The last level needs only Phi(u - x) of its items. Given m, the
-largest of the next level, the items of the first one are independent, and each is above m: one integral again. The
-items of a level between two others lie between m and u, and its kernel K(m, u) has two arguments.
+A level with one item is a step of one integral. The last level needs only Phi(u - x) of its items. Given m, the
+largest of the next level, the items of the first level are independent, and each is above m: again one integral.
+The items of a level between two others lie between m and u, and its kernel K(m, u) has two arguments.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from crowdrank.kernels.probit import hazard
 from crowdrank.kernels.segments import Rows
 
 REACH = 7.0
-"""The grid goes so far beyond the scores."""
+"""How far the grid extends beyond the scores."""
 TINY = 1e-300
 BLOCK = 64
-"""Points of m for which a level of several items is held at a time."""
+"""How many points of m are processed at a time for a level with several items."""
 NEGLIGIBLE = 1e-16
-"""Points with less than this share of the top of a density do not count."""
+"""Points with less than this share of the maximum of a density are ignored."""
 
 
 def _ends() -> Floats:
-    """The weights of f(u + r h) - f(u - r h) in an integral up to u, exact for e^(s u) to the power 14 of z = s h:
-    (1/2) coth(z/2) - 1/z = 2 sum of weight_r sinh(r z), term by term."""
+    """The weights of f(u + r h) - f(u - r h) in an integral up to u, exact for e^(s u) to order 14 in z = s h.
+
+    They solve (1/2) coth(z/2) - 1/z = 2 sum of weight_r sinh(r z), term by term.
+    """
     series = [1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000, 1 / 74724249600]
     r, power = np.arange(1, 8), 2 * np.arange(1, 8)[:, None] - 1
     weights = np.linalg.solve(2.0 * r ** power.astype(float), series * np.vectorize(math.factorial)(power[:, 0]))
@@ -40,7 +42,7 @@ ENDS = _ends()
 
 
 def integral(f: Floats, step: float) -> Floats:
-    """int f up to each point of the last axis; f must vanish at both ends."""
+    """int f up to each point of the last axis. f must vanish at both ends."""
     from scipy.ndimage import correlate1d
 
     total = correlate1d(f, ENDS, axis=-1, mode="constant")
@@ -51,24 +53,27 @@ def integral(f: Floats, step: float) -> Floats:
 
 
 def rest(f: Floats, step: float) -> Floats:
-    """int f from each point on: the mirror image and the transpose of ``integral``."""
+    """int f from each point upward: the mirror image and the transpose of ``integral``."""
     return integral(f[..., ::-1], step)[..., ::-1]
 
 
 @dataclass(eq=False)
-class Found:
-    """What is filled in list by list; ``correlation`` of a group: of its largest with that of the one above."""
+class LevelMoments:
+    """Arrays that are filled in list by list.
 
-    value: Floats  # a list
-    gradient: Floats  # a row
+    ``correlation`` of a group: between its largest y and the largest y of the group above.
+    """
+
+    value: Floats  # per list
+    gradient: Floats  # per row
     variance: Floats
     up: Floats
     down: Floats
-    correlation: Floats  # a group
+    correlation: Floats  # per group
 
 
-class Table:
-    """The normal density, its hazard and ln Phi at u - x on the grid of u, a row for each distinct x."""
+class GridTable:
+    """The normal density, its hazard and ln Phi at u - x on the grid of u, with one row per distinct x."""
 
     def __init__(self, x: Floats, rows: Rows, step: float) -> None:
         self.x, self.step = x, step
@@ -88,12 +93,12 @@ class Table:
 
 
 class Above:
-    """The first level, of several items: all are above m, the largest of the next one, and independent given m.
+    """A first level with several items: all are above m, the largest of the next level, and independent given m.
 
-    What is held for it as f is the density of m with this level above it, so that its integral is P(list).
+    Its f is the density of m with this level above it, so its integral is P(list).
     """
 
-    def __init__(self, rows: Rows, table: Table) -> None:
+    def __init__(self, rows: Rows, table: GridTable) -> None:
         from scipy.special import log_ndtr
 
         self.rows, self.table = rows, table
@@ -102,15 +107,15 @@ class Above:
         self.above = np.exp(log_ndtr(-self.away).sum(axis=0))
 
     def forward(self, f: Floats) -> Floats:
-        """The density of m, from that without this level."""
+        """The density of m, from the density without this level."""
         return f * self.above
 
     def backward(self, b: Floats) -> Floats:
-        """B of the next level; at the top there is nothing more, and b is 1."""
+        """B of the next level. At the top there is nothing above, and b is 1."""
         return self.above * b
 
-    def fill(self, f: Floats, b: Floats, group: int, found: Found) -> None:
-        """The moments of each item, which lies anywhere above m, and those with m."""
+    def fill(self, f: Floats, b: Floats, group: int, found: LevelMoments) -> None:
+        """The moments of each item, which lies anywhere above m, and its moments with m."""
         rows, grid, p = self.rows, self.table.grid, f * self.above * b
         p /= max(float(p.sum()), TINY)
         mean = float(p @ grid)
@@ -118,19 +123,19 @@ class Above:
         z = self.rate @ p
         found.gradient[rows], found.variance[rows] = z, 1.0 + (self.rate * self.away) @ p - z**2
         found.down[rows] = (self.rate @ (p * grid) - z * mean) / deviation
-        found.up[rows], found.correlation[group + 1] = 0.0, 1.0  # they lead to levels above, and there are none
+        found.up[rows], found.correlation[group + 1] = 0.0, 1.0  # there are no levels above
 
 
 class Between:
-    """A level of several items between m and u: ``weights`` (m, u) is the rule of the integral times K.
+    """A level with several items between m and u. ``weights`` (m, u) is the rule of the integral times K.
 
     K is the derivative by u of the product of all Phi(u - x) - Phi(m - x), built item by item by the product rule.
-    It takes some m at a time, so that the squares stay near the processor, and only the u that the rule takes in.
+    It is computed for some m at a time, so the squares stay in the cache, and only for the u that the rule needs.
     As B falls with m, f alone bounds m from above. The moments of items are sums over the m and u that the list
-    leaves possible.
+    allows.
     """
 
-    def __init__(self, rows: Rows, table: Table, f: Floats) -> None:
+    def __init__(self, rows: Rows, table: GridTable, f: Floats) -> None:
         from scipy.special import ndtr
 
         self.rows, self.table = rows, table
@@ -143,15 +148,15 @@ class Between:
             self.weights[part] = self._kernel(*part) * table.rule[part]
 
     def forward(self, f: Floats) -> Floats:
-        """f of this level from that of the next."""
+        """f of this level from f of the next level."""
         return f @ self.weights
 
     def backward(self, b: Floats) -> Floats:
-        """B of the next level from that of this one."""
+        """B of the next level from B of this level."""
         return self.weights @ b
 
     def _inside(self, m: slice, u: slice) -> Floats:
-        """Phi(u - x) - Phi(m - x) of each item at every m and u, by the small tails on the side of m."""
+        """Phi(u - x) - Phi(m - x) of each item at every m and u, from the small tails on the side of m."""
         result = np.empty((len(self.rows), *self.table.rule[m, u].shape))
         for own, away, below, above in zip(result, self.away[:, m], *self.tails, strict=True):
             left = int(away.searchsorted(0.0))
@@ -160,7 +165,7 @@ class Between:
         return result
 
     def _kernel(self, m: slice, u: slice) -> Floats:
-        """K at some of the grid."""
+        """K on a part of the grid."""
         product, *others = self._inside(m, u)
         kernel = np.tile(self.density[0, u], (len(product), 1))
         for inside, density in zip(others, self.density[1:, u], strict=True):
@@ -169,8 +174,8 @@ class Between:
             product *= inside
         return kernel
 
-    def fill(self, f: Floats, b: Floats, group: int, found: Found) -> None:
-        """The moments of m and u, and those of each item with them."""
+    def fill(self, f: Floats, b: Floats, group: int, found: LevelMoments) -> None:
+        """The moments of m and u, and of each item with them."""
         grid, rows = self.table.grid, self.rows
         m, u = span_of(f * self.backward(b)), span_of(self.forward(f) * b)
         around = f[m, None] * b[u]
@@ -184,8 +189,11 @@ class Between:
         found.correlation[group + 1] = (both - mean * next_mean) / (deviation * next_deviation)
 
     def _items(self, around: Floats, m: slice, u: slice) -> Iterator[Floats]:
-        """The means of z, z^2, m z and u z of each item. It is the one at u, or lies anywhere between m and u;
-        then z has the mean [phi(m - x) - phi(u - x)] / [Phi(u - x) - Phi(m - x)]."""
+        """The means of z, z^2, m z and u z of each item.
+
+        The item is at u, or lies anywhere between m and u. Then z has the mean
+        [phi(m - x) - phi(u - x)] / [Phi(u - x) - Phi(m - x)].
+        """
         low, away, density = self.table.grid[m], self.away[:, u], self.density[:, u]
         inside = self._inside(m, u)
         around = around * self.table.rule[m, u] * inside.prod(axis=0)
@@ -209,7 +217,7 @@ class Between:
 
 
 def span_of(p: Floats) -> slice:
-    """The part of the grid that holds a density, with the points that the ends of its integrals take in."""
+    """The part of the grid that holds a density, with the points that the ends of its integrals need."""
     reach = len(ENDS) // 2
     held = np.flatnonzero(np.abs(p) >= NEGLIGIBLE * np.abs(p).max())
     return slice(max(0, int(held[0]) - reach), min(len(p), int(held[-1]) + 1 + reach))

@@ -1,25 +1,26 @@
 """The probability that independent normals come in a given order, with its derivatives.
 
-z_i = y_i - x_i are standard normal, and a list says that every y of a level is above every y of the next. The
-largest y of each level is a Markov chain, so its density is passed on from the last level to the first:
+The z_i = y_i - x_i are standard normal, and a list says that every y of a level is above every y of the next
+level. The largest y of each level is a Markov chain, so its density is passed on from the last level to the first:
 
     f_k(u) = int_{-oo}^u f_{k+1}(m) K_k(m, u) dm        P(list) = int f_1
 
     K_k(m, u) = sum over i in level k of phi(u - x_i) product over the others j of [Phi(u - x_j) - Phi(m - x_j)]
 
-All of level k is above m, and the largest of it is at u; the last level has m = -oo. A first level of several
-items does without u: all of it is above m, and P(list) = int f_2(m) product of Phi(x_i - m) dm. With B_k(u), what
-stands above as the largest of level k is at u, f_k B_k / P is the density of that largest given the list. The
-gradient of ln P by x_i is E[z_i | list].
+All of level k is above m, and its largest y is at u. The last level has m = -oo. A first level with several items
+does not need u: all of it is above m, and P(list) = int f_2(m) product of Phi(x_i - m) dm. Let B_k(u) be the
+probability of all levels above, given that the largest y of level k is at u. Then f_k B_k / P is the density of
+that largest y given the list. The gradient of ln P by x_i is E[z_i | list].
 
-Functions are held on one grid of equal steps. The integrals up to u are the trapezoid rule with the ends corrected
-by central differences (Euler-Maclaurin), exact to the power 14 of the step; its mirror image is its transpose,
-so that gradients are those of the value as it is computed. The step follows how steep f can be: the longer
-the list, and the more the scores contradict it, the finer.
+Functions are tabulated on one grid with equal steps. The integrals up to u use the trapezoid rule with the ends
+corrected by central differences (Euler-Maclaurin), exact to order 14 of the step. The mirror image of the rule is
+its transpose, so the gradients are those of the value as computed. The step depends on how steep f can be: it is
+finer for longer lists, and for lists that the scores contradict more.
 
-The second derivatives of ln P are Cov(z_i, z_j | list) off the diagonal, and their rows sum to 0. Neighbours' are
-exact; those of levels far apart are taken as in a normal chain, where correlations multiply. Within a level
-of several items, what is left of a row, whose covariances sum to 1, is shared among the others.
+The second derivatives of ln P are Cov(z_i, z_j | list) off the diagonal, and their rows sum to 0. Those of
+neighboring levels are exact. Those of levels far apart are approximated as in a normal chain, in which
+correlations multiply. The covariances of a row sum to 1; within a level with several items, what remains of a row
+is shared among the others.
 """
 
 from __future__ import annotations
@@ -31,29 +32,29 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data.arrays import Floats, summed
-from crowdrank.kernels.normal_levels import TINY, Above, Between, Found, Table, integral, rest
+from crowdrank.kernels.normal_levels import TINY, Above, Between, GridTable, LevelMoments, integral, rest
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import Rows, pairs, prefix_sums, segment_of, totals
 
 WIDEST = 0.25
 """The largest step of the grid."""
 STEEP = 1.0
-"""The largest change of ln f from one point of the grid to the next."""
+"""The largest change of ln f between neighboring points of the grid."""
 CELLS = 1 << 20
-"""Points of functions that are held at a time."""
+"""How many function values are held at a time."""
 LEAST = 1e-100
-"""The smallest correlation of neighbours that is told from none."""
+"""Correlations of neighbors below this count as this."""
 
 
 @dataclass(frozen=True, eq=False)
-class Derivatives:
-    """The log likelihood of each list (L), and what follows by the x of each row (R): the gradient, minus the
-    second derivative, and between two rows of a list ``cross()``.
+class OrderedNormalsDerivatives:
+    """The log likelihood of each list (L), and its derivatives by the x of each row (R).
 
-    ``up`` and ``down``: the covariance of a row's z with the largest of its own level and of the next one, over
-    the latter's standard deviation; ``fade``: ln of the product of correlations along the list up to the row's
-    level, and up to the next; ``inside``: what a row has left for its own level, over the root of the level's sum.
-    Nothing needs ``up`` in a first level; it is 0 there if the level has several items.
+    These are the gradient, minus the second derivative, and ``cross()`` between two rows of a list. ``up`` and
+    ``down``: the covariance of the z of a row with the largest y of its own level and of the next level, over the
+    standard deviation of that y. ``fade``: ln of the product of correlations along the list up to the level of the
+    row, and up to the next level. ``inside``: what a row has left for its own level, over the root of the sum of
+    the level. ``up`` is not needed in a first level, and is 0 there if the level has several items.
     """
 
     orders: Orders
@@ -66,8 +67,10 @@ class Derivatives:
     inside: Floats
 
     def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
-        """Pairs of rows of one list, the earlier first, with minus their second derivative, some at a time; it is
-        taken by x / ``scale`` and times the ``weight`` of the list, both given for each row."""
+        """Pairs of rows of one list, the earlier one first, with minus their second derivative, some at a time.
+
+        The derivative is by x / ``scale`` and times the ``weight`` of the list. Both are given per row.
+        """
         group, (here, below) = self.orders.group, self.fade
         for one, other in pairs(self.orders.start):
             apart = self.down[one] * np.exp(here[other] - below[one]) * self.up[other]
@@ -76,24 +79,24 @@ class Derivatives:
             yield one, other, -weight[one] * scale[one] * scale[other] * value
 
 
-def derivatives(x: Floats, orders: Orders) -> Derivatives:
+def derivatives(x: Floats, orders: Orders) -> OrderedNormalsDerivatives:
     """The log likelihood of every list at the x of its rows (score over noise), with its derivatives."""
     lists, rows, groups = len(orders.start) - 1, len(x), len(orders.begins) - 1
-    found = Found(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
-    found.variance[:] = 1.0  # where nothing is known of a row
+    found = LevelMoments(*(np.zeros(size) for size in (lists, rows, rows, rows, rows, groups)))
+    found.variance[:] = 1.0  # if nothing is known about a row
     for alike, step in _steps(x, orders):
-        table = Table(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
+        table = GridTable(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
         for some in _batches(alike, orders, len(table.grid)):
             _Chain(table, orders, some).fill(found)
-    return _joined(found, orders)
+    return _join_neighbors(found, orders)
 
 
 def _steps(x: Floats, orders: Orders) -> Iterator[tuple[Rows, float]]:
-    """Lists that are held with one step.
+    """Groups of lists with the same step.
 
-    How steep ln f is where it matters: it grows with the number of rows above or below a level, whichever is
-    smaller; slowly with that of all rows; and with how far the scores are from agreeing with the list, for y
-    must then be held in order against them.
+    The step depends on how steep ln f is where it matters. The slope grows with the number of rows above or below
+    a level, whichever is smaller, and slowly with the number of all rows. It also grows with how much the scores
+    contradict the list, because the y must then be in order against the scores.
     """
     levels, of, size = np.diff(orders.list_start), segment_of(orders.start), np.diff(orders.start)
     said, agreed = x[np.lexsort((-x, orders.level, of))], x[np.lexsort((-x, of))]
@@ -107,7 +110,7 @@ def _steps(x: Floats, orders: Orders) -> Iterator[tuple[Rows, float]]:
 
 
 def _batches(lists: Rows, orders: Orders, points: int) -> Iterator[Rows]:
-    """Some lists at a time, those of most levels first."""
+    """Some lists at a time, those with the most levels first."""
     levels = np.diff(orders.list_start)[lists]
     order = np.argsort(-levels, kind="stable")
     held = np.cumsum(levels[order] * points)
@@ -115,10 +118,12 @@ def _batches(lists: Rows, orders: Orders, points: int) -> Iterator[Rows]:
 
 
 class _Chain:
-    """Lists sorted by their number of levels, most first; levels are counted from the last one, 0, upwards, so
-    that the lists that have a level are the first ones of all."""
+    """Lists sorted by their number of levels, most first.
 
-    def __init__(self, table: Table, orders: Orders, lists: Rows) -> None:
+    Levels are counted upward from the last one, 0, so the lists that have a level always come first.
+    """
+
+    def __init__(self, table: GridTable, orders: Orders, lists: Rows) -> None:
         self.table, self.orders, self.lists, self.grid = table, orders, lists, table.grid
         self.levels = np.diff(orders.list_start)[lists]
         self.size = np.diff(orders.begins)
@@ -129,8 +134,8 @@ class _Chain:
         own = self.lists[: np.searchsorted(-self.levels, -level)]
         return np.asarray(self.orders.list_start[own + 1] - 1 - level)
 
-    def fill(self, found: Found) -> None:
-        """Forward, backward, and what each level says."""
+    def fill(self, found: LevelMoments) -> None:
+        """The forward pass, the backward pass, and the moments of each level."""
         f, top = self._forward(found)
         b = self._backward()
         mean, deviation = self._last(f[0] * b[0], found)
@@ -147,17 +152,17 @@ class _Chain:
             found.gradient[rows] = mean - self.table.x[rows]  # the item is the largest of its level
             found.up[rows], found.down[rows] = deviation, covariance / next_deviation
             found.correlation[groups + 1] = covariance / (deviation * next_deviation)
-            for own in self._tied(level):
+            for own in self._tied_lists(level):
                 self.several[level, own].fill(f[level - 1][own], b[level][own], groups[own], found)
 
     def _moments(self, p: Floats, total: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of densities, one a row."""
+        """Mean and standard deviation of densities, one per row."""
         mean = (p @ self.grid) / np.maximum(total, TINY)
         square = (p @ self.grid**2) / np.maximum(total, TINY)
         return mean, np.sqrt(np.maximum(square - mean**2, TINY))
 
-    def _forward(self, found: Found) -> tuple[list[Floats], list[Floats]]:
-        """f of each level, over its top, and these tops; ln P of each list goes into ``found``."""
+    def _forward(self, found: LevelMoments) -> tuple[list[Floats], list[Floats]]:
+        """f of each level, divided by its maximum, and these maxima. ln P of each list goes into ``found``."""
         last = self._incidence()
         f: list[Floats] = []
         tops: list[Floats] = []
@@ -168,7 +173,7 @@ class _Chain:
             else:
                 below = f[-1][: len(self._groups(level))]
                 own = self._density(level) * integral(below, self.table.step)
-                for tied in self._tied(level):
+                for tied in self._tied_lists(level):
                     self.several[level, tied] = self._make_level(level, tied, below[tied])
                     own[tied] = self.several[level, tied].forward(below[tied])
             tops.append(np.maximum(own.max(axis=1), TINY))
@@ -181,24 +186,24 @@ class _Chain:
         return f, tops
 
     def _backward(self) -> list[Floats]:
-        """B of each level, over its top; 1 at the top of a list."""
+        """B of each level, divided by its maximum. It is 1 at the top of a list."""
         b: list[Floats] = []
         for level in range(int(self.levels[0]) - 1, -1, -1):
             own = np.ones((len(self._groups(level)), len(self.grid)))
             if b:
                 above, passed = b[-1], own[: len(b[-1])]
                 passed[:] = rest(self._density(level + 1) * above, self.table.step)
-                for tied in self._tied(level + 1):
+                for tied in self._tied_lists(level + 1):
                     passed[tied] = self.several[level + 1, tied].backward(above[tied])
                 passed /= np.maximum(passed.max(axis=1, keepdims=True), TINY)
             b.append(own)
         return b[::-1]
 
     def _density(self, level: int) -> Floats:
-        """phi(u - x) of the first item of a level, which is the only one but for ties."""
+        """phi(u - x) of the first item of a level, which is the only one unless there are ties."""
         return np.asarray(self.table.density[self.table.place[self.orders.begins[self._groups(level)]]])
 
-    def _tied(self, level: int) -> Rows:
+    def _tied_lists(self, level: int) -> Rows:
         return np.flatnonzero(self.size[self._groups(level)] > 1)
 
     def _make_level(self, level: int, own: int, below: Floats) -> Between | Above:
@@ -213,15 +218,18 @@ class _Chain:
         return _ranges(self.orders.begins[groups], self.orders.begins[groups + 1])
 
     def _incidence(self) -> Any:
-        """Which distinct x stand in the last level of which list."""
+        """Which distinct x are in the last level of which list."""
         from scipy.sparse import csr_array
 
         place, start = self.table.place[self._last_rows()], np.cumsum(self.size[self._groups(0)])
         shape = (len(self.lists), len(self.table.distinct))
         return csr_array((np.ones(len(place)), place, np.concatenate([[0], start])), shape=shape)
 
-    def _last(self, p: Floats, found: Found) -> tuple[Floats, Floats]:
-        """An item of the last level is the largest of it, by its share of the hazards, or lies anywhere below."""
+    def _last(self, p: Floats, found: LevelMoments) -> tuple[Floats, Floats]:
+        """The moments of the last level.
+
+        An item is the largest of the level, by its share of the hazards, or lies anywhere below the largest.
+        """
         total = p.sum(axis=1)
         mean, deviation = self._moments(p, total)
         p = p / np.maximum(total, TINY)[:, None]
@@ -241,13 +249,13 @@ class _Chain:
 
 
 def _ranges(begin: Rows, end: Rows) -> Rows:
-    """The numbers of all ranges, one after the other."""
+    """The integers of all ranges, concatenated."""
     size = end - begin
     return np.repeat(begin - (np.cumsum(size) - size), size) + np.arange(size.sum())
 
 
-def _joined(found: Found, orders: Orders) -> Derivatives:
-    """The covariances of each row with all others of its list, from what was found of neighbours."""
+def _join_neighbors(found: LevelMoments, orders: Orders) -> OrderedNormalsDerivatives:
+    """The covariances of each row with all other rows of its list, from those of neighbors."""
     group, size = orders.group, np.diff(orders.begins)
     correlation = np.clip(found.correlation, LEAST, 1.0)
     correlation[orders.list_start[:-1]] = 1.0  # nothing is above
@@ -265,7 +273,7 @@ def _joined(found: Found, orders: Orders) -> Derivatives:
     total = summed(group, left, len(size)) * (size - 1) / size
     inside = left / np.sqrt(np.maximum(total, TINY))[group]
     fade = prefix_sums(np.log(correlation[:-1]), orders.list_start)
-    return Derivatives(
+    return OrderedNormalsDerivatives(
         orders=orders,
         value=found.value,
         gradient=found.gradient,

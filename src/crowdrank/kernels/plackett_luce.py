@@ -1,16 +1,16 @@
-"""Plackett-Luce: a list is filled from the top, each place by one of the items that are left (Plackett 1975).
+"""Plackett-Luce: a list is filled from the top, each place by one of the remaining items (Plackett 1975).
 
-    P(list) = product over places of  e^x_i / sum of e^x_j over the items j that are left, i among them
+    P(list) = product over places of  e^x_i / sum of e^x_j over the remaining items j, including i
 
-Items wait for exponential times of rate w = e^x and come in that order, which makes ties simple: a tied
-group T leaves its order open, and all of T comes before the rest, of total rate W, with probability
+Items arrive after exponential times of rate w = e^x, and the list is the order of arrival. This makes ties simple:
+a tied group T leaves its order open, and all of T comes before the rest, of total rate W, with probability
 
     P(T first) = int_0^oo W e^(-W t)  product_{i in T} (1 - e^(-w_i t))  dt      (w / (w + W) for a single i)
 
-which is the sum over the orders of T, exactly, without listing them. It is concave in x, like the rest. The
-last group of a list is certain; so what a top-k list leaves out is just one more tied group. The integral is
-taken by the trapezoid rule in u = ln t, where the integrand is smooth, has one top and falls off on either
-side, so that the error falls exponentially with the number of points.
+which is exactly the sum over the orders of T, without listing them. Its log is concave in x, like the rest. The
+last group of a list has probability 1, so the items that a top-k list leaves out are just one more tied group. The
+integral uses the trapezoid rule in u = ln t. There the integrand is smooth, has one maximum and falls off on both
+sides, so the error falls exponentially with the number of points.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from crowdrank.kernels.segments import Rows, earlier_sums, pairs, segment_of, su
 
 POINTS = 64
 DROP = 34.0
-"""The integral ends where its integrand is e^-34 of its top."""
+"""The integral ends where its integrand is e^-34 of its maximum."""
 TINY = 1e-300
 LEAST = 1e-100
-"""The smallest rate that is told from none, against the largest of its list; its square is still a number."""
+"""The smallest rate, relative to the largest of its list. Its square does not underflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Orders:
-    """Lists as rows that are sorted by (list, level), 0 = best: ``start`` (L+1) and ``level`` (R)."""
+    """Lists as rows sorted by (list, level), 0 = best: ``start`` (L+1) and ``level`` (R)."""
 
     start: Rows
     level: NDArray[np.int64]
@@ -67,12 +67,12 @@ class Orders:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """ln P(group before the rest) with its derivatives: by x of its rows, and by ln W."""
+    """ln P(group before the rest) with its derivatives by the x of its rows and by ln W."""
 
-    value: Floats  # a group
+    value: Floats  # per group
     slope: Floats  # by ln W
     bend: Floats  # by ln W, twice
-    first: Floats  # a row: by its x
+    first: Floats  # per row: by its x
     second: Floats  # by its x, twice
     across: Floats  # by its x and ln W
 
@@ -83,15 +83,17 @@ class _Tied:
 
     groups: Rows
     rows: Rows
-    of: Rows  # the place in groups of each row
+    of: Rows  # the position of each row in groups
     weights: Floats
     pull: Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Derivatives:
-    """The log likelihood of each list (L), and what follows by the x of each row (R): the gradient, minus the
-    second derivative, and between two rows of a list ``cross()``."""
+class PlackettLuceDerivatives:
+    """The log likelihood of each list (L), and its derivatives by the x of each row (R).
+
+    These are the gradient, minus the second derivative, and ``cross()`` between two rows of a list.
+    """
 
     orders: Orders
     value: Floats
@@ -103,18 +105,19 @@ class Derivatives:
     _tied: _Tied | None
 
     def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
-        """Pairs of rows of one list, the earlier first, with minus their second derivative, some at a time; it is
-        taken by x / ``scale`` and times the ``weight`` of the list, both given for each row.
+        """Pairs of rows of one list, the earlier one first, with minus their second derivative, some at a time.
 
-        What went before a row sees it as one of the rest: -w_i w_j sum of the earlier groups' (bend - slope) /
-        W^2; its own group sees a later row as one of its rest, and a tied one by the covariance of their pulls.
+        The derivative is by x / ``scale`` and times the ``weight`` of the list. Both are given per row.
+
+        For earlier groups, the row is one of the rest: -w_i w_j times their sum of (bend - slope) / W^2. For its
+        own group, a later row is one of the rest, and a tied row enters by the covariance of their pulls.
         """
         rate, own = scale * self._rate, weight * scale
         seen = own * self._rate * self._before
         first = seen + own * self._across
         group = self.orders.group
         for one, other in pairs(self.orders.start):
-            if self._tied is None:  # nothing is tied but what is last, and there _across is 0
+            if self._tied is None:  # only last groups are tied, and there _across is 0
                 yield one, other, -first[one] * rate[other]
             else:
                 yield one, other, -np.where(group[one] != group[other], first[one], seen[one]) * rate[other]
@@ -131,7 +134,7 @@ class Derivatives:
             yield i, j, -own[i] * scale[j] * value
 
 
-def derivatives(x: Floats, orders: Orders) -> Derivatives:
+def derivatives(x: Floats, orders: Orders) -> PlackettLuceDerivatives:
     """The log likelihood of every list at the x of its rows (precision times score), with its derivatives."""
     start, group = orders.start, orders.group
     of = segment_of(start)
@@ -149,7 +152,7 @@ def derivatives(x: Floats, orders: Orders) -> Derivatives:
     before = earlier_sums((bend - slope) / rest**2, at)
     share = rate * passed[group]
     own = open_[group]
-    return Derivatives(
+    return PlackettLuceDerivatives(
         orders=orders,
         value=totals(open_ * found.value, at),
         gradient=own * found.first - share,
@@ -162,7 +165,7 @@ def derivatives(x: Floats, orders: Orders) -> Derivatives:
 
 
 def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied | None]:
-    """Each group before its rest: in closed form where it is a single item, else by quadrature."""
+    """Each group before its rest: in closed form for a single item, otherwise by quadrature."""
     group, size = orders.group, np.diff(orders.begins)
     lone = orders.begins[:-1]
     out, own_out = rest / (rate[lone] + rest), rest[group] / (rate + rest[group])
@@ -192,10 +195,10 @@ def _groups(rate: Floats, rest: Floats, orders: Orders) -> tuple[_Groups, _Tied 
 
 
 def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
-    """Weights of the points (groups, points); the points, ln t in units of 1 / W; the log of each integral.
+    """Weights of the points (groups, points), the points (ln t in units of 1 / W), and the log of each integral.
 
-    ``share``: w / W of each row. The top lies where e^u = 1 + sum z / (e^z - 1), z = w e^u, so between 0 and
-    ln (1 + size); on its left the slope is at least 1 - e^u, on its right it falls as fast as -e^u.
+    ``share``: w / W of each row. The maximum is where e^u = 1 + sum z / (e^z - 1), z = w e^u, so it lies between 0
+    and ln (1 + size). On its left the slope is at least 1 - e^u, and on its right it falls as fast as -e^u.
     """
     begins = np.flatnonzero(np.diff(of, prepend=-1))
 
@@ -203,15 +206,15 @@ def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
         z = np.maximum(share[:, None] * np.exp(u)[of], TINY)
         return u - np.exp(u) + np.add.reduceat(np.log(-np.expm1(-z)), begins, axis=0)
 
-    def rising(u: Floats) -> NDArray[np.bool_]:
+    def is_rising(u: Floats) -> NDArray[np.bool_]:
         z = np.clip(share[:, None] * np.exp(u)[of], TINY, 700.0)
         return np.asarray(1.0 - np.exp(u) + np.add.reduceat(z / np.expm1(z), begins, axis=0) > 0)
 
     size = np.diff(begins, append=len(of))[:, None]
-    top = _bisected(rising, np.zeros(size.shape), np.log1p(size))[0]
+    top = _bisect(is_rising, np.zeros(size.shape), np.log1p(size))[0]
     goal = log_integrand(top) - DROP
-    low = _bisected(lambda u: log_integrand(u) < goal, np.full(size.shape, -60.0), top)[0]
-    high = _bisected(lambda u: log_integrand(u) > goal, top, top + 4.0)[1]
+    low = _bisect(lambda u: log_integrand(u) < goal, np.full(size.shape, -60.0), top)[0]
+    high = _bisect(lambda u: log_integrand(u) > goal, top, top + 4.0)[1]
     points = low + (high - low) * np.linspace(0.0, 1.0, POINTS)
     logs = log_integrand(points)
     most = logs.max(axis=1, keepdims=True)
@@ -221,8 +224,8 @@ def _quadrature(share: Floats, of: Rows) -> tuple[Floats, Floats, Floats]:
     return density / total, points, (np.log(total * step) + most)[:, 0]
 
 
-def _bisected(left: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """A bracket of the point up to which ``left`` holds, 2^12 times narrower."""
+def _bisect(left: Callable[[Floats], NDArray[np.bool_]], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Narrow the bracket of the point up to which ``left`` holds by a factor of 2^12."""
     for _ in range(12):
         middle = 0.5 * (low + high)
         holds = left(middle)

@@ -1,10 +1,10 @@
-"""Both tails of the standard normal at once, exact however far out.
+"""Both tails of the standard normal at once, exact even far from 0.
 
-With the hazard f(x) = phi(x) / Q(x) the small tail, at |x|, is
+With the hazard f(x) = phi(x) / Q(x), the small tail at |x| is
 
     Q(x) = phi(x) / f(x),     ln Q(x) = -x^2 / 2 - ln(sqrt(2 pi) f(x)),
 
-and the large one follows from it. The hazard grows like x; it is not bounded.
+and the large tail follows from it. The hazard grows like x and is not bounded.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ROOT = math.sqrt(2.0 * math.pi)
 def hazard(x: Any) -> Floats:
     """f(x) = phi(x) / Q(x), the mean of a standard normal above x (TPP eq. 23).
 
-    With erfcx(z) = e^(z^2) erfc(z) it is sqrt(2/pi) / erfcx(x / sqrt 2), which neither over- nor underflows. TPP
-    prints the limit 12 / sqrt(2 pi) for large x, which is wrong.
+    With erfcx(z) = e^(z^2) erfc(z) it is sqrt(2/pi) / erfcx(x / sqrt 2), which neither overflows nor underflows.
+    The TPP paper prints the limit 12 / sqrt(2 pi) for large x, which is wrong.
     """
     from scipy.special import erfcx
 

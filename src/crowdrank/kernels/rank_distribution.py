@@ -1,25 +1,25 @@
 """The rank of an item as a random variable: the number of its lost contests (Niu et al. 2015, section 4.1.3).
 
-Item j meets each of n - 1 others once and beats l with probability p_l, independently. Its rank, 0 being
-the best, is the number of losses, so its distribution is the convolution of the [p_l, 1 - p_l]. (The print
-counts wins in equations 11 and 12, and losses in its algorithms 1 and 2.) What is wanted is the expected
-discount E D(rank). Five ways to it, all exact:
+Item j meets each of n - 1 others once and beats l with probability p_l, independently. Its rank (0 is the best) is
+the number of losses, so its distribution is the convolution of the [p_l, 1 - p_l]. (The paper counts wins in
+equations 11 and 12, and losses in its algorithms 1 and 2.) The goal is the expected discount E D(rank). There are
+five ways to compute it, all exact:
 
     rank_distribution          algorithm 1, one contest after the other                      O(n^2)
     rank_distribution_halves   algorithm 2, divide and conquer with FFT                      O(n log^2 n)
     expected_fair              c contests are judged, the others are fair coins              O(c^2)
-    expected_spectrum          others than the c have one and the same chance, not 1/2       O(n c)
-    expected_power             D(r) = p^r, whatever the chances are                          O(c)
+    expected_spectrum          all but the c contests have the same chance, not 1/2          O(n c)
+    expected_power             D(r) = p^r, for any chances                                   O(c)
 
-``expected_fair``: with S the losses among the c judged contests and B ~ Binomial(m, 1/2), m = n - 1 - c,
+``expected_fair``: let S be the losses among the c judged contests and B ~ Binomial(m, 1/2), m = n - 1 - c. Then
 
     E D(S + B) = sum_s P(S = s) G[c][s],     G[c][s] = sum_b P(B = b) D(s + b),
 
-and G is tabulated once, for one more coin is a mean: G[c - 1][s] = (G[c][s] + G[c][s + 1]) / 2.
+and G is tabulated once, because one more coin is a mean: G[c - 1][s] = (G[c][s] + G[c][s + 1]) / 2.
 
-``expected_spectrum``: the characteristic function of a sum of contests is a product; by Parseval E D is its
-inner product with the transform of D, and no distribution is formed. ``expected_power``: E p^rank is a
-product too, prod_l (1 - (1 - p) P(l wins)).
+``expected_spectrum``: the characteristic function of a sum of contests is a product. By Parseval's theorem, E D is
+its inner product with the transform of D, and the distribution is not needed. ``expected_power``: E p^rank is also
+a product, prod_l (1 - (1 - p) P(l wins)).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 
 CHUNK = 1 << 21
-"""Numbers that are held at once."""
+"""How many numbers are held at a time."""
 
 
 def rank_distribution(wins: Floats) -> Floats:
@@ -42,9 +42,9 @@ def rank_distribution(wins: Floats) -> Floats:
 
 
 def rank_distribution_halves(wins: Floats) -> Floats:
-    """The same by divide and conquer (algorithm 2): neighbours are convolved, all of a level at once."""
+    """The same by divide and conquer (algorithm 2): neighbors are convolved, one whole level at a time."""
     count = len(wins)
-    parts = np.tile([1.0, 0.0], (1 << max(count - 1, 0).bit_length(), 1))  # sure wins change nothing
+    parts = np.tile([1.0, 0.0], (1 << max(count - 1, 0).bit_length(), 1))  # certain wins change nothing
     parts[:count] = np.column_stack([wins, 1.0 - np.asarray(wins)])
     while len(parts) > 1:
         half = parts.shape[1] - 1
@@ -66,7 +66,7 @@ def losses(chances: Floats) -> Floats:
 
 
 def coins(count: int) -> Floats:
-    """Binomial(count, 1/2), from its middle outwards: nothing overflows, and what underflows is 0."""
+    """Binomial(count, 1/2), computed from the middle outward: nothing overflows, and underflow gives 0."""
     middle = count // 2
     up = np.arange(middle, count)
     down = np.arange(middle, 0, -1)
@@ -77,7 +77,7 @@ def coins(count: int) -> Floats:
 
 
 def fair_tables(discounts: Floats, most: int) -> list[Floats]:
-    """G[c][s], s = 0 .. c, for c = 0 .. most judged contests among those of ``len(discounts)`` items."""
+    """G[c][s], s = 0 .. c, for c = 0 .. most judged contests among ``len(discounts)`` items."""
     others = len(discounts) - 1 - most
     tables: list[Floats] = [np.correlate(discounts, coins(others), "valid").astype(np.float64)]
     for _ in range(most):
@@ -86,12 +86,12 @@ def fair_tables(discounts: Floats, most: int) -> list[Floats]:
 
 
 def expected_fair(chances: Floats, tables: Floats, row: NDArray[np.int64]) -> Floats:
-    """E D of each row of chances to lose (rows, c); ``tables[row]`` is its G[c] (of its number of items)."""
+    """E D of each row of chances to lose (rows, c). ``tables[row]`` is its G[c], for its number of items."""
     return np.einsum("rs,rs->r", losses(chances), tables[row])
 
 
 def expected_spectrum(chances: Floats, rest: Floats, discounts: Floats) -> Floats:
-    """E D of each row of chances to lose (rows, c), each further contest being lost with chance ``rest``."""
+    """E D of each row of chances to lose (rows, c). Each further contest is lost with chance ``rest``."""
     size = len(discounts)
     spectrum = np.conj(np.fft.rfft(discounts))
     spectrum[1 : (size + 1) // 2] *= 2.0  # the other half of the frequencies is the conjugate
@@ -108,10 +108,10 @@ def expected_spectrum(chances: Floats, rest: Floats, discounts: Floats) -> Float
 
 
 def expected_power(chances: Floats, rest: Floats, others: NDArray[np.int64], p: float) -> Floats:
-    """E p^rank over that of an item whose contests are all fair coins, for each row (rows, c).
+    """E p^rank relative to an item whose contests are all fair coins, for each row (rows, c).
 
-    ``others`` further contests are lost with chance ``rest`` each. The ratio neither over- nor underflows
-    where p^n would.
+    ``others`` further contests are each lost with chance ``rest``. The ratio does not overflow or underflow even
+    if p^n would.
     """
     fair = (1.0 + p) / 2.0
     logs = np.log1p(-(1.0 - p) * chances).sum(axis=1) - chances.shape[1] * np.log(fair)

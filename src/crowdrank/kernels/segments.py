@@ -1,4 +1,4 @@
-"""Sums within segments: rows that follow each other and belong together, such as the rows of one list.
+"""Sums within segments: consecutive rows that belong together, such as the rows of one list.
 
 ``start`` (L+1) says where the segments begin; the rows of segment l are start[l] to start[l+1].
 """
@@ -16,24 +16,24 @@ from crowdrank.data.arrays import Floats, summed
 Rows = NDArray[np.int64]
 
 PAIRS = 1 << 21
-"""Pairs of rows that are held at a time."""
+"""How many pairs of rows are held at a time."""
 
 
 def segment_of(start: Rows) -> Rows:
-    """The number of each row's segment."""
+    """The segment number of each row."""
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
 def totals(values: NDArray[Any], start: Rows) -> Floats:
-    """The sum of each segment, 0 where it is empty."""
+    """The sum of each segment, or 0 if it is empty."""
     return summed(segment_of(start), values, len(start) - 1)
 
 
 def prefix_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows up to each one, itself included, within its segment.
+    """The sum of the rows up to and including each row, within its segment.
 
-    By doubling, log2 of the longest segment times: nothing is ever subtracted, so that sums of positive
-    numbers keep all their digits however small they are.
+    This takes log2 of the longest segment doubling steps. Nothing is ever subtracted, so sums of positive numbers
+    keep all their digits, no matter how small they are.
     """
     sums, place = np.asarray(values, float).copy(), np.arange(len(values)) - np.repeat(start[:-1], np.diff(start))
     step, longest = 1, int(np.diff(start).max(initial=0))
@@ -45,19 +45,19 @@ def prefix_sums(values: Floats, start: Rows) -> Floats:
 
 
 def earlier_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows before each one within its segment."""
+    """The sum of the rows before each row, within its segment."""
     shifted = np.concatenate([[0.0], values[:-1]])[: len(values)]
     shifted[start[:-1][np.diff(start) > 0]] = 0.0
     return prefix_sums(shifted, start)
 
 
 def suffix_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows from each one on, itself included, within its segment."""
+    """The sum of the rows from each row to the end of its segment, including the row."""
     return prefix_sums(values[::-1], (start[-1] - start)[::-1])[::-1]
 
 
 def pairs(start: Rows, most: int = PAIRS) -> Iterator[tuple[Rows, Rows]]:
-    """Every two rows of one segment, the earlier one first, about ``most`` pairs at a time."""
+    """All pairs of rows within a segment, the earlier row first, about ``most`` pairs at a time."""
     partners = np.repeat(start[1:], np.diff(start)) - np.arange(start[-1]) - 1
     block = (np.cumsum(partners) - partners) // most
     for rows in np.split(np.arange(len(partners)), np.flatnonzero(np.diff(block)) + 1):

@@ -1,12 +1,12 @@
-"""Ties: the probabilities of win, loss and tie of a contest, with their derivatives.
+"""Ties: the probabilities of a win, a loss and a tie in a contest, with their derivatives.
 
-The contest's advantage is x and the worker's readiness to call a tie is theta. With F the link:
+The advantage in the contest is x, and the tendency of the worker to call a tie is theta. With the link F:
 
-    half         P(win) = F(x),        P(loss) = F(-x):  a tie counts as half a win for either
+    half         P(win) = F(x),        P(loss) = F(-x):  a tie counts as half a win for each side
     rao-kupper   P(win) = F(x - t),    P(loss) = F(-x - t),   t = e^theta         (Rao & Kupper 1967)
     davidson     P(win) : P(tie) : P(loss) = e^(x/2) : e^theta : e^(-x/2)          (Davidson 1970)
 
-and P(tie) is what is left to 1. Davidson's form belongs to the logistic link.
+and P(tie) is the rest up to 1. Davidson's form applies to the logistic link.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """A probability with its first and second derivatives in x, theta and eta; what is left out is 0."""
+    """A probability with its first and second derivatives by x, theta and eta. Missing entries are 0."""
 
     p: Floats
     first: dict[str, Floats]
@@ -32,7 +32,7 @@ class Chance:
 
 
 def chances(link: Link, ties: str, x: Floats, theta: Floats | None = None) -> list[Chance]:
-    """Win, loss, and (but for ``half``) tie."""
+    """The chances of a win, a loss and (except for ``half``) a tie."""
     if ties == "half" or theta is None:
         return _half(link, x)
     return _rao_kupper(link, x, theta) if ties == "rao-kupper" else _davidson(x, theta)
@@ -47,7 +47,7 @@ def _half(link: Link, x: Floats) -> list[Chance]:
 def _rao_kupper(link: Link, x: Floats, theta: Floats) -> list[Chance]:
     t = np.exp(theta)
     win, loss = _beyond(link, x, t, 1.0), _beyond(link, x, t, -1.0)
-    far = -np.abs(x)  # on this side the difference keeps its digits
+    far = -np.abs(x)  # on this side, the difference keeps its digits
     tie = link.values(far + t).win - link.values(far - t).win
     first = {key: -(win.first[key] + loss.first[key]) for key in win.first}
     second = {key: -(win.second[key] + loss.second[key]) for key in win.second}
@@ -55,7 +55,7 @@ def _rao_kupper(link: Link, x: Floats, theta: Floats) -> list[Chance]:
 
 
 def _beyond(link: Link, x: Floats, t: Floats, sign: float) -> Chance:
-    """F(sign x - t), t = e^theta: the advantage goes beyond the threshold."""
+    """F(sign x - t), t = e^theta: the chance that the advantage exceeds the threshold."""
     p, _, density, bend = link.values(sign * x - t)
     curve, by_t = density * bend, -density * t
     second = {("x", "x"): curve, ("x", "theta"): -sign * t * curve, ("theta", "theta"): t * t * curve + by_t}
@@ -81,17 +81,17 @@ def _davidson(x: Floats, theta: Floats) -> list[Chance]:
     return result
 
 
-def flipped(outcomes: list[Chance], eta: Floats) -> list[Chance]:
-    """The same said by a worker who repeats win or loss with probability eta and reverses it otherwise.
+def flip_outcomes(outcomes: list[Chance], eta: Floats) -> list[Chance]:
+    """The same for a worker who reports a win or loss correctly with probability eta and reverses it otherwise.
 
     A tie stays a tie (Crowd-BT eq. 5, with ties).
     """
     win, loss, *tie = outcomes
 
-    def mixed(one: Chance, other: Chance) -> Chance:
+    def mix(one: Chance, other: Chance) -> Chance:
         first = {key: eta * one.first[key] + (1.0 - eta) * other.first[key] for key in one.first}
         second = {key: eta * one.second[key] + (1.0 - eta) * other.second[key] for key in one.second}
         across: dict[Pair, Floats] = {(key, "eta"): one.first[key] - other.first[key] for key in one.first}
         return Chance(eta * one.p + (1.0 - eta) * other.p, {**first, "eta": one.p - other.p}, {**second, **across})
 
-    return [mixed(win, loss), mixed(loss, win), *tie]
+    return [mix(win, loss), mix(loss, win), *tie]

@@ -1,11 +1,11 @@
 """Normal variables that are known to lie in an interval.
 
 A standard normal within (a, b) is drawn from a uniform u by inversion, Phi(x) = (1 - u) Phi(a) + u Phi(b). An
-interval that lies more to the right than to the left is mirrored first, and the equation is solved for ln Phi,
+interval that lies mostly on the right is mirrored first, and the equation is solved for ln Phi,
 
     x = (ln Phi)^-1 ( ln[ (1 - u) Phi(a) + u Phi(b) ] ),
 
-so that the draw is exact however far the interval is from 0: no probability is ever rounded to 0 or 1.
+so the draw is exact even if the interval is far from 0: no probability is ever rounded to 0 or 1.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats
 
-_FIRST, _LAST = 2.0**-54, 1.0 - 2.0**-53  # a uniform of 0 or 1 would be an infinite draw
+_FIRST, _LAST = 2.0**-54, 1.0 - 2.0**-53  # a uniform of 0 or 1 would give an infinite draw
 
 
-def truncated(uniform: Floats, low: Any, high: Any, mean: Any = 0.0, scale: Any = 1.0) -> Floats:
-    """Draws from N(mean, scale^2) within (low, high), one for each uniform; either end may be infinite."""
+def draw_truncated(uniform: Floats, low: Any, high: Any, mean: Any = 0.0, scale: Any = 1.0) -> Floats:
+    """Draws from N(mean, scale^2) within (low, high), one per uniform. Either end may be infinite."""
     from scipy.special import log_ndtr, ndtri_exp
 
     a, b = (low - mean) / scale, (high - mean) / scale

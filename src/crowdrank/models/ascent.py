@@ -191,7 +191,7 @@ class Ascent:
     def _variances(self, top: Maximum) -> tuple[Floats, Floats]:
         """Variances of scores and of worker deviations: marginal if that is affordable, otherwise conditional."""
         held = fixed_parameters(top)
-        arrow = top.curvature.fixed(held)
+        arrow = top.curvature.hold(held)
         largest = int(np.bincount(arrow.part).max(initial=0))
         if arrow.method != "iterative" and largest <= MOST_SCORES:
             covariance = arrow.covariance()
@@ -238,10 +238,10 @@ class Ascent:
         if worker_variance is not None:
             soft = top.held & (worker_variance > 0)
             with suppress(NotPositiveError):
-                softened = top.curvature.fixed(fixed_parameters(top) & ~soft).with_variance(soft, worker_variance)
+                softened = top.curvature.hold(fixed_parameters(top) & ~soft).with_variance(soft, worker_variance)
                 return softened.covariance(), [], exact
         try:
-            return top.curvature.fixed(fixed_parameters(top)).covariance(), [], exact
+            return top.curvature.hold(fixed_parameters(top)).covariance(), [], exact
         except NotPositiveError:
             return _NO_MAXIMUM
 

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 
 from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
-from crowdrank.engine import Engine, one_blas_thread, running
+from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
-from crowdrank.prepared.held_out import held_out
+from crowdrank.prepared.held_out import read_held_out
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
 from crowdrank.prepared.subjects import Subjects
@@ -178,7 +178,7 @@ class Model(ABC):
         result = self.result_
         if result.list_predictor is None:
             raise UsageError(f"{self.name} gives no probabilities of lists.")
-        given = held_out(rankings, result.nodes, result.index, self.name)
+        given = read_held_out(rankings, result.nodes, result.index, self.name)
         found = np.zeros(given.count)
         found[given.number] = result.list_predictor(given)
         return found
@@ -253,7 +253,7 @@ class PreparedModel(Model, Generic[S]):
         self._check(table)
         known = Anchors() if anchors is None else Anchors.read(anchors)
         ready, notes = self._prepare(table, known)
-        with running(engine) as place, one_blas_thread():
+        with open_engine(engine) as place, one_blas_thread():
             outcome = self._fit(ready, Run(known, place, whole("seed", self.seed), progress))
         self._result = self._result_with_ids(ready, outcome, notes, table, place.name)
         self._result = self._result.with_seconds(fit=time.perf_counter() - began)

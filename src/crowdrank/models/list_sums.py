@@ -23,7 +23,7 @@ from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumula
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
 
-Derivatives = plackett_luce.Derivatives | ordered_normals.Derivatives
+Derivatives = plackett_luce.PlackettLuceDerivatives | ordered_normals.OrderedNormalsDerivatives
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,12 +124,12 @@ class OnlineModel(VotesModel, Generic[S]):
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         found = self._passes(votes, whole("orders", self.orders, low=1), run.seed)
         covariance = Independent(self._variance(votes, found))
-        spread = votes.placed(found.score, covariance)
+        spread = votes.spread_scores(found.score, covariance)
         return Outcome(
             spread,
             votes.agreement(spread.score),
             iterations=found.orders,
-            notes=(*votes.notes(regularised=False), *order_notes(votes, found.orders)),
+            notes=(*votes.notes(regularized=False), *order_notes(votes, found.orders)),
             details=found.details(),
             posterior=NormalPosterior(covariance, FILTERED),
         )

@@ -1,1 +1,1 @@
-"""Judgments as a model takes them: votes, lists and labels, cut into shards."""
+"""Judgments prepared for the models: votes, lists and labels, cut into shards."""

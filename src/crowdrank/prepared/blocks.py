@@ -1,4 +1,4 @@
-"""Square matrices of the queries of a shard, those of one size together."""
+"""Square matrices for the queries of a shard, grouped by size."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 
 
-class Block(NamedTuple):
-    """The queries of one size: their nodes (c, D), their pairs, and where these stand in the nodes."""
+class QueryBlock(NamedTuple):
+    """The queries of one size: their nodes (c, D), their pairs, and the positions of each pair in the nodes."""
 
     nodes: Integers
     pairs: Integers
@@ -19,7 +19,7 @@ class Block(NamedTuple):
     j: Integers
 
     def laplacian(self, weight: Floats) -> Floats:
-        """sum over pairs of weight (e_i - e_j)(e_i - e_j)', a matrix for each query (c, D, D)."""
+        """sum over pairs of weight (e_i - e_j)(e_i - e_j)', one matrix per query (c, D, D)."""
         count, size = self.nodes.shape
         own = weight[self.pairs]
         at = (self.i // size) * size * size
@@ -31,15 +31,15 @@ class Block(NamedTuple):
         return whole
 
     def differences(self, covariance: Floats) -> Floats:
-        """The variance of each pair's difference, from the covariance (c, D, D)."""
+        """The variance of the difference of each pair, from the covariance (c, D, D)."""
         size = self.nodes.shape[1]
         query, i, j = self.i // size, self.i % size, self.j % size
         diagonal = np.einsum("cdd->cd", covariance)
         return np.asarray(diagonal[query, i] + diagonal[query, j] - 2 * covariance[query, i, j])
 
 
-def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[Block]:
-    """From the query of each node, in order, and the nodes of each pair."""
+def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[QueryBlock]:
+    """The blocks of a shard, from the query of each node, in order, and the nodes of each pair."""
     sizes = np.bincount(query)
     start = np.cumsum(sizes) - sizes
     place = np.arange(len(query)) - start[query]
@@ -50,4 +50,6 @@ def blocks(query: Integers, i: Integers, j: Integers) -> Iterator[Block]:
         number[of] = np.arange(len(of))
         pairs = np.flatnonzero(number[own] >= 0)
         base = number[own[pairs]] * size
-        yield Block(start[of][:, None] + np.arange(size), pairs, base + place[i[pairs]], base + place[j[pairs]])
+        yield QueryBlock(
+            start[of][:, None] + np.arange(size), pairs, base + place[i[pairs]], base + place[j[pairs]]
+        )

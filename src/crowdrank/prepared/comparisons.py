@@ -1,9 +1,8 @@
-"""Pairs as counts: what the pairwise models sum over.
+"""Pairs as counts: the rows that pairwise models sum over.
 
-The votes of one worker about one pair of items are one row, with the wins of either side; a tie is
-half a win for each, or counted apart where it is asked for. A *node* is an item within a query, the
-thing that has a score. Rows are sorted by (worker, i, j), so they depend on the votes alone, not on
-their order in the file.
+The votes of one worker on one pair of items form one row, with the wins of each side. A tie is half a win for each
+side, or is counted separately on request. A *node* is an item within a query, and each node has a score. Rows are
+sorted by (worker, i, j), so they depend only on the votes and not on their order in the file.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from crowdrank.prepared.plan import cut
 
 @dataclass(frozen=True, eq=False)
 class Comparisons(Resident):
-    """Rows of two nodes with ``wins`` of i over j and ``losses``; ``worker`` None: not told apart.
+    """Rows of two nodes with the ``wins`` of i over j and the ``losses``.
 
-    ``i < j``, or, where sides are kept, i was shown left and j right. ``ties`` is None where a tie is
-    half a win for either.
+    ``worker`` is None if workers are not distinguished. ``i < j``, unless sides are kept: then i was shown on the
+    left and j on the right. ``ties`` is None if a tie is half a win for each side.
     """
 
     i: Ints
@@ -44,7 +43,7 @@ class Comparisons(Resident):
 
     @property
     def weight(self) -> Floats:
-        """The weight of each row's votes."""
+        """The weight of the votes of each row."""
         decided = self.wins + self.losses
         return decided if self.ties is None else decided + self.ties
 
@@ -63,8 +62,8 @@ class Comparisons(Resident):
         return replace(self, **arrays)
 
 
-def joined(parts: Sequence[Comparisons]) -> Comparisons:
-    """The rows of all parts, one after the other."""
+def join_rows(parts: Sequence[Comparisons]) -> Comparisons:
+    """The rows of all parts, concatenated."""
     if len(parts) == 1:
         return parts[0]
     arrays: dict[str, Any] = {
@@ -76,7 +75,7 @@ def joined(parts: Sequence[Comparisons]) -> Comparisons:
 
 
 class ShardRef(Protocol):
-    """Where a shard is; ``load`` brings it into memory."""
+    """A reference to a shard. ``load`` brings the shard into memory."""
 
     def load(self) -> Comparisons:
         """The shard itself."""
@@ -84,13 +83,13 @@ class ShardRef(Protocol):
 
 
 def plan(comparisons: Comparisons) -> list[ShardRef]:
-    """Cut into shards; at least one, which may be empty."""
+    """Cut the rows into shards. There is at least one shard, which may be empty."""
     shards = cut(np.arange(1, len(comparisons) + 1)) or [(0, 0)]
     return [comparisons.take(slice(first, end)) for first, end in shards]
 
 
 class Tally:
-    """Rows in shards, in memory or in files: what is summed over, shard by shard."""
+    """Rows in shards, in memory or in files, to be summed over shard by shard."""
 
     def __init__(self, shards: Sequence[ShardRef], nodes: int, workers: int) -> None:
         self.shards, self.nodes, self.workers = shards, nodes, workers
@@ -100,7 +99,7 @@ class Tally:
 
     @cached_property
     def weights(self) -> Floats:
-        """The weight of each worker's votes."""
+        """The weight of the votes of each worker."""
         total = np.zeros(self.workers)
         for shard in self:
             assert shard.worker is not None
@@ -109,7 +108,7 @@ class Tally:
 
 
 class CodedVotes(NamedTuple):
-    """Votes between nodes, a batch at a time."""
+    """One batch of votes between nodes."""
 
     left: NDArray[Any]
     right: NDArray[Any]
@@ -128,7 +127,7 @@ def nodes_of(batches: Iterable[Pairs], index: Index) -> Nodes:
 
 
 def coded_votes(nodes: Nodes, pairs: Pairs) -> CodedVotes:
-    """The votes of a batch of pairs, by nodes."""
+    """The votes of a batch of pairs, between nodes."""
     if pairs.query is None:
         return CodedVotes(pairs.left, pairs.right, pairs.outcome, pairs.worker, pairs.weight)
     left, right = (node_codes(nodes, pairs.index, pairs.query, side) for side in (pairs.left, pairs.right))
@@ -138,17 +137,17 @@ def coded_votes(nodes: Nodes, pairs: Pairs) -> CodedVotes:
 def tally(
     n_nodes: int, votes: CodedVotes, n_workers: int = 0, *, sided: bool = False, ties: bool = False
 ) -> Comparisons:
-    """Count the votes of each (worker, pair of nodes); the order of the votes does not matter.
+    """Count the votes of each (worker, pair of nodes). The order of the votes does not matter.
 
-    With ``n_workers`` 0 workers are not told apart. ``sided``: the same pair in the other order is
-    another row. ``ties``: counted apart, not as half a win for either.
+    If ``n_workers`` is 0, workers are not distinguished. ``sided``: the same pair in reverse order is a separate
+    row. ``ties``: ties are counted separately, not as half a win for each side.
     """
     left, right = votes.left.astype(np.int64), votes.right.astype(np.int64)
     worker = votes.worker if n_workers else None
-    turned = np.zeros(len(left), bool) if sided else left > right
-    first, second = np.where(turned, right, left), np.where(turned, left, right)
+    reverse = np.zeros(len(left), bool) if sided else left > right
+    first, second = np.where(reverse, right, left), np.where(reverse, left, right)
     # 0: the first node won, 1: the second, 2: a tie
-    result = np.where(votes.outcome == TIE, 2, turned ^ (votes.outcome == RIGHT)).astype(np.int64)
+    result = np.where(votes.outcome == TIE, 2, reverse ^ (votes.outcome == RIGHT)).astype(np.int64)
     pair = first * n_nodes + second
     groups = n_workers if worker is not None else 1
     n_pairs = n_nodes * n_nodes
@@ -180,7 +179,7 @@ def tally(
 
 
 def _count(key: NDArray[np.int64], size: int, weight: Floats | None) -> tuple[NDArray[np.int64], Floats]:
-    """The distinct keys in order and the weight of each."""
+    """The distinct keys in order, and the weight of each."""
     if size <= max(4 * len(key), 1 << 20):
         counts = summed(key, weight, size)
         keys = np.flatnonzero(counts)

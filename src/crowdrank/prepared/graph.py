@@ -1,4 +1,4 @@
-"""How the comparisons connect: parts, items that never won or never lost."""
+"""How the comparisons connect the items, and how often each item won and lost."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from crowdrank.prepared.comparisons import Comparisons
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Facts about who was compared with whom, one entry a node.
+    """Who was compared with whom, with one entry per node.
 
-    ``part``: number of the connected part; scores are comparable within one part only.
-    ``strong``: number of the strongly connected part (a chain of wins leads both ways).
+    ``part``: number of the connected part. Scores are comparable only within a part.
+    ``strong``: number of the strongly connected part (chains of wins lead both ways).
     """
 
     part: NDArray[np.int32]
@@ -26,7 +26,7 @@ class Graph:
 
     @property
     def parts(self) -> int:
-        """Number of connected parts."""
+        """The number of connected parts."""
         return int(self.part.max(initial=-1)) + 1
 
     def members(self) -> list[NDArray[np.int64]]:

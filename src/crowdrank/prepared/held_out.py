@@ -1,4 +1,4 @@
-"""Lists to come in the terms of a fit."""
+"""New lists, translated to the nodes and workers of a fit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from crowdrank.prepared.lists import Lists
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Lists in the terms of a fit: the fit's ``node`` of each row and ``worker`` of each list, -1 where unseen;
-    ``number`` of each list among the ``count`` that were given: those that order nothing are not here."""
+    """New lists in terms of a fit.
+
+    ``node`` of each row and ``worker`` of each list are those of the fit, or -1 if the fit has not seen them.
+    ``number`` is the number of each list among the ``count`` given lists. Lists that order nothing are left out.
+    """
 
     lists: Lists
     node: Integers
@@ -26,11 +29,11 @@ class HeldOut:
     count: int
 
 
-def held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> HeldOut:
-    """Lists to come, for a model that was fitted to these nodes."""
+def read_held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> HeldOut:
+    """New lists, for a model that was fitted to these nodes."""
     table = to_lists(read(judgments), model)
     if (index.queries is None) != (table.index.queries is None):
-        raise InputError("Either the fit or these lists have queries and the other has none.")
+        raise InputError("Either the fit or these lists have queries, but not both.")
     if table.missing == "below":
         table = _with_all_items(table, nodes, index)
     lists = Lists(table)
@@ -44,7 +47,7 @@ def held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> HeldOut:
 
 
 def _with_all_items(table: Rankings, nodes: Nodes, index: Index) -> Rankings:
-    """Lists that also name, without ranking them, the items that the fit has in their queries."""
+    """The lists with all items that the fit has in their queries. The added items are unranked."""
     items = pl.concat([table.index.items, index.items]).unique().sort()
     own, theirs = translated(table.index.items, items), translated(index.items, items)
     query = np.zeros(len(table.item), np.int64) if table.query is None else table.query.astype(np.int64)

@@ -1,6 +1,6 @@
-"""Labels in shards of whole items: what the models of this family sum over.
+"""Labels in shards of whole items: the rows that label models sum over.
 
-With A (items, workers x labels) the weight of each label that each worker gave each item, an E step is
+Let A (items, workers x labels) be the weight of each label that each worker gave each item. Then an E step is
 ``A @ table`` for a table of log probabilities (workers x labels, classes), and an M step is ``A' @ posterior``.
 """
 
@@ -20,20 +20,22 @@ from crowdrank.prepared.plan import cut
 from crowdrank.solve.matrices import Matrix
 
 MOST_CLASSES = 20
-"""With more distinct labels than this they are no classes, and have no confusion matrix."""
+"""Above this number of distinct labels, labels are not classes and have no confusion matrix."""
 TOLERANCE = 1e-8
 """Converged: no slope is steeper than this times the total weight of the labels."""
 STOP = 1e-10
-"""Within the first ``PATIENCE`` rounds, EM ends only where no slope is steeper than this times that."""
+"""In the first ``PATIENCE`` rounds, EM stops only if no slope is steeper than this times the total weight."""
 PATIENCE, ROUNDS, TRIAL = 100, 3000, 12
-"""``TRIAL``: rounds from a mirror image. Its likelihood is the same, so that few tell which prior is better."""
+"""``TRIAL``: rounds from a mirror image. Its likelihood is the same, so a few show which prior is better."""
 LOST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class LabelRows(Resident):
-    """Rows sorted by ``node``, which counts from the shard's first one; ``known`` (nodes,) is the true label
-    of a node, or -1."""
+    """Rows sorted by ``node``, which counts from the first node of the shard.
+
+    ``known`` (nodes,) is the true label of a node, or -1 if it is not known.
+    """
 
     node: NDArray[np.int64]
     worker: NDArray[np.int32]
@@ -46,12 +48,12 @@ class LabelRows(Resident):
 
     @property
     def nodes(self) -> slice:
-        """Its nodes among all."""
+        """The positions of its nodes among all nodes."""
         return slice(self.first, self.first + len(self.known))
 
     @cached_property
     def cells(self) -> NDArray[np.int64]:
-        """For each row the place of its (node, label)."""
+        """The flat index of (node, label) for each row."""
         return self.node * self.classes + self.label
 
     @cached_property
@@ -64,21 +66,21 @@ class LabelRows(Resident):
         return csr_array((self.weight, columns, starts), shape=(len(self.known), self.workers * self.classes))
 
     @cached_property
-    def transposed(self) -> Matrix:
+    def transpose(self) -> Matrix:
         """A', by rows."""
         return self.matrix.T.tocsr()
 
     def posterior(self, logs: Floats) -> tuple[Floats, Floats]:
-        """The posterior of each node's class from log joint probabilities (nodes, classes), and the log of their
-        sum.
+        """The posterior of the class of each node from log joint probabilities (nodes, classes), and the log of
+        their sum.
 
-        A node whose label is known has no other.
+        A node whose label is known has only this class.
         """
-        told = np.flatnonzero(self.known >= 0)
-        if len(told):
-            joint = logs[told, self.known[told]]
-            logs[told] = -np.inf
-            logs[told, self.known[told]] = joint
+        certain = np.flatnonzero(self.known >= 0)
+        if len(certain):
+            joint = logs[certain, self.known[certain]]
+            logs[certain] = -np.inf
+            logs[certain, self.known[certain]] = joint
         top = reduce(np.maximum, logs.T)  # class by class: faster than along short rows
         found = np.exp(logs - top[:, None])
         total = found @ np.ones(self.classes)
@@ -86,7 +88,7 @@ class LabelRows(Resident):
 
 
 def plan_labels(labels: Labels, known: NDArray[np.int64] | None = None) -> list[LabelRows]:
-    """Cut into shards of whole items."""
+    """Cut the labels into shards of whole items."""
     count = len(labels.nodes)
     if known is None:
         known = np.full(count, -1)
@@ -108,12 +110,12 @@ def plan_labels(labels: Labels, known: NDArray[np.int64] | None = None) -> list[
 
 
 def require_classes(name: str, labels: Labels) -> None:
-    """An error where the labels are too many to be classes."""
+    """Raise an error if there are too many distinct labels to be classes."""
     if len(labels.values) > MOST_CLASSES:
         raise InputError(
-            f"{name} takes at most {MOST_CLASSES} distinct labels, and these are {len(labels.values)}.",
+            f"{name} takes at most {MOST_CLASSES} distinct labels, but there are {len(labels.values)}.",
             hint=(
-                "For ratings on a fine scale use ",
+                "For ratings on a fine scale, use ",
                 Remedy("model", "ordinal"),
                 " or ",
                 Remedy("model", "average"),
@@ -121,14 +123,14 @@ def require_classes(name: str, labels: Labels) -> None:
         )
 
 
-def ending(total: float, limit: int = ROUNDS) -> dict[str, Any]:
-    """When ``accelerate`` ends, for labels of this total weight."""
+def stopping_rule(total: float, limit: int = ROUNDS) -> dict[str, Any]:
+    """When ``accelerate`` stops, for labels of this total weight."""
     total = max(total, 1.0)
     return {"tol": STOP * total, "enough": TOLERANCE * total, "patience": PATIENCE, "limit": limit}
 
 
-def settled(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
-    """Whether the fit has converged, and a note where it has not."""
+def check_convergence(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
+    """Whether the fit has converged, and a note if it has not."""
     if slope <= TOLERANCE * max(total, 1.0):
         return True, []
     message = (
@@ -138,15 +140,14 @@ def settled(slope: float, total: float, rounds: int) -> tuple[bool, list[Note]]:
     return False, [Note("not-converged", message)]
 
 
-def normalised(table: Floats) -> Floats:
-    """Shares along the last axis; equal ones where there is nothing."""
+def normalize_counts(table: Floats) -> Floats:
+    """Shares along the last axis, equal ones if all counts are zero."""
     total = table.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(total > 0, table / np.maximum(total, LOST), 1.0 / table.shape[-1]))
 
 
 def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], list[Note]]:
-    """The true label of each node by its place in the values, -1 where it is not known; and a note on those of
-    no use."""
+    """The true label of each node as an index into the values (-1 if unknown), and a note on unused ones."""
     known = np.full(len(labels.nodes), -1)
     if anchors.labels is None:
         return known, []
@@ -159,5 +160,5 @@ def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], l
     total, lost = len(items), sum(item not in used for item in items)
     if not lost:
         return known, []
-    message = f"{lost} of {total} known labels are of items that nobody judged, or that nobody gave."
+    message = f"{lost} of {total} known labels are not used: nobody judged the item, or nobody gave the label."
     return known, [Note("anchors", message)]

@@ -1,4 +1,4 @@
-"""Labels made ready for a model: who gave which item which of a few values."""
+"""Labels prepared for a model: which worker gave which label to which item."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import Evidence, LabelPosterior
 
 LARGEST = 1e100
-"""The squares of larger labels are no numbers."""
+"""The squares of larger labels would overflow."""
 
 
 class Labels(Subjects):
-    """Labels as rows sorted by (node, worker, label), those of one worker about one node with equal labels
-    as one row.
+    """Labels as rows sorted by (node, worker, label). Equal labels by one worker for one node form one row.
 
-    ``label`` is the place in ``values``, the distinct labels from the smallest; ``worker`` is 0 everywhere
-    where nobody says who judged.
+    ``label`` is an index into ``values``, the distinct labels in ascending order. ``worker`` is 0 everywhere if
+    the workers are unknown.
     """
 
     def __init__(self, ratings: Ratings) -> None:
@@ -48,16 +47,16 @@ class Labels(Subjects):
 
     @property
     def people(self) -> int:
-        """Number of workers, one where nobody says who judged."""
+        """The number of workers, or 1 if they are unknown."""
         return max(self.n_workers, 1)
 
     @cached_property
-    def judgments(self) -> Floats:
+    def judgments_of_nodes(self) -> Floats:
         """The weight of the labels of each node."""
         return summed(self.node, self.weight, len(self.nodes))
 
     @cached_property
-    def given(self) -> Floats:
+    def judgments_of_workers(self) -> Floats:
         """The weight of the labels of each worker."""
         return summed(self.worker, self.weight, self.people)
 
@@ -69,29 +68,29 @@ class Labels(Subjects):
 
     @property
     def part(self) -> NDArray[np.int32]:
-        """Labels are on one scale: the items of a query are one part."""
+        """The connected part of each node. Labels are on one scale, so the items of a query form one part."""
         return self.nodes.query
 
     def posterior(self, probability: Floats) -> LabelPosterior:
-        """The probability (N, K) of each label of each node as a table."""
+        """The probability (N, K) of each label of each node, as a table."""
         return LabelPosterior(self.queries(), self.items(), self.values, probability, backend=self.backend)
 
     def notes(self) -> list[Note]:
-        """What the user should know about these labels before believing a ranking of them."""
-        notes = list(self.few(self.judgments))
-        unjudged = np.flatnonzero(self.judgments == 0)
+        """What the user should know about these labels before trusting a ranking."""
+        notes = list(self.note_few(self.judgments_of_nodes))
+        unjudged = np.flatnonzero(self.judgments_of_nodes == 0)
         if len(unjudged):
             verb = "item has" if len(unjudged) == 1 else "items have"
             notes.append(Note("unjudged", f"{len(unjudged)} {verb} no label: {self.item_names(unjudged)}."))
         if len(self.values) == 1:
-            notes.append(Note("one-label", f"Every label is {self.values[0]:g}: nothing is told apart."))
+            notes.append(Note("one-label", f"Every label is {self.values[0]:g}: no items differ."))
         if self.n_workers == 1:
-            notes.append(Note("one-worker", "All labels were given by one worker."))
+            notes.append(Note("one-worker", "One worker gave all labels."))
         return notes
 
     def evidence(self, rank: Integers) -> Evidence:
-        """The weight of the labels of each node; all items of a query are on one scale."""
+        """The weight of the labels of each node. All items of a query are on one scale."""
         sizes = np.bincount(self.nodes.query)
         opponents = sizes[self.nodes.query] - 1
         none = np.zeros(len(sizes), np.int64)
-        return Evidence(self.judgments, opponents, self.part, none, np.empty(0), "labels")
+        return Evidence(self.judgments_of_nodes, opponents, self.part, none, np.empty(0), "labels")

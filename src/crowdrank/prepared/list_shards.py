@@ -1,4 +1,4 @@
-"""Lists cut into shards, what the models of permutations sum over; and what they say of lists alike."""
+"""Lists cut into shards for models of permutations, and the notes and checks that these models share."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from crowdrank.prepared.plan import cut
 
 @dataclass(frozen=True, eq=False)
 class ListShard(Resident):
-    """Some lists: rows with ``node`` sorted by (list, level); ``worker`` and ``weight`` of each list.
+    """Some lists: rows with ``node`` sorted by (list, level), and ``worker`` and ``weight`` per list.
 
-    ``part``: the connected part of every node; ``first``: the number of the first list.
+    ``part``: the connected part of every node. ``first``: the number of the first list.
     """
 
     orders: Orders
@@ -35,32 +35,32 @@ class ListShard(Resident):
 
     @cached_property
     def list(self) -> Integers:
-        """The list of each row, from 0 on."""
+        """The list of each row, counted from 0."""
         return segment_of(self.orders.start)
 
     @cached_property
     def touched(self) -> Integers:
-        """The nodes that stand in these lists."""
+        """The nodes in these lists."""
         return np.unique(self.node)
 
     @cached_property
     def squares(self) -> Squares:
-        """The cells of pairs of touched nodes, by their places in ``touched``."""
+        """The cells of pairs of touched nodes, by their positions in ``touched``."""
         return Squares(np.unique(self.part[self.touched], return_inverse=True)[1].astype(np.int32))
 
     @cached_property
     def corner(self) -> tuple[Integers, Integers]:
-        """Of each row, where its node's row of cells begins, and its place in a row of cells."""
+        """Where the row of cells of each row's node begins, and the position of the node in a row of cells."""
         return self.squares.row[self.local], self.squares.place[self.local]
 
     @cached_property
     def local(self) -> Integers:
-        """The place of each row's node in ``touched``."""
+        """The position of the node of each row in ``touched``."""
         return np.searchsorted(self.touched, self.node)
 
 
 def shards(lists: Lists) -> list[ListShard]:
-    """Cut into runs of whole lists."""
+    """Cut the lists into shards of whole lists."""
     return [
         ListShard(
             orders=Orders(
@@ -77,8 +77,8 @@ def shards(lists: Lists) -> list[ListShard]:
     ]
 
 
-def turn_lists(lists: Lists) -> tuple[Lists, Integers]:
-    """The same lists with the last level first, and the row that each of their rows was."""
+def reverse_lists(lists: Lists) -> tuple[Lists, Integers]:
+    """The same lists in reverse, last level first, and the original row of each row."""
     rows = (lists.start[:-1] + lists.start[1:] - 1)[lists.list] - np.arange(len(lists.list))
     last = lists.level[lists.start[1:] - 1]
     more = copy(lists)
@@ -88,7 +88,7 @@ def turn_lists(lists: Lists) -> tuple[Lists, Integers]:
 
 
 def tie_share(lists: Lists) -> float:
-    """The share of ties among the pairs of items that a list ranks, with half a pair more for either kind."""
+    """The share of ties among the pairs of ranked items of a list, with half a pair added to each kind."""
     ranked = ~lists.bottom
     size = summed(lists.list[ranked], None, len(lists))
     group = np.cumsum((np.diff(lists.list, prepend=-1) != 0) | (np.diff(lists.level, prepend=-1) != 0)) - 1
@@ -98,28 +98,30 @@ def tie_share(lists: Lists) -> float:
     return float((ties + 0.5) / (pairs + 1.0))
 
 
-def extremes(lists: Lists, *, regularised: bool) -> list[Note]:
-    """Notes on items that no list ranks above another, or below another."""
+def note_extremes(lists: Lists, *, regularized: bool) -> list[Note]:
+    """Notes on items that no list ranks above another item, or below another item."""
     last = lists.level[lists.start[1:] - 1][lists.list]
     above, below = (
         summed(lists.node, chosen.astype(float), len(lists.nodes))
         for chosen in (lists.level < last, lists.level > 0)
     )
     return [
-        *lists.never("winless", above, below, "{was} never ranked above another", regularised),
-        *lists.never("unbeaten", below, above, "{was} never ranked below another", regularised),
+        *lists.note_never("winless", above, below, "{was} never ranked above another", regularized),
+        *lists.note_never("unbeaten", below, above, "{was} never ranked below another", regularized),
     ]
 
 
 def require_finite(lists: Lists) -> None:
-    """Without regularisation the maximum is finite only where a chain of lists leads from each item up to every
-    other (Hunter 2004)."""
+    """Raise an error if the maximum is not finite without regularization.
+
+    It is finite only if a chain of lists leads from each item up to every other item (Hunter 2004).
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     orders, n = Orders(lists.start, lists.level), len(lists.nodes)
     groups = len(orders.begins) - 1
-    below = np.flatnonzero(~orders.last[orders.group])  # from an item to its group's hub, on to the next group
+    below = np.flatnonzero(~orders.last[orders.group])  # from an item to its group's hub, then to the next group
     above = np.flatnonzero(lists.level > 0)
     rows = np.concatenate([lists.node[below], n + orders.group[above] - 1])
     columns = np.concatenate([n + orders.group[below], lists.node[above]])
@@ -128,7 +130,7 @@ def require_finite(lists: Lists) -> None:
     apart = np.flatnonzero(np.bincount(strong)[strong] < np.bincount(lists.part)[lists.part])
     if len(apart):
         raise FitError(
-            "Without regularisation the scores have no finite maximum: some items always stand above or always "
+            "Without regularization, the scores have no finite maximum: some items are always above or always "
             f"below the rest of their group: {lists.item_names(apart)}.",
             hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
         )

@@ -1,4 +1,4 @@
-"""Ranked lists made ready for a model: rows by list, best first, with levels for ties."""
+"""Ranked lists prepared for a model: rows by list, best first, with levels for ties."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ BLOCK = 1 << 11
 class Lists(Subjects):
     """Lists as rows sorted by (list, level, node).
 
-    ``level`` counts from 0, the best, without gaps; equal levels are tied. ``bottom`` marks the items that
-    a list does not rank where these stand below: they share its last level, with no order among them.
-    The rows of list l are ``start[l]:start[l + 1]``; ``worker``, ``query`` and ``weight`` have one entry a
-    list, as has ``number``, that of the list in the table. A list that orders nothing is left out.
+    ``level`` counts from 0 (the best) without gaps, and equal levels are tied. ``bottom`` marks the items that a
+    list does not rank, if these count as below: they share its last level, with no order among them. The rows of
+    list l are ``start[l]:start[l + 1]``. ``worker``, ``query`` and ``weight`` have one entry per list, and so has
+    ``number``, the number of the list in the table. A list that orders nothing is left out.
     """
 
     def __init__(self, rankings: Rankings) -> None:
@@ -43,7 +43,7 @@ class Lists(Subjects):
         place = np.cumsum(new_list) - 1
         level = climbed - climbed[new_list][place]
         orders = np.bincount(place, level > 0) > 0
-        self.given = len(orders)
+        self.lists_given = len(orders)
         kept = orders[place]
         rows, first = order[kept], order[new_list][orders]
         self.number: Integers = own[new_list][orders].astype(np.int64)
@@ -54,8 +54,8 @@ class Lists(Subjects):
         self.start: Integers = np.concatenate([[0], np.cumsum(np.bincount(self.list, minlength=orders.sum()))])
         self.query: NDArray[np.int32] = self.nodes.query[node[first]]
         self.worker: NDArray[np.int32] | None = None if table.worker is None else table.worker[first]
-        total = summed(place, table.weight[order] if table.weight is not None else None, self.given)
-        self.weight: Floats = (total / np.bincount(place))[orders]  # of a list: the mean of its rows'
+        total = summed(place, table.weight[order] if table.weight is not None else None, self.lists_given)
+        self.weight: Floats = (total / np.bincount(place))[orders]  # the mean weight of its rows
         if not len(self):
             raise InputError(
                 "No list orders two items.", hint="A list is one (query, worker) with at least two items."
@@ -71,20 +71,20 @@ class Lists(Subjects):
 
     @cached_property
     def group(self) -> Integers:
-        """The number of each row's tied group, over all lists; a row that is tied with none is its own."""
+        """The number of the tied group of each row, over all lists. A row without ties is its own group."""
         new = (np.diff(self.list, prepend=-1) > 0) | (np.diff(self.level, prepend=-1) != 0)
         return np.asarray(np.cumsum(new) - 1)
 
     @cached_property
     def incidence(self) -> csr_array:
-        """Which node stands in which list (lists, nodes)."""
+        """Which list contains which node (lists, nodes)."""
         from scipy.sparse import csr_array
 
         return csr_array((np.ones(len(self.node)), self.node, self.start), shape=(len(self), len(self.nodes)))
 
     @cached_property
     def part(self) -> NDArray[np.int32]:
-        """The connected part of each node: lists link what they hold."""
+        """The connected part of each node. A list connects its items."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -95,8 +95,8 @@ class Lists(Subjects):
         return part
 
     @cached_property
-    def judgments(self) -> Floats:
-        """The weight of the lists in which each node stands."""
+    def judgments_of_nodes(self) -> Floats:
+        """The weight of the lists that contain each node."""
         return summed(self.node, self.weight[self.list], len(self.nodes))
 
     def parts(self) -> list[Integers]:
@@ -105,37 +105,41 @@ class Lists(Subjects):
         return np.split(order, np.cumsum(np.bincount(self.part))[:-1])
 
     def notes(self) -> list[Note]:
-        """What the user should know about these lists before believing a ranking of them."""
-        notes = [*self._unordered(), *self._below()]
-        found = np.flatnonzero(self.judgments == 0)
+        """What the user should know about these lists before trusting a ranking."""
+        notes = [*self._note_unordered(), *self._note_below()]
+        found = np.flatnonzero(self.judgments_of_nodes == 0)
         if len(found):
             verb = "item was" if len(found) == 1 else "items were"
             message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
             notes.append(Note("unjudged", message))
-        return [*notes, *self.disconnected(self.part, "ranked in one list"), *self.few(self.judgments)]
+        return [
+            *notes,
+            *self.note_disconnected(self.part, "ranked in one list"),
+            *self.note_few(self.judgments_of_nodes),
+        ]
 
-    def _unordered(self) -> list[Note]:
-        lost = self.given - len(self)
+    def _note_unordered(self) -> list[Note]:
+        lost = self.lists_given - len(self)
         if not lost:
             return []
         words = "list orders" if lost == 1 else "lists order"
-        return [Note("empty-lists", f"{lost} {words} nothing, and {'is' if lost == 1 else 'are'} left out.")]
+        return [Note("empty-lists", f"{lost} {words} nothing and {'is' if lost == 1 else 'are'} left out.")]
 
-    def _below(self) -> list[Note]:
+    def _note_below(self) -> list[Note]:
         if not self.bottom.any():
             return []
         cut = len(np.unique(self.list[self.bottom]))
         message = (
-            f"{cut} of {len(self)} lists do not rank every item of their query; what they do not rank stands "
-            "below what they rank (missing=below)."
+            f"{cut} of {len(self)} lists do not rank every item of their query. Their unranked items count as "
+            "below the ranked ones (missing=below)."
         )
         return [Note("missing", message)]
 
     def agreement(self, scores: Floats) -> Workers | None:
         """For models without worker parameters: the share of pairs that each worker orders as the scores do.
 
-        A pair of equal scores is half an agreement. The pairs of a list hang together, so a list of m items
-        counts as m - 1 judgments in the interval, which is Jeffreys'.
+        A pair of equal scores is half an agreement. The pairs of a list depend on each other, so a list of m items
+        counts as m - 1 judgments in the Jeffreys interval.
         """
         if self.worker is None:
             return None
@@ -143,17 +147,19 @@ class Lists(Subjects):
         share = alike / np.maximum(ordered, 1.0)
         judged = self.weight * (self.size - 1)
         total = summed(self.worker, judged, self.n_workers)
-        return self.judged_by(summed(self.worker, judged * share, self.n_workers), total)
+        return self.workers_by_agreement(summed(self.worker, judged * share, self.n_workers), total)
 
     def evidence(self, rank: Integers) -> Evidence:
-        """The weight of the lists of each node, and in how many lists two nodes stand together."""
+        """The weight of the lists of each node, and of the lists that two nodes share."""
         side, place, most = self.squares(rank)
-        cells = self._met((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
-        return Evidence(self.judgments, self._opponents(), self.part, side, cells, "lists")
+        cells = self._meetings((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
+        return Evidence(self.judgments_of_nodes, self._opponents(), self.part, side, cells, "lists")
 
-    def _met(self, place: Integers, side: Integers, cells: int) -> Floats:
-        """The weight of the lists in which two places of a query's ranking meet, above the diagonal: a square
-        for each query, one after the other, as many as make ``cells``."""
+    def _meetings(self, place: Integers, side: Integers, cells: int) -> Floats:
+        """The weight of the lists in which two positions of a query's ranking meet, above the diagonal.
+
+        There is one square per query, one after the other, up to ``cells`` cells in total.
+        """
         from scipy.sparse import csr_array
 
         total = int(side.sum())
@@ -173,7 +179,7 @@ class Lists(Subjects):
         return summed(cell[kept], weight[kept], cells)
 
     def _opponents(self) -> Integers:
-        """With how many nodes each node shares a list."""
+        """How many other nodes each node shares a list with."""
         columns = self.incidence.tocsc()
         found = np.zeros(len(self.nodes), np.int64)
         for first in range(0, len(found), BLOCK):

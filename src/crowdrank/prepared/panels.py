@@ -1,4 +1,4 @@
-"""Votes by query and worker: whole queries in a shard, so that all that belongs to a query stays with it."""
+"""Votes by query and worker, in shards of whole queries: everything about a query stays in one shard."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers, Ints, summed
 from crowdrank.data.arrays import Resident
-from crowdrank.prepared.blocks import Block, blocks
-from crowdrank.prepared.comparisons import joined
+from crowdrank.prepared.blocks import QueryBlock, blocks
+from crowdrank.prepared.comparisons import join_rows
 from crowdrank.prepared.plan import cut
 from crowdrank.prepared.votes import Votes
 
 WIDTH = 8
-"""How many numbers a row stands for: a likelihood for each size of a worker's expertise."""
+"""How many numbers each row needs: one likelihood for each size of a worker's expertise."""
 
 
-class Cells(NamedTuple):
-    """Every worker within every query that the worker judged: the two, and the weight of the votes."""
+class PanelCells(NamedTuple):
+    """Every query and worker with votes, and the weight of these votes."""
 
     query: Integers
     worker: Integers
@@ -28,7 +28,7 @@ class Cells(NamedTuple):
 
 
 class Couples(NamedTuple):
-    """Every pair of items that somebody judged: its nodes, its query, and the pair of each row."""
+    """Every judged pair of items: its nodes and its query. ``row`` is the pair of each row."""
 
     i: Integers
     j: Integers
@@ -38,11 +38,11 @@ class Couples(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Panel(Resident):
-    """The votes of some whole queries, a row for each (query, worker, i, j), in that order.
+    """The votes of some whole queries, with one row per (query, worker, i, j), in that order.
 
-    ``i`` and ``j`` count the nodes of the shard from 0; the first of them is node ``first`` of all.
-    ``query`` (of each node) counts its ``queries`` from 0; the first of them is query ``first_query`` of all.
-    ``wins`` are those of i over j, ``losses`` those of j; a tie is half of each.
+    ``i`` and ``j`` count the nodes of the shard from 0, and its first node is node ``first`` of all nodes.
+    ``query`` (per node) counts its ``queries`` from 0, and its first query is query ``first_query`` of all.
+    ``wins`` are those of i over j, ``losses`` those of j over i. A tie is half a win and half a loss.
     """
 
     first: int
@@ -60,12 +60,12 @@ class Panel(Resident):
 
     @property
     def nodes(self) -> slice:
-        """Where its nodes stand among all."""
+        """The positions of its nodes among all nodes."""
         return slice(self.first, self.first + len(self.query))
 
     @cached_property
     def cell(self) -> Integers:
-        """The cell of each row: rows of one worker within one query share it."""
+        """The cell of each row. Rows of one worker within one query share a cell."""
         begins = (np.diff(self.query[self.i], prepend=-1) != 0) | (np.diff(self.worker, prepend=-1) != 0)
         return np.cumsum(begins) - 1
 
@@ -75,21 +75,21 @@ class Panel(Resident):
         return np.flatnonzero(np.diff(self.cell, prepend=-1))
 
     @cached_property
-    def cells(self) -> Cells:
+    def cells(self) -> PanelCells:
         """Its cells, by query and worker."""
         weight = summed(self.cell, self.wins + self.losses, len(self.starts))
-        return Cells(self.query[self.i[self.starts]], self.worker[self.starts].astype(np.int64), weight)
+        return PanelCells(self.query[self.i[self.starts]], self.worker[self.starts].astype(np.int64), weight)
 
     @cached_property
     def couples(self) -> Couples:
-        """Its pairs of items: what the model says of a pair is the same for all its workers."""
+        """Its pairs of items. What the model says about a pair is the same for all workers."""
         pairs, row = np.unique(self.i * len(self.query) + self.j, return_inverse=True)
         i, j = np.divmod(pairs, max(len(self.query), 1))
         return Couples(i, j, self.query[i], row)
 
     @cached_property
     def votes(self) -> Any:
-        """The wins of i over j, and then those of j over i, of each cell and pair: a sparse matrix (C, 2 P)."""
+        """The wins of i over j, then those of j over i, for each cell and pair: a sparse matrix (C, 2 P)."""
         from scipy.sparse import csr_array
 
         count = len(self.couples.i)
@@ -100,21 +100,21 @@ class Panel(Resident):
 
     @cached_property
     def of_queries(self) -> Any:
-        """1 where a cell belongs to a query: a sparse matrix (q, C)."""
-        return _belonging(self.cells.query, self.queries)
+        """1 if the cell belongs to the query: a sparse matrix (q, C)."""
+        return _membership(self.cells.query, self.queries)
 
     @cached_property
     def of_workers(self) -> Any:
-        """1 where a cell belongs to a worker: a sparse matrix (workers up to the last of the shard, C)."""
-        return _belonging(self.cells.worker, int(self.worker.max(initial=-1)) + 1)
+        """1 if the cell belongs to the worker: a sparse matrix (workers up to the last one of the shard, C)."""
+        return _membership(self.cells.worker, int(self.worker.max(initial=-1)) + 1)
 
     @cached_property
-    def blocks(self) -> list[Block]:
-        """Its queries, those of one size together."""
+    def blocks(self) -> list[QueryBlock]:
+        """Its queries, grouped by size."""
         return list(blocks(self.query, self.couples.i, self.couples.j))
 
 
-def _belonging(owner: Integers, owners: int) -> Any:
+def _membership(owner: Integers, owners: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(owners, len(owner)))
@@ -122,7 +122,7 @@ def _belonging(owner: Integers, owners: int) -> Any:
 
 def panels(votes: Votes) -> list[Panel]:
     """The votes in shards of whole queries."""
-    counted = joined(list(votes.counted("worker")))
+    counted = join_rows(list(votes.count_votes("worker")))
     query = votes.nodes.query[counted.i]
     assert counted.worker is not None
     order = np.lexsort((counted.j, counted.i, counted.worker, query))

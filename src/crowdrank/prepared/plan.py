@@ -1,4 +1,4 @@
-"""The one planner of shards: runs of whole units, cut by the data alone and never by the machine."""
+"""The one planner of shards. Shards are runs of whole units and depend only on the data, not on the machine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from crowdrank.data.arrays import Integers
 
 SHARD_ROWS = 1 << 16
-"""Rows of a shard. A shard ends with the unit (a row, a list, an item, a query) that reaches them."""
+"""Rows per shard. A shard ends with the unit (a row, a list, an item, a query) that reaches this number."""
 
 
 def cut(ends: Integers, *, width: int = 1) -> list[tuple[int, int]]:
-    """Cut units into shards: (first, end) of each.
+    """Cut units into shards, and return (first, end) of each.
 
-    ``ends``: the number of rows up to the end of each unit. ``width``: how many numbers a model keeps per row; a
-    shard has so many times fewer rows.
+    ``ends``: the number of rows up to the end of each unit. ``width``: how many numbers a model keeps per row. A
+    shard has fewer rows by this factor.
     """
     rows, shards, first = max(SHARD_ROWS // width, 1), [], 0
     while first < len(ends):

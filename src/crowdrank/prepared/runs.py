@@ -1,7 +1,7 @@
-"""Tallies larger than memory: sorted runs on disk, merged with the counts of equal rows added.
+"""Tallies larger than memory: sorted runs on disk that are merged, adding up the counts of equal rows.
 
-A run is the tally of one batch of votes, sorted by (worker, i, j). The merge walks through all runs
-at once, a range of rows at a time, so it holds no more than a few million rows whatever their number.
+A run is the tally of one batch of votes, sorted by (worker, i, j). The merge reads all runs in parallel, one range
+of rows at a time, so it never holds more than a few million rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from crowdrank.data.spool.folder import writing
 from crowdrank.errors import InputError, Remedy
 from crowdrank.prepared.comparisons import Comparisons
 
-Rows = NDArray[np.void]
+RunRows = NDArray[np.void]
 
 _COUNTS = ("wins", "losses", "ties")
 _ROW = np.dtype([("key", np.int64), *((name, np.float64) for name in _COUNTS)])
@@ -32,8 +32,8 @@ class _Run:
     sample: NDArray[np.int64]  # the key of every _SAMPLE-th row
     done: int = 0
 
-    def below(self, limit: int | None) -> Rows:
-        """The next rows, up to those whose key is ``limit`` or more."""
+    def read_below(self, limit: int | None) -> RunRows:
+        """Read the next rows with keys below ``limit``."""
         blocks = len(self.sample) if limit is None else int(np.searchsorted(self.sample, limit))
         end = min(blocks * _SAMPLE, self.rows)
         count = max(end - self.done, 0)
@@ -45,19 +45,19 @@ class _Run:
 
 
 class Runs:
-    """Tallies of batches, kept in a folder until they are merged. ``ties``: counted apart."""
+    """Tallies of batches, kept in a folder until they are merged. ``ties``: ties are counted separately."""
 
     def __init__(self, folder: Path, nodes: int, workers: int, *, ties: bool = False) -> None:
         if max(workers, 1) * nodes * nodes > np.iinfo(np.int64).max:
             raise InputError(
                 f"{nodes} items and {workers} workers are too many for a file that does not fit in memory.",
-                hint=("Give it more memory, ", Remedy("memory", "16GB"), ", or rank the queries in several runs."),
+                hint=("Allow more memory, ", Remedy("memory", "16GB"), ", or rank the queries in several runs."),
             )
         self.folder, self.nodes, self.workers, self.ties = folder, nodes, workers, ties
         self.runs: list[_Run] = []
 
     def add(self, rows: Comparisons) -> None:
-        """One more batch's tally."""
+        """Add the tally of one more batch."""
         if rows.nodes != self.nodes or rows.workers != self.workers:
             raise ValueError("the runs of one merge have the same nodes and workers")
         run = np.empty(len(rows), _ROW)
@@ -71,24 +71,24 @@ class Runs:
             run.tofile(path)
         self.runs.append(_Run(path, len(rows), run["key"][::_SAMPLE].copy()))
 
-    def merged(self) -> Iterator[Comparisons]:
-        """The rows of all runs in order, a range at a time; the runs are used up."""
+    def merge(self) -> Iterator[Comparisons]:
+        """The rows of all runs in order, one range at a time. This deletes the runs."""
         for limit in self._limits():
-            rows = np.concatenate([run.below(limit) for run in self.runs])
+            rows = np.concatenate([run.read_below(limit) for run in self.runs])
             if len(rows):
-                yield self._added(rows)
+                yield self._add_equal_rows(rows)
         for run in self.runs:
             run.path.unlink()
         self.runs = []
 
     def _limits(self) -> list[int | None]:
-        """Keys that part the rows into ranges of about MERGE_ROWS."""
+        """Keys that split the rows into ranges of about MERGE_ROWS."""
         samples = np.sort(np.concatenate([run.sample for run in self.runs]))
         step = max(MERGE_ROWS // _SAMPLE, 1)
         return [*map(int, np.unique(samples[step::step])), None]
 
-    def _added(self, rows: Rows) -> Comparisons:
-        """Rows sorted by key, those of one key as one."""
+    def _add_equal_rows(self, rows: RunRows) -> Comparisons:
+        """The rows sorted by key, with the counts of equal keys added up."""
         order = np.argsort(rows["key"], kind="stable")
         key = rows["key"][order]
         starts = np.flatnonzero(np.diff(key, prepend=-1))

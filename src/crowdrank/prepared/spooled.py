@@ -1,4 +1,4 @@
-"""Counts of votes that do not fit in memory: merged from sorted runs on disk, in shards that are files."""
+"""Counts of votes that do not fit in memory: merged from sorted runs on disk, with shards as files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.prepared import plan
-from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, joined, tally
+from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, join_rows, tally
 from crowdrank.prepared.runs import Runs
 
 
@@ -38,10 +38,10 @@ def tally_spooled(
     sided: bool = False,
     ties: bool = False,
 ) -> Tally:
-    """The tally of batches of votes, in shards on disk: the same rows and shards as in memory."""
+    """The tally of batches of votes, in shards on disk. Rows and shards are the same as in memory."""
     shards: list[FileShard] = []
     folder = spool.folder("shards")
-    for shard in _recut(_merged(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS):
+    for shard in _recut(_merge_batches(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS):
         path = folder / f"{len(shards):06d}.parquet"
         columns = ("worker", "i", "j", "wins", "losses", "ties")
         own = {name: value for name in columns if (value := getattr(shard, name)) is not None}
@@ -51,24 +51,24 @@ def tally_spooled(
 
 
 def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
-    """The tally of batches of votes, workers not told apart: distinct pairs, in memory."""
-    return joined(list(_merged(batches, nodes, 0, spool, False, False)))
+    """The tally of batches of votes without distinguishing workers: distinct pairs, in memory."""
+    return join_rows(list(_merge_batches(batches, nodes, 0, spool, False, False)))
 
 
-def _merged(
+def _merge_batches(
     batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool, sided: bool, ties: bool
 ) -> Iterator[Comparisons]:
     runs = Runs(spool.folder("runs"), nodes, workers, ties=ties)
     for votes in batches:
         runs.add(tally(nodes, votes, workers, sided=sided, ties=ties))
-    return runs.merged()
+    return runs.merge()
 
 
 def _recut(parts: Iterable[Comparisons], rows: int) -> Iterator[Comparisons]:
-    """The same rows in pieces of ``rows`` each, but for the last."""
+    """The same rows in pieces of ``rows`` each. The last piece may be smaller."""
     rest: list[Comparisons] = []
     for part in parts:
-        held = joined([*rest, part])
+        held = join_rows([*rest, part])
         whole = len(held) // rows * rows
         for start in range(0, whole, rows):
             yield held.take(slice(start, start + rows))

@@ -19,7 +19,7 @@ FEW = 3
 
 
 class Subjects(ABC):
-    """Judgments made ready for a model: the nodes that it ranks, and the ids behind them."""
+    """Judgments prepared for a model: the nodes to rank, and their ids."""
 
     nodes: Nodes
     index: Index
@@ -27,11 +27,11 @@ class Subjects(ABC):
 
     @property
     def n_workers(self) -> int:
-        """Number of workers; 0 where they are unknown."""
+        """The number of workers, or 0 if they are unknown."""
         return 0 if self.index.workers is None else len(self.index.workers)
 
     def queries(self) -> pl.Series:
-        """The query id of each node; null where there is one query."""
+        """The query id of each node, or null if the data has no queries."""
         queries = self.index.queries
         if queries is None:
             return pl.repeat(None, len(self.nodes), dtype=pl.String, eager=True).alias("query")
@@ -42,25 +42,25 @@ class Subjects(ABC):
         return self.index.items.gather(self.nodes.item).rename("item")
 
     def members(self) -> list[NDArray[np.int64]]:
-        """The nodes of each query that has some."""
+        """The nodes of each query that has nodes."""
         cuts = np.flatnonzero(np.diff(self.nodes.query)) + 1  # nodes are sorted by query
         return np.split(np.arange(len(self.nodes)), cuts)
 
     def item_names(self, nodes: NDArray[np.int64] | Sequence[int], most: int = 5) -> str:
-        """The first few ids, in words."""
+        """The first few ids, as text."""
         items, queries = self.index.items, self.index.queries
-        names = [_quoted(items[int(self.nodes.item[node])]) for node in nodes[:most]]
+        names = [_quote(items[int(self.nodes.item[node])]) for node in nodes[:most]]
         if queries is not None and len(queries) > 1:
-            where = [_quoted(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
+            where = [_quote(queries[int(self.nodes.query[node])]) for node in nodes[:most]]
             names = [f"{name} (query {query})" for name, query in zip(names, where, strict=True)]
         return ", ".join(names) + (f" and {len(nodes) - most} more" if len(nodes) > most else "")
 
     @abstractmethod
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
-        """How much is known of each node, and who met whom in the order of ``rank``."""
+        """How much is known about each node, and which nodes met, in the order of ``rank``."""
 
-    def judged_by(self, agreed: Floats, total: Floats) -> Workers | None:
-        """Workers whose quality is the share ``agreed`` of ``total``, with Jeffreys' interval."""
+    def workers_by_agreement(self, agreed: Floats, total: Floats) -> Workers | None:
+        """The table of workers with the share ``agreed`` of ``total`` as quality, and its Jeffreys interval."""
         if self.index.workers is None:
             return None
         from scipy.special import betaincinv
@@ -80,8 +80,11 @@ class Subjects(ABC):
         )
 
     def squares(self, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """The pictures of who met whom: the side of each query's, the row of each node in it, and the number of
-        cells of the first ones, as many as are kept."""
+        """The layout of the matrices of which nodes met.
+
+        Returns the side of the matrix of each query, the row of each node, and the number of cells to keep, those
+        of the first queries.
+        """
         query = self.nodes.query
         sizes = np.bincount(query)
         side = np.where(sizes <= MATRIX_ITEMS, sizes, MATRIX_BINS)
@@ -89,22 +92,22 @@ class Subjects(ABC):
         place = (rank - 1) * side[query] // sizes[query]
         return side, place, int(ends[ends <= MATRIX_CELLS].max(initial=0))
 
-    def never(self, code: str, own: Floats, other: Floats, words: str, regularised: bool) -> list[Note]:
-        """A note on the nodes that have nothing of their ``own`` and something of the ``other``.
+    def note_never(self, code: str, own: Floats, other: Floats, words: str, regularized: bool) -> list[Note]:
+        """A note on the nodes whose ``own`` count is zero although the ``other`` is not.
 
-        ``words`` say what never was, "{was}" standing for the verb in its number.
+        ``words`` say what never happened. "{was}" in them becomes "was" or "were".
         """
         found = np.flatnonzero((own == 0) & (other > 0))
         if not len(found):
             return []
         one = len(found) == 1
         rests = (
-            f" {'Its score rests' if one else 'Their scores rest'} on the regularisation." if regularised else ""
+            f" {'Its score rests' if one else 'Their scores rest'} on the regularization." if regularized else ""
         )
-        said = f"{'item' if one else 'items'} {words.format(was='was' if one else 'were')}"
-        return [Note(code, f"{len(found)} {said}: {self.item_names(found)}.{rests}")]
+        text = f"{'item' if one else 'items'} {words.format(was='was' if one else 'were')}"
+        return [Note(code, f"{len(found)} {text}: {self.item_names(found)}.{rests}")]
 
-    def few(self, judgments: Floats) -> list[Note]:
+    def note_few(self, judgments: Floats) -> list[Note]:
         """A note on the nodes with few judgments."""
         found = np.flatnonzero((judgments > 0) & (judgments < FEW))
         if not len(found):
@@ -114,8 +117,8 @@ class Subjects(ABC):
         )
         return [Note("few-judgments", message)]
 
-    def disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
-        """A note where a query's nodes fall into several connected parts."""
+    def note_disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
+        """A note if the nodes of a query fall into several connected parts."""
         pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
         parts_of = np.bincount(pairs[0])
         split = np.flatnonzero(parts_of > 1)
@@ -124,16 +127,16 @@ class Subjects(ABC):
         if len(parts_of) == 1:
             message = (
                 f"The comparisons fall into {parts_of[0]} groups of items that were never {verb} with "
-                "each other. Scores are centred within each; the order across groups means nothing."
+                "each other. Scores are centered within each group. The order across groups means nothing."
             )
         else:
             message = (
-                f"In {len(split)} of {len(parts_of)} queries the comparisons fall into groups of items that "
+                f"In {len(split)} of {len(parts_of)} queries, the comparisons fall into groups of items that "
                 f"were never {verb} with each other. The order across groups means nothing."
             )
         return [Note("disconnected", message)]
 
 
-def _quoted(name: str) -> str:
-    """An id as it stands in a sentence: in quotes where it would be misread."""
+def _quote(name: str) -> str:
+    """An id as shown in a sentence, in quotes if it could be misread."""
     return json.dumps(name, ensure_ascii=False) if any(sign in name for sign in ',"\n\r') else name

@@ -1,4 +1,4 @@
-"""Pairs made ready for a model: nodes, connections, what the user should know, workers' agreement."""
+"""Pairs prepared for a model: nodes, connections, notes for the user, and the agreement of workers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from crowdrank.solve import Covariance, Spread, spread
 
 ONE_SIDED = 0.9
 EQUAL = 1e-9
-"""Scores that differ by less are tied: that much is rounding."""
+"""Scores that differ by less count as tied, since the difference may be rounding."""
 
 
 class Votes(Subjects):
-    """Pairs with everything that more than one model derives from them, a batch of votes at a time."""
+    """Pairs with everything that several models derive from them, processed in batches of votes."""
 
     def __init__(self, pairs: Pairs | SpooledPairs) -> None:
         self.pairs, self.index, self.backend = pairs, pairs.index, pairs.backend
@@ -36,7 +36,7 @@ class Votes(Subjects):
         self.gold_weight = 0.0
 
     def with_gold(self, gold: NDArray[np.int64], weight: float) -> Votes:
-        """The same with gold pairs (better, worse nodes), each counting ``weight`` votes."""
+        """The same votes with gold pairs (better node, worse node). Each counts as ``weight`` votes."""
         more = copy(self)
         for derived in ("comparisons", "graph"):
             more.__dict__.pop(derived, None)
@@ -44,25 +44,25 @@ class Votes(Subjects):
         return more
 
     def without_gold(self) -> Votes:
-        """The votes alone."""
+        """The same votes without gold pairs."""
         return self.with_gold(np.empty((0, 2), np.int64), 0.0) if self.has_gold else self
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """Counts, workers not told apart; gold pairs among them."""
+        """Counts without distinguishing workers, including gold pairs."""
         if isinstance(self.pairs, SpooledPairs):
             return tally_batches(self._batches(), len(self.nodes), self.pairs.spool)
-        return tally(len(self.nodes), self._all())
+        return tally(len(self.nodes), self._whole_batch())
 
     @cached_property
     def graph(self) -> Graph:
         """How the comparisons connect."""
         return graph(self.comparisons)
 
-    def counted(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
-        """Counts by ``"worker"``; or ``"crowd"``, as if one worker had cast every vote; or ``"pair"``, by no one.
+    def count_votes(self, by: str, *, sided: bool = False, ties: bool = False) -> Tally:
+        """Counts by ``"worker"``, ``"crowd"`` (as if one worker had cast every vote) or ``"pair"`` (no workers).
 
-        Gold pairs are the votes of one more worker, who is perfect. ``sided`` and ``ties``: see ``tally``.
+        Gold pairs are the votes of an additional, perfect worker. ``sided`` and ``ties``: see ``tally``.
         """
         nodes = len(self.nodes)
         if by == "pair":
@@ -72,18 +72,18 @@ class Votes(Subjects):
         if isinstance(self.pairs, SpooledPairs):
             batches = self._batches(everyone)
             return tally_spooled(batches, nodes, workers, self.pairs.spool, sided=sided, ties=ties)
-        rows = tally(nodes, self._all(everyone), workers, sided=sided, ties=ties)
+        rows = tally(nodes, self._whole_batch(everyone), workers, sided=sided, ties=ties)
         return Tally(plan(rows), nodes, workers)
 
     def _votes(self) -> Iterator[CodedVotes]:
-        """The votes by nodes: all at once where they are in memory, else a batch at a time."""
+        """The votes between nodes: all at once if they are in memory, otherwise one batch at a time."""
         if isinstance(self.pairs, Pairs):
-            return iter([self._coded])
+            return iter([self._coded_votes])
         return map(partial(coded_votes, self.nodes), self.pairs.batches())
 
     @cached_property
-    def _coded(self) -> CodedVotes:
-        """The votes by nodes, in memory."""
+    def _coded_votes(self) -> CodedVotes:
+        """The votes between nodes, in memory."""
         assert isinstance(self.pairs, Pairs)
         return coded_votes(self.nodes, self.pairs)
 
@@ -93,7 +93,7 @@ class Votes(Subjects):
         return bool(len(self.gold)) and self.gold_weight > 0
 
     def _batches(self, everyone: bool = False) -> Iterator[CodedVotes]:
-        """The votes, ``everyone`` being one worker where asked for, and at last the gold pairs that count."""
+        """The votes, then the gold pairs that count. ``everyone``: all workers count as one."""
         for votes in self._votes():
             yield votes._replace(worker=np.zeros(len(votes.left), np.int32)) if everyone else votes
         if self.has_gold:
@@ -109,8 +109,8 @@ class Votes(Subjects):
             weight=np.full(count, self.gold_weight),
         )
 
-    def _all(self, everyone: bool = False) -> CodedVotes:
-        """Votes and gold pairs in memory, as one batch."""
+    def _whole_batch(self, everyone: bool = False) -> CodedVotes:
+        """The votes and gold pairs in memory, as one batch."""
         first, *more = self._batches(everyone)
         if not more:
             return first
@@ -124,7 +124,7 @@ class Votes(Subjects):
         return CodedVotes(*joined)
 
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
-        """How many votes and opponents each node has, and who met whom in the order of ``rank``."""
+        """How many votes and opponents each node has, and which nodes met, in the order of ``rank``."""
         count, query = len(self.nodes), self.nodes.query
         side, place, most = self.squares(rank)
         ends = np.cumsum(side**2)
@@ -143,26 +143,26 @@ class Votes(Subjects):
         votes = self.graph.wins + self.graph.losses
         return Evidence(votes, opponents, self.graph.part, side, cells)
 
-    def placed(self, scores: Floats, covariance: Covariance | None) -> Spread:
-        """Scores with their uncertainty and places; without a covariance, scores and ranks alone."""
+    def spread_scores(self, scores: Floats, covariance: Covariance | None) -> Spread:
+        """Scores with their uncertainty and ranks. Without a covariance, only scores and ranks."""
         parts = self.graph.members()
         return spread(scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins)
 
     # ------------------------------------------------------------------------------ what to know
 
-    def notes(self, *, regularised: bool = True) -> list[Note]:
-        """What the user should know about these votes before believing a ranking of them."""
+    def notes(self, *, regularized: bool = True) -> list[Note]:
+        """What the user should know about these votes before trusting a ranking."""
         return [
-            *self.never("winless", self.graph.wins, self.graph.losses, "never won", regularised),
-            *self.never("unbeaten", self.graph.losses, self.graph.wins, "never lost", regularised),
-            *self._unjudged(),
-            *self.disconnected(self.graph.part),
-            *self.few(self.graph.wins + self.graph.losses),
-            *self._one_sided(),
-            *self._both_orders(),
+            *self.note_never("winless", self.graph.wins, self.graph.losses, "never won", regularized),
+            *self.note_never("unbeaten", self.graph.losses, self.graph.wins, "never lost", regularized),
+            *self._note_unjudged(),
+            *self.note_disconnected(self.graph.part),
+            *self.note_few(self.graph.wins + self.graph.losses),
+            *self._note_one_sided(),
+            *self._note_both_orders(),
         ]
 
-    def _unjudged(self) -> list[Note]:
+    def _note_unjudged(self) -> list[Note]:
         found = np.flatnonzero((self.graph.wins == 0) & (self.graph.losses == 0))
         if not len(found):
             return []
@@ -170,8 +170,8 @@ class Votes(Subjects):
         message = f"{len(found)} {verb} compared with no other item: {self.item_names(found)}."
         return [Note("unjudged", message)]
 
-    def _one_sided(self) -> list[Note]:
-        """Workers who nearly always choose the same side, more often than chance explains."""
+    def _note_one_sided(self) -> list[Note]:
+        """Notes on workers who nearly always choose the same side, more often than chance explains."""
         pairs, count = self.pairs, max(self.n_workers, 1)
         if not pairs.sided:
             return []
@@ -196,33 +196,33 @@ class Votes(Subjects):
             notes.append(Note("one-sided", f"One-sided: {len(suspects) - 10} further workers."))
         return notes
 
-    def _both_orders(self) -> list[Note]:
-        """Pairs that a worker judged once in each order, choosing the same side both times.
+    def _note_both_orders(self) -> list[Note]:
+        """A note on pairs that a worker judged once in each order, choosing the same side both times.
 
-        A worker who does not look at the side does so in at most half of them. Looked for where the votes
+        A worker who ignores the side does so for at most half of these pairs. This is checked only if the votes
         are in memory.
         """
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
             return []
-        left, right, outcome, worker, _ = self._coded
+        left, right, outcome, worker, _ = self._coded_votes
         low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
         frame = pl.DataFrame(
             {
                 "worker": worker,
                 "pair": low * np.int64(len(self.nodes)) + high,
-                "turned": (left > right).astype(np.int8),
+                "reversed": (left > right).astype(np.int8),
                 "chosen": (outcome == RIGHT).astype(np.int8),
             }
         ).filter(pl.Series(outcome != TIE))
-        shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("turned", "chosen").sum())
-        twice = shown.filter(len=2, turned=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
+        shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("reversed", "chosen").sum())
+        twice = shown.filter(len=2, reversed=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
         both, same = twice.row(0)
         if not same:
             return []
         message = (
-            f"{both} times a worker judged the same two items twice, once in each order; {same} times "
-            f"({same / both:.0%}) the same side was chosen in both, which chance alone brings to at most half. "
+            f"{both} times a worker judged the same two items twice, once in each order. {same} times "
+            f"({same / both:.0%}) the worker chose the same side in both; chance alone explains at most half. "
             "All these votes count."
         )
         return [Note("both-orders", message)]
@@ -231,8 +231,7 @@ class Votes(Subjects):
 
     @cached_property
     def _counts(self) -> Floats:
-        """For each worker (or all together) the votes for the left side, those for either, and the
-        weight of all and of the ties among them."""
+        """Per worker (or for all together): votes for the left, decided votes, weight of all votes and of ties."""
         counts = np.zeros((4, max(self.n_workers, 1)))
         for batch in self._votes():
             worker = np.zeros(len(batch.left), np.int32) if batch.worker is None else batch.worker
@@ -245,8 +244,8 @@ class Votes(Subjects):
         return counts
 
     @property
-    def judgments(self) -> Floats:
-        """The weight of each worker's votes."""
+    def judgments_of_workers(self) -> Floats:
+        """The weight of the votes of each worker."""
         return self._counts[2, : self.n_workers]
 
     @property
@@ -256,13 +255,13 @@ class Votes(Subjects):
 
     @property
     def tie_share(self) -> float:
-        """The share of ties among the votes, with half a vote more for either kind."""
+        """The share of ties among the votes, with half a vote added to each kind."""
         return float((self._counts[3].sum() + 0.5) / (self._counts[2].sum() + 1.0))
 
     def agreement(self, scores: Floats) -> Workers | None:
-        """For models without worker parameters: how often each worker's votes agree with the scores.
+        """For models without worker parameters: how often the votes of each worker agree with the scores.
 
-        A tie, of votes or of scores, is half an agreement; the interval is Jeffreys'.
+        A tie, of votes or of scores, is half an agreement. The interval is the Jeffreys interval.
         """
         if self.index.workers is None:
             return None
@@ -274,4 +273,4 @@ class Votes(Subjects):
             share = (1 + said * ahead) / 2
             assert batch.worker is not None
             agreed += summed(batch.worker, share if batch.weight is None else batch.weight * share, self.n_workers)
-        return self.judged_by(agreed, self.judgments)
+        return self.workers_by_agreement(agreed, self.judgments_of_workers)

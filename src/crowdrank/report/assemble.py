@@ -17,7 +17,7 @@ from crowdrank.report.notes import cautions
 from crowdrank.report.rounding import bounded, rounded, significant, tidy
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.words import counted
-from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, plain
+from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, to_plain
 
 ROWS = 20_000
 """The most rows of rankings, and of workers, that a report holds."""
@@ -52,7 +52,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         suggestions=suggestions(rows, people, evidence.unit),
         choice=choice(fit),
         fit=fit.as_dict(),
-        gold=plain(dict(gold or {})),
+        gold=to_plain(dict(gold or {})),
         unit=evidence.unit,
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
     )

@@ -143,7 +143,7 @@ def cautions(notes: Sequence[Note]) -> tuple[Caution, ...]:
     """The warnings, one entry for each kind, the gravest first; kinds not listed here come last."""
     by_code: dict[str, list[str]] = {}
     for note in notes:
-        by_code.setdefault(note.code, []).append(note.worded())
+        by_code.setdefault(note.code, []).append(note.wording())
     order = [*(code for code in KINDS if code in by_code), *(code for code in by_code if code not in KINDS)]
     return tuple(_caution(code, by_code[code]) for code in order)
 

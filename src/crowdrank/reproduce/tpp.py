@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Anchors, Floats, Integers, Pairs, read
-from crowdrank.engine import one_blas_thread, running
+from crowdrank.engine import one_blas_thread, open_engine
 from crowdrank.kernels.kendall import distances
 from crowdrank.measures import roc_auc
 from crowdrank.models.base import Model, Run
@@ -207,7 +207,7 @@ def rounds(crowd: Crowd, domains: int, seed: int) -> list[float]:
     assert votes.index.workers is not None
     assert votes.index.queries is not None
     true = true_domains(votes.index.queries, crowd)
-    with running(None) as engine, one_blas_thread():
+    with open_engine(None) as engine, one_blas_thread():
         answer = draw_answer(
             panels(Votes(votes)),
             Run(Anchors(), engine, seed, None),

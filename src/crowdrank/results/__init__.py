@@ -1,7 +1,7 @@
-"""What a fit hands on: one frozen Result with the ranking, the workers, the posterior and further tables."""
+"""What a fit returns: one frozen Result with the ranking, the workers, the posterior and further tables."""
 
 from crowdrank.results.evidence import Evidence
-from crowdrank.results.fit import Fit, plain
+from crowdrank.results.fit import Fit, to_plain
 from crowdrank.results.posterior import (
     EXACT_LIMIT,
     Covariance,
@@ -47,6 +47,6 @@ __all__ = [
     "Workers",
     "Z",
     "center",
-    "plain",
+    "to_plain",
     "verdicts",
 ]

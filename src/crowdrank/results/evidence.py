@@ -31,8 +31,8 @@ class Evidence:
         """The votes between the items of a query, or the lists that hold both, from the best to the worst.
 
         Everything below the diagonal is zero. A row and a column stand for one item, or for a run of neighbors in
-        rank if there are many items. None if it was not counted: only the first queries are, so that memory stays
-        bounded.
+        rank if there are many items. None if it was not counted: only the first queries are counted, so
+        memory stays bounded.
         """
         side = int(self.side[query])
         start = int((self.side[:query] ** 2).sum())

@@ -13,7 +13,7 @@ from crowdrank.errors import Note
 
 @dataclass(frozen=True)
 class Fit:
-    """How the fit went; ``details`` are the model's own figures."""
+    """How the fit went. ``details`` are figures specific to the model."""
 
     model: str
     parameters: dict[str, Any]
@@ -29,22 +29,22 @@ class Fit:
     details: dict[str, Any] = field(default_factory=dict)
 
     def with_seconds(self, **seconds: float) -> Fit:
-        """The same with more timings."""
+        """The same fit with more timings."""
         return replace(self, seconds={**self.seconds, **seconds})
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as fit.json has them; a number that is not finite is null."""
-        notes = [{"code": note.code, "message": note.worded()} for note in self.warnings]
+        """Plain values as in fit.json. A number that is not finite is null."""
+        notes = [{"code": note.code, "message": note.wording()} for note in self.warnings]
         values = {**asdict(replace(self, warnings=())), "warnings": notes}
-        return {name: plain(value) for name, value in values.items()}
+        return {name: to_plain(value) for name, value in values.items()}
 
 
-def plain(value: Any) -> Any:
-    """Values that JSON has; a number that is not finite is null."""
+def to_plain(value: Any) -> Any:
+    """The value in types that JSON has. A number that is not finite is null."""
     if isinstance(value, Mapping):
-        return {str(key): plain(own) for key, own in value.items()}
+        return {str(key): to_plain(own) for key, own in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(own) for own in value]
+        return [to_plain(own) for own in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):

@@ -1,8 +1,8 @@
-"""Dataclasses of arrays as a file: a header in JSON and arrays in NumPy's npz. Nothing is pickled.
+"""Dataclasses of arrays as a file: a JSON header and arrays in NumPy's npz format. Nothing is pickled.
 
-A value is packed into a tree of plain JSON values in which arrays are named and dataclasses carry their class. An
-object with ``storable()`` is packed as what that returns; a dataclass with ``restore()`` is read back as what that
-returns. Only dataclasses of this package are read back.
+A value is packed into a tree of plain JSON values. The tree refers to arrays by name and stores the class of each
+dataclass. An object with ``storable()`` is packed as its return value. A dataclass with ``restore()`` is read back
+as its return value. Only dataclasses of this package are read back.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PACKAGE = "crowdrank."
 
 
 def pack(value: Any) -> tuple[Any, dict[str, Any]]:
-    """The tree of a value, and the arrays it names."""
+    """The tree of a value, and the arrays that it refers to."""
     arrays: dict[str, Any] = {}
     return _pack(value, arrays), arrays
 
@@ -79,7 +79,7 @@ def unpack(tree: Any, arrays: Mapping[str, Any]) -> Any:
 
 
 def _class(path: str) -> Any:
-    """A dataclass of this package by its path."""
+    """Find a dataclass of this package by its path."""
     module, _, name = path.partition(":")
     found = getattr(import_module(module), name, None) if module.startswith(PACKAGE) else None
     if not (isinstance(found, type) and is_dataclass(found)):
@@ -88,7 +88,7 @@ def _class(path: str) -> Any:
 
 
 def save_file(path: Path, kind: str, tree: Any, arrays: Mapping[str, Any]) -> None:
-    """Write beside the place, then move there: nothing half-written stays."""
+    """Write a temporary file next to ``path``, then move it there, so that no partial file remains."""
     header = json.dumps({"format": FORMAT, "kind": kind, "tree": tree}).encode()
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -101,7 +101,7 @@ def save_file(path: Path, kind: str, tree: Any, arrays: Mapping[str, Any]) -> No
 
 
 def load_file(path: Path, kind: str) -> tuple[Any, dict[str, Any]]:
-    """The tree and the arrays of a file of this kind; an error if it is something else."""
+    """The tree and the arrays of a file of this kind. Raises an error if it is something else."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

@@ -1,7 +1,7 @@
-"""What a fit knows about scores and worker parameters together: means and covariances of a normal posterior.
+"""What a fit knows about scores and worker parameters jointly: means and covariances of a normal posterior.
 
-The posterior keeps the factored information matrix of the fit, or the draws above the exact limit, and expands on
-demand: the difference of two items, the covariance of a connected part, joint samples.
+The posterior keeps the factored information matrix of the fit, or draws above the exact limit. From these it
+computes on demand the difference of two items, the covariance of a connected part, and joint samples.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from crowdrank.errors import UsageError
 from crowdrank.results.pack import load_file, pack, save_file, unpack
 
 EXACT_LIMIT = 8000
-"""Above this many parameters the information is not inverted: posterior draws take its place."""
+"""Above this many parameters, posterior draws replace the inverse of the information."""
 
 
 class Covariance(ABC):
     """The covariance of the scores, and of worker parameters if the model has any."""
 
     pairwise_limit: ClassVar[int] = EXACT_LIMIT
-    """In connected parts of more items, items are compared by their variances, not by every difference."""
+    """In larger connected parts, items are compared by their variances, not by every difference."""
 
     @abstractmethod
     def block(self, nodes: Integers) -> Floats:
-        """Covariance of the scores of these nodes, which are one connected part."""
+        """Covariance of the scores of these nodes, which form one connected part."""
 
     def variance(self, nodes: Integers) -> Floats:
-        """Variances of the centered scores of a part."""
+        """Variances of the centered scores of a connected part."""
         return center(self.block(nodes)).diagonal()
 
     def worker_variance(self) -> Floats:
-        """Variance of each worker parameter (K, b), all else being uncertain too; empty if there are none."""
+        """Variance of each worker parameter (K, b), with all else uncertain too. Empty if there are none."""
         return np.zeros((0, 1))
 
     def common_covariance(self) -> Floats:
-        """Covariance of the common parameters (G, G); empty if there are none."""
+        """Covariance of the common parameters (G, G). Empty if there are none."""
         return np.zeros((0, 0))
 
     def sample(
@@ -53,7 +53,7 @@ class Covariance(ABC):
     ) -> tuple[Floats, Floats]:
         """Draws about 0 of the scores (count, N) and of the worker parameters (count, K, b).
 
-        Here part by part, each from its own block; parts of more than ``pairwise_limit`` items by their variances.
+        By default, each part is drawn from its own block, and parts above ``pairwise_limit`` from their variances.
         """
         scores = np.zeros((count, sum(map(len, parts))))
         for nodes in parts:
@@ -67,12 +67,12 @@ class Covariance(ABC):
     def with_combination(self, weights: Floats) -> tuple[Floats | float, float]:
         """Covariance of the scores with a combination of worker parameters (K, b), and its variance.
 
-        Here they are independent.
+        By default, they are independent.
         """
         return 0.0, float((weights**2 * self.worker_variance()).sum())
 
-    def release(self) -> None:  # noqa: B027 - most have nothing to forget
-        """Forget what can be expanded again."""
+    def release(self) -> None:  # noqa: B027 - most have nothing to free
+        """Free what can be computed again."""
 
 
 def center(block: Floats) -> Floats:
@@ -107,11 +107,11 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NormalPosterior:
-    """A posterior by codes, as a model hands it on: the covariance of the scores and of worker parameters.
+    """A posterior by codes, as a model returns it: the covariance of the scores and of worker parameters.
 
-    ``workers`` (K, b): the fitted value of each of the ``parameters`` (b names), as the likelihood takes them, for
-    example ln of a tie threshold; ``held`` (K, b): values that did not move, at a bound or given. ``kind`` says in
-    words what the covariance is.
+    ``workers`` (K, b): the fitted value of each of the ``parameters`` (b names), in the units of the likelihood,
+    for example ln of a tie threshold. ``held`` (K, b): values that did not move, at a bound or given. ``kind``
+    describes the covariance in words.
     """
 
     covariance: Covariance
@@ -123,11 +123,11 @@ class NormalPosterior:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Scores and worker parameters as jointly normal.
+    """Scores and worker parameters as jointly normal variables.
 
-    ``query`` and ``item`` name the N scores, ``part`` is the connected part of each, ``score`` its posterior mean,
-    as in the ranking: centered within each part. ``worker`` names the K workers (None if they are unknown). What
-    the model knows about them is in ``normal``.
+    ``query`` and ``item`` name the N scores. ``part`` is the connected part of each, and ``score`` its posterior
+    mean, centered within each part as in the ranking. ``worker`` names the K workers (None if they are unknown).
+    What the model knows about them is in ``normal``.
     """
 
     query: pl.Series
@@ -149,7 +149,7 @@ class Posterior:
 
     @cached_property
     def parts(self) -> list[Integers]:
-        """The places of the scores of each connected part."""
+        """The positions of the scores of each connected part."""
         order = np.argsort(self.part, kind="stable")
         return np.split(order, np.cumsum(np.bincount(self.part))[:-1])
 
@@ -158,7 +158,7 @@ class Posterior:
         return {name: place for place, name in enumerate(zip(self.query, self.item, strict=True))}
 
     def place(self, item: str, query: str | None = None) -> int:
-        """The place of an item among the scores; an error if the fit has not seen it."""
+        """The position of an item among the scores. Raises an error if the fit has not seen it."""
         found = self._places.get((query, item))
         if found is None:
             inside = "" if query is None else f" in query {query!r}"
@@ -184,7 +184,7 @@ class Posterior:
 
     @cached_property
     def stderr(self) -> Floats:
-        """Standard error of each centered score; infinite for an item that is alone in its part."""
+        """Standard error of each centered score. Infinite for an item that is alone in its part."""
         found, own = np.full(len(self.score), np.inf), self.normal.covariance
         for nodes in self.parts:
             if len(nodes) > own.pairwise_limit:
@@ -201,7 +201,7 @@ class Posterior:
 
     @cached_property
     def worker_stderr(self) -> Floats:
-        """Standard error of each worker parameter (K, b); 0 for one that is held."""
+        """Standard error of each worker parameter (K, b). 0 for a held parameter."""
         members = len(self.normal.workers)
         variance = self.normal.covariance.worker_variance()[:members]
         self.normal.covariance.release()
@@ -230,12 +230,12 @@ class Posterior:
         return pl.DataFrame({"query": self.query, "item": self.item, "score": self.score, "stderr": self.stderr})
 
     def save(self, path: str | Path) -> None:
-        """Write to a file (NumPy's npz, no pickle), from which ``load`` makes the same posterior."""
+        """Write to a file (NumPy's npz, no pickle) that ``load`` can read back."""
         save_file(Path(path), "posterior", *pack(self))
 
     @staticmethod
     def load(path: str | Path) -> Posterior:
-        """The posterior that was saved to a file."""
+        """Read a posterior that was saved to a file."""
         found = unpack(*load_file(Path(path), "posterior"))
         assert isinstance(found, Posterior)
         return found

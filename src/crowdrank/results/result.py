@@ -1,4 +1,4 @@
-"""The one thing that a fit hands on."""
+"""The one object that a fit returns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from crowdrank.results.tables import LabelPosterior, Ranking, Table, Workers
 
 
 class Predictor(Protocol):
-    """The probabilities of votes that were not seen.
+    """The probabilities of unseen votes.
 
-    ``left`` and ``right`` are nodes of the fit and ``worker`` its workers, -1 if the fit has not seen them;
-    ``worker`` is None if nobody says who judges. ``sided``: left and right say where an item was shown. The answer
-    (rows, 3): probabilities of left, of a tie, of right.
+    ``left`` and ``right`` are nodes of the fit, and ``worker`` are its workers. They are -1 if the fit has not
+    seen them, and ``worker`` is None if the workers are unknown. ``sided``: left and right say where an item was
+    shown. The result (rows, 3) holds the probabilities of left, of a tie and of right.
     """
 
     def __call__(
@@ -33,7 +33,7 @@ class Predictor(Protocol):
 
 
 class ListPredictor(Protocol):
-    """The probabilities of whole lists that were not seen, in the terms of the fit."""
+    """The probabilities of whole unseen lists, given in terms of the fit."""
 
     def __call__(self, given: Any, /) -> Floats:
         """ln P of each list."""
@@ -44,9 +44,9 @@ class ListPredictor(Protocol):
 class Result:
     """Everything that a fit found.
 
-    ``posterior``: a normal one, or for models of labels the probabilities of the labels; None if a model has
+    ``posterior``: a normal posterior, or the probabilities of the labels for label models, or None if a model has
     neither. ``predictor`` and ``list_predictor`` are None if a model gives no probabilities of votes or of lists.
-    ``further`` holds a model's own tables by name. ``nodes`` and ``index`` say what the fit has seen.
+    ``further`` holds further tables of the model by name. ``nodes`` and ``index`` say what the fit has seen.
     """
 
     ranking: Ranking
@@ -62,16 +62,16 @@ class Result:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """Every table by its name: the ranking, the workers if they are known, and the model's own."""
+        """Every table by its name: the ranking, the workers if they are known, and further tables of the model."""
         people = {} if self.workers is None else {"workers": self.workers}
         return {"ranking": self.ranking, **people, **self.further}
 
     def with_seconds(self, **seconds: float) -> Result:
-        """The same with more timings."""
+        """The same result with more timings."""
         return replace(self, fit=self.fit.with_seconds(**seconds))
 
     def with_details(self, *notes: Note, **details: Any) -> Result:
-        """The same with more warnings and more of the model's own figures."""
+        """The same result with more warnings and more figures of the model."""
         fit = self.fit
         more = replace(fit, warnings=(*fit.warnings, *notes), details={**fit.details, **details})
         return replace(self, fit=more)

@@ -1,4 +1,4 @@
-"""Results by rows: the ranking, the workers, and further tables of a model. Frozen, and frames on request."""
+"""Result tables: the ranking, the workers, and further tables of a model. Frozen, with frames on request."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 
 LEVEL = 0.9
-"""Level of every interval."""
+"""The level of every interval."""
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-"""How many standard errors an interval of a normal estimate reaches to either side."""
+"""How many standard errors the interval of a normal estimate extends to each side."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table(ABC):
-    """A result by rows; ``backend`` names the library whose frame the judgments came in."""
+    """A result table. ``backend`` is the library of the frame that held the judgments."""
 
     backend: str = "polars"
 
@@ -31,7 +31,7 @@ class Table(ABC):
         """The table as a Polars frame."""
 
     def frame(self) -> Any:
-        """The table as a frame of the kind that the judgments came in: Polars, pandas or PyArrow."""
+        """The table as the same kind of frame as the judgments: Polars, pandas or PyArrow."""
         frame = self.polars()
         if self.backend == "pandas":
             import pandas as pd
@@ -45,7 +45,7 @@ class Table(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Frame(Table):
-    """A table that a model hands on as it is."""
+    """A table that a model returns as it is."""
 
     content: pl.DataFrame
 
@@ -58,9 +58,9 @@ class Frame(Table):
 class Ranking(Table):
     """The items of each query, best first.
 
-    ``rank`` is strict; items that cannot be told apart share a ``tier``. ``rank_low`` to ``rank_high`` holds the
-    true rank with probability 0.9, ``low`` to ``high`` the true score. Scores of likelihood models are centered
-    within each connected part of a query. ``query`` is null if there is only one query.
+    ``rank`` is strict. Items that cannot be told apart share a ``tier``. ``rank_low`` to ``rank_high`` contains
+    the true rank with probability 0.9, and ``low`` to ``high`` the true score. Scores of likelihood models are
+    centered within each connected part of a query. ``query`` is null if there is only one query.
     """
 
     query: pl.Series
@@ -86,10 +86,10 @@ class Ranking(Table):
 
 @dataclass(frozen=True, eq=False)
 class Workers(Table):
-    """The workers: how many judgments each gave, and how good they are.
+    """The workers: how many judgments each gave, and how good the judgments are.
 
     ``quality`` is the probability of agreeing with the fitted order on an average pair. ``further`` holds the
-    model's own parameters as more columns.
+    parameters of the model as additional columns.
     """
 
     worker: pl.Series
@@ -104,7 +104,7 @@ class Workers(Table):
         return len(self.worker)
 
     def polars(self) -> pl.DataFrame:
-        """worker, judgments, quality, low, high, verdict, and the model's own parameters, sorted by worker."""
+        """worker, judgments, quality, low, high, verdict, and the parameters of the model, sorted by worker."""
         names = ("worker", "judgments", "quality", "low", "high", "verdict")
         return pl.DataFrame({**{name: getattr(self, name) for name in names}, **self.further}).sort("worker")
 
@@ -123,7 +123,7 @@ class LabelPosterior(Table):
 
     @property
     def label(self) -> Floats:
-        """The most probable label of each item; of two equally probable ones, the smaller."""
+        """The most probable label of each item. The smallest one, if several are equally probable."""
         return np.asarray(self.values[self.probability.argmax(axis=1)])
 
     def polars(self) -> pl.DataFrame:
@@ -161,11 +161,11 @@ class Queries(Table):
 
 @dataclass(frozen=True, eq=False)
 class Skills(Table):
-    """How well each worker knows each domain, one row for each worker and domain.
+    """How well each worker knows each domain, with one row per worker and domain.
 
-    ``tau`` is the signed expertise: its size is the worker's precision, its sign says whether the worker tells
-    the truth in that domain, and ``truthful`` is the probability that it is positive. ``quality`` and ``verdict``
-    are those of the worker on the pairs of the domain; ``judgments`` is the weight of the worker's votes there.
+    ``tau`` is the signed expertise: its size is the precision of the worker, and its sign says whether the worker
+    is honest in that domain. ``truthful`` is the probability that it is positive. ``quality`` and ``verdict`` are
+    those of the worker on the pairs of the domain. ``judgments`` is the weight of the worker's votes there.
     """
 
     worker: pl.Series
@@ -190,7 +190,7 @@ class Skills(Table):
 
 
 def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
-    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), else unsure.
+    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), otherwise unsure.
 
     If the items are so close that even a perfect worker would agree on less than .6 of an average pair
     (``tellable`` False), nobody is called a spammer.

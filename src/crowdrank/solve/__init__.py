@@ -1,4 +1,5 @@
-"""Each loop written once: newton, em (until, rounds, accelerate), lbfgs; and the information with what follows."""
+"""The loops, each written once: newton, em (until, rounds, accelerate), lbfgs. Also the information matrix and
+the intervals that follow from it."""
 
 from crowdrank.results import Covariance
 from crowdrank.solve.arrow import Arrow, Independent, Inverse, Rescaled, Scaled
@@ -15,7 +16,14 @@ from crowdrank.solve.arrow_problem import (
     maximize,
 )
 from crowdrank.solve.em import accelerate, extrapolate, rounds, until
-from crowdrank.solve.intervals import Density, Spread, by_probability, highest_density, resampled, spread
+from crowdrank.solve.intervals import (
+    Density,
+    Spread,
+    highest_density,
+    spread,
+    spread_probabilities,
+    spread_resamples,
+)
 from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, slope_goal
@@ -51,7 +59,6 @@ __all__ = [
     "WeightsMaximum",
     "accelerate",
     "accumulate",
-    "by_probability",
     "extrapolate",
     "freeze_workers",
     "highest_density",
@@ -60,9 +67,10 @@ __all__ = [
     "maximize",
     "newton",
     "newton_batch",
-    "resampled",
     "rounds",
     "slope_goal",
     "spread",
+    "spread_probabilities",
+    "spread_resamples",
     "until",
 ]

@@ -1,13 +1,13 @@
 """The information matrix of scores and worker parameters, never stored whole.
 
     [ items      coupling ]      items:    scores by scores, block-diagonal over the connected parts
-    [ coupling'  workers  ]      workers:  a small block for each worker
+    [ coupling'  workers  ]      workers:  a small block per worker
 
 A few *common* parameters (what all workers share: a mean threshold, a mean position bias) border it.
 
-One side is eliminated and the other solved densely (a Schur complement): the workers where they
-are many and the scores few, the parts of the scores where there are many queries. Where both sides
-are too large, systems are solved by conjugate gradients on the sparse matrix.
+One side is eliminated and the other is solved as a dense system (a Schur complement). The workers are eliminated
+if there are many workers and few scores, and the parts of the scores if there are many queries. If both sides are
+too large, systems are solved by conjugate gradients on the sparse matrix.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Border:
     """The rows of the common parameters: by scores (N, G), by worker parameters (K, b, G), by themselves (G, G).
 
-    ``carried`` (K, b, G): 1 where a worker's own value is its deviation plus the common parameter.
+    ``carried`` (K, b, G): 1 if the value of a worker is its deviation plus the common parameter.
     """
 
     scores: Floats
@@ -46,8 +46,8 @@ class Border:
 class Arrow:
     """Minus the second derivatives: ``items`` (N, N), ``coupling`` (N, K b), ``workers`` (K, b, b).
 
-    ``part`` numbers the connected part of each score. ``gauge`` is True where nothing fixes the level
-    of a part (no regularisation): the direction in which all its scores move together is then held.
+    ``part`` numbers the connected part of each score. ``gauge`` is True if nothing fixes the level of a part (no
+    regularization). The direction in which all its scores move together is then held.
     """
 
     items: Matrix
@@ -61,8 +61,8 @@ class Arrow:
         """Its diagonal: scores (N,) and worker parameters (K, b)."""
         return self.items.diagonal().copy(), np.einsum("kbb->kb", self.workers).copy()
 
-    def fixed(self, fixed: NDArray[np.bool_]) -> Arrow:
-        """The same with these worker parameters (K, b) held at their values."""
+    def hold(self, fixed: NDArray[np.bool_]) -> Arrow:
+        """The same matrix with these worker parameters (K, b) held at their values."""
         if not fixed.any():
             return self
         keep = ~fixed
@@ -73,13 +73,13 @@ class Arrow:
         return replace(self, coupling=coupling, workers=workers, border=border)
 
     def with_variance(self, chosen: NDArray[np.bool_], variance: Floats) -> Arrow:
-        """The same with 1 / variance as the diagonal curvature of the chosen worker parameters (K, b)."""
+        """The same matrix with 1 / variance as the diagonal curvature of the chosen worker parameters (K, b)."""
         own = np.einsum("kbb->kb", self.workers)
         change = np.where(chosen, 1.0 / np.where(chosen, variance, 1.0) - own, 0.0)
         return replace(self, workers=self.workers + np.eye(own.shape[1]) * change[:, :, None])
 
-    def damped(self, damping: float) -> Arrow:
-        """With ``damping`` times the size of its diagonal added to it."""
+    def damp(self, damping: float) -> Arrow:
+        """Add ``damping`` times the size of the diagonal to the diagonal."""
         if damping == 0:
             return self
         scores, own = (np.abs(diagonal) for diagonal in self.diagonals())
@@ -91,14 +91,14 @@ class Arrow:
         return replace(self, items=add_diagonal(self.items, scores), workers=workers, border=border)
 
     def conditional_variance(self) -> tuple[Floats, Floats]:
-        """Variances of scores (N,) and worker parameters (K, b) if all others were known: a rough stand-in."""
+        """Variances of scores (N,) and worker parameters (K, b) as if all others were known (rough)."""
         scores = self.items.diagonal()
         safe = np.where(scores > 0, scores, np.inf)
         return 1.0 / safe, np.einsum("kbb->kb", inverse_of(self.workers)).copy()
 
     @property
     def method(self) -> str:
-        """Which way its systems are solved: 'workers' or 'parts' eliminated, or 'iterative'."""
+        """How systems are solved: by eliminating the 'workers' or the 'parts', or 'iterative'."""
         scores, workers = len(self.part), self.workers.shape[0] * self.workers.shape[1]
         largest = int(np.bincount(self.part).max(initial=0))
         if workers == 0 or (scores > EXACT_LIMIT and workers <= EXACT_LIMIT):
@@ -119,13 +119,13 @@ class Arrow:
         return Bordered(factor, self.border).steps(scores, workers, common)
 
     def factor(self) -> Factor:
-        """A factorisation of all but the border; NotPositiveError where there is none."""
+        """A factorization of all but the border. Raises NotPositiveError if there is none."""
         from crowdrank.solve.factor import FACTORS
 
         return FACTORS[self.method](self)
 
     def covariance(self) -> Inverse:
-        """The inverse, where it is exact: what the uncertainty follows from."""
+        """The exact inverse, from which the uncertainty follows."""
         factor = self.factor()
         if self.border is None:
             return factor
@@ -136,7 +136,7 @@ class Arrow:
 
 @dataclass(frozen=True, eq=False)
 class SavedArrow:
-    """An information matrix as it is saved; the factor is computed again."""
+    """An information matrix as saved. The factor is computed again on reading."""
 
     arrow: Arrow
 
@@ -146,11 +146,11 @@ class SavedArrow:
 
 
 class Inverse(Covariance):
-    """An inverse information that was computed, not drawn."""
+    """The inverse of an information matrix, computed and not estimated from draws."""
 
     @abstractmethod
     def score_variance(self) -> Floats:
-        """Variance of each score (not centered); with very many scores the workers' part is left out."""
+        """Variance of each score (not centered). With very many scores, it leaves out the part of workers."""
 
     def deviation_variance(self) -> Floats:
         """Variance of each worker's deviation from the common parameter (K, b)."""
@@ -159,9 +159,9 @@ class Inverse(Covariance):
 
 @dataclass(frozen=True, eq=False)
 class Rescaled(Covariance):
-    """The covariance of c s if the scale c is uncertain too: d(c s) = c ds + s dc.
+    """The covariance of c s if the scale c is also uncertain: d(c s) = c ds + s dc.
 
-    c is the ``scale``, and dc the combination ``weights`` (K, b) of the worker parameters.
+    c is the ``scale``, and dc is the combination ``weights`` (K, b) of the worker parameters.
     """
 
     inner: Covariance
@@ -188,17 +188,17 @@ class Rescaled(Covariance):
         return self.scale**2 * self.inner.variance(nodes) + 2 * self.scale * s * c + own * s**2
 
     def worker_variance(self) -> Floats:
-        """Variance of each worker parameter, as it was."""
+        """Variance of each worker parameter, unchanged."""
         return self.inner.worker_variance()
 
     def common_covariance(self) -> Floats:
-        """Covariance of the common parameters, as it was."""
+        """Covariance of the common parameters, unchanged."""
         return self.inner.common_covariance()
 
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """The draws of the covariance inside, rescaled."""
+        """The draws of the inner covariance, rescaled."""
         scores, workers = self.inner.sample(parts, count, generator)
         change = np.einsum("kb,mkb->m", self.weights, workers)
         return self.scale * scores + change[:, None] * self.scores, workers
@@ -211,7 +211,7 @@ class Rescaled(Covariance):
         return self.scale * np.broadcast_to(across, len(self.scores)) + with_scale * self.scores, own
 
     def release(self) -> None:
-        """Forget what the covariance inside has expanded."""
+        """Free what the inner covariance can compute again."""
         self.inner.release()
 
 
@@ -223,28 +223,28 @@ class Scaled(Covariance):
     unit: float
 
     def block(self, nodes: Integers) -> Floats:
-        """Covariance of the scores of one part in the other unit."""
+        """Covariance of the scores of one part in the new unit."""
         return self.unit**2 * self.inner.block(nodes)
 
     def variance(self, nodes: Integers) -> Floats:
-        """Variances of the centered scores in the other unit."""
+        """Variances of the centered scores in the new unit."""
         return self.unit**2 * self.inner.variance(nodes)
 
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """The draws of the covariance inside in the other unit."""
+        """The draws of the inner covariance in the new unit."""
         scores, workers = self.inner.sample(parts, count, generator)
         return self.unit * scores, workers
 
     def release(self) -> None:
-        """Forget what the covariance inside has expanded."""
+        """Free what the inner covariance can compute again."""
         self.inner.release()
 
 
 @dataclass(frozen=True, eq=False)
 class Independent(Covariance):
-    """Scores that vary independently, by their variances."""
+    """Scores that vary independently, with given variances."""
 
     variances: Floats
     pairwise_limit: ClassVar[int] = 1000
@@ -254,5 +254,5 @@ class Independent(Covariance):
         return np.diag(self.variances[nodes])
 
     def variance(self, nodes: Integers) -> Floats:
-        """The variances as given: in a part of many items, the mean varies little."""
+        """The given variances. In a part with many items, the mean varies little."""
         return self.variances[nodes]

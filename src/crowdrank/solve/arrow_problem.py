@@ -1,8 +1,9 @@
 """The penalized likelihood of scores and worker parameters as a problem for Newton's method.
 
 A point has scores, worker parameters and a few parameters that are common to all workers. The curvature is an
-arrow matrix, and steps are solved through that structure. Bounded parameters are projected, parameters that the
-penalty bars from a bound approach it only, and the level of the scores is held if nothing else fixes it.
+arrow matrix, and steps are solved through that structure. Bounded parameters are projected. If the penalty is
+infinite at a bound, parameters approach it but never reach it. The level of the scores is held if nothing fixes
+it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Point:
     common: Floats = field(default_factory=_no_common)
 
     def distance(self, other: Point) -> float:
-        """The largest difference of a parameter."""
+        """The largest difference in any parameter."""
         parts = ((self.scores, other.scores), (self.workers, other.workers), (self.common, other.common))
         return float(max(np.abs(one - two).max(initial=0.0) for one, two in parts))
 
 
 @dataclass(frozen=True, eq=False)
 class PenaltyTerms:
-    """A penalty's value, gradient and (diagonal) curvature, minus its second derivatives."""
+    """The value, gradient and (diagonal) curvature of a penalty. The curvature is minus its second derivatives."""
 
     value: float
     scores: Floats
@@ -59,11 +60,11 @@ Penalty = Callable[[Point], PenaltyTerms]
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Where the worker parameters (K, b) may go.
+    """The bounds of the worker parameters (K, b).
 
-    ``barriers``: whether the penalty is infinite at the low, and at the high bound, which is then approached
-    but never reached. ``fixed``: parameters that stay at their start. ``common``: the columns that have a
-    common parameter, the mean from which the first ``members`` workers deviate.
+    ``barriers``: whether the penalty is infinite at the low and at the high bound. Such a bound is approached but
+    never reached. ``fixed``: parameters that stay at their start. ``common``: the columns that have a common
+    parameter, the mean from which the first ``members`` workers deviate.
     """
 
     low: Floats
@@ -80,14 +81,14 @@ class Bounds:
 
     @property
     def carried(self) -> Floats:
-        """(K, b, G): 1 where a worker's value includes the common parameter."""
+        """(K, b, G): 1 if the value of a worker includes the common parameter."""
         carried = np.zeros((*self.fixed.shape, len(self.common)))
         for place, column in enumerate(self.common):
             carried[: self.members, column, place] = 1.0
         return carried
 
     def values(self, point: Point) -> Floats:
-        """Each worker's own values (K, b): deviations and what is common."""
+        """The values of each worker (K, b): deviations plus common parameters."""
         return point.workers + self.carried @ point.common if self.common else point.workers
 
     def move(self, point: Point, scores: Floats, workers: Floats, common: Floats) -> Point:
@@ -100,7 +101,7 @@ class Bounds:
         return Point(point.scores + scores, moved, point.common + common)
 
     def find_held(self, point: Point, gradient: Floats) -> NDArray[np.bool_]:
-        """Parameters that cannot move: fixed, or at a bound with the slope leading outwards."""
+        """Parameters that cannot move: fixed, or at a bound with the slope pointing outward."""
         at_low = (point.workers <= self.low) & (gradient <= 0)
         at_high = (point.workers >= self.high) & (gradient >= 0)
         return self.fixed | at_low | at_high
@@ -108,7 +109,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Maximum:
-    """Where the climb ended. ``held`` marks worker parameters at a bound; ``slope`` is the steepest left."""
+    """Where the climb ended. ``held`` marks worker parameters at a bound. ``slope`` is the steepest one left."""
 
     point: Point
     value: float
@@ -137,14 +138,14 @@ class ArrowLook:
 
     @property
     def slope(self) -> float:
-        """The steepest slope of what can move."""
+        """The steepest slope among parameters that can move."""
         free = np.where(self.held, 0.0, self.workers)
         return float(max(np.abs(part).max(initial=0.0) for part in (self.scores, free, self.common)))
 
     def step(self, damping: float) -> Step[Point]:
-        """The damped Newton step over what can move, brought back between the bounds."""
+        """The damped Newton step of the parameters that can move, brought back between the bounds."""
         held = self.held | (np.einsum("kbb->kb", self.arrow.workers) == 0)
-        arrow = self.arrow.fixed(held).damped(damping)
+        arrow = self.arrow.hold(held).damp(damping)
         scores, workers, common = arrow.solve(self.scores, np.where(held, 0.0, self.workers), self.common)
         moved = self.bounds.move(self.point, scores, np.where(held, 0.0, workers), common)
         return Step(moved, self.point.distance(moved), self._gain(moved))
@@ -159,7 +160,7 @@ class ArrowLook:
 class ArrowProblem:
     """The likelihood that ``look_at`` sums, plus a ``penalty``, within ``bounds``.
 
-    ``part`` numbers the connected part of each score; ``gauge``: nothing fixes the level of a part.
+    ``part`` numbers the connected part of each score. ``gauge``: nothing fixes the level of a part.
     """
 
     look_at: Callable[[At], Curvature]
@@ -195,7 +196,7 @@ def maximize(
     steps: int | None = None,
     progress: Progress | None = None,
 ) -> Maximum:
-    """Climb from ``start`` to the maximum; see ``newton``."""
+    """Climb from ``start`` to the maximum. See ``newton``."""
     top = newton(problem, start, total_weight=total_weight, limit=limit, steps=steps, progress=progress)
     return Maximum(
         point=top.look.point,
@@ -213,14 +214,14 @@ def maximize(
 def information(
     sums: Curvature, terms: PenaltyTerms, bounds: Bounds, part: NDArray[np.int32], gauge: bool = False
 ) -> Arrow:
-    """The arrow matrix of a likelihood's curvature and a penalty's."""
+    """The arrow matrix from the curvature of a likelihood and of a penalty."""
     workers = sums.workers_curvature + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
     items = add_diagonal(sums.items, terms.scores_curvature)
     return Arrow(items, sums.coupling, workers, part, gauge, _border(sums, terms, bounds))
 
 
 def _border(sums: Curvature, terms: PenaltyTerms, bounds: Bounds) -> Border | None:
-    """A common parameter moves its column of every member at once: sums of the workers' rows."""
+    """The rows of the common parameters. Each moves its column of all members, so it sums the rows of workers."""
     if not bounds.common:
         return None
     carried = bounds.carried

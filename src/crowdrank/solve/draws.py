@@ -1,7 +1,7 @@
-"""Posterior draws by perturb and solve, for information matrices too large to invert.
+"""Posterior draws by perturbing and solving, for information matrices that are too large to invert.
 
-If z has the covariance H, then H^-1 z has the covariance H^-1 (Papandreou and Yuille, 2010). The
-judgments supply z as a sum of independent signs, one a row and draw, so only solves are needed.
+If z has the covariance H, then H^-1 z has the covariance H^-1 (Papandreou and Yuille, 2010). The judgments supply
+z as a sum of independent signs, one per row and draw, so only solves are needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from crowdrank.solve.arrow import Arrow
 from crowdrank.solve.factor import Iterative
 
 DRAWS = 128
-"""Number of draws: a standard error has a relative error of 1 / sqrt(2 x 128) = 6 %."""
+"""The number of draws. A standard error has a relative error of 1 / sqrt(2 x 128) = 6 %."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Draws(Covariance):
         return own @ own.T / own.shape[1]
 
     def variance(self, nodes: NDArray[np.int64]) -> Floats:
-        """Variances of the centred scores of a part that is too large for its covariance."""
+        """Variances of the centered scores of a part that is too large for its covariance."""
         own = self.scores[nodes]
         return np.asarray(((own - own.mean(axis=0)) ** 2).mean(axis=1))
 
@@ -64,8 +64,10 @@ def draw(information: Arrow, noise: Floats, prior: Floats, seed: int, held: NDAr
     right = noise + np.sqrt(np.maximum(prior, 0.0))[:, None] * own
     n = len(information.part)
     right[n:][held.ravel()] = 0.0
-    solver = Iterative(information.fixed(held))
-    solutions = [solver.gradients(right[:, start : start + 16], 1e-4) for start in range(0, right.shape[1], 16)]
+    solver = Iterative(information.hold(held))
+    solutions = [
+        solver.conjugate_gradients(right[:, start : start + 16], 1e-4) for start in range(0, right.shape[1], 16)
+    ]
     found = np.concatenate([solution for solution, _ in solutions], axis=1)
     workers = found[n:].reshape(*held.shape, noise.shape[1])
     return Draws(found[:n], workers, all(solved for _, solved in solutions))

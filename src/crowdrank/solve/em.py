@@ -1,4 +1,4 @@
-"""The loops of EM and of every other fixed-point method: until it rests, for some rounds, and accelerated."""
+"""The loops of EM and other fixed-point methods: until convergence, for a number of rounds, and accelerated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Step = Callable[[Floats], tuple[Floats, float, float]]
 """From a point to the next one, with the objective and its steepest slope at the point."""
 
 FLAT = 1e-13
-"""Objectives that differ by less than this share are equal but for rounding."""
+"""Objectives that differ by less than this share are equal up to rounding."""
 
 
 def until(step: Callable[[P], tuple[P, float]], start: P, *, tol: float, limit: int) -> tuple[P, int, bool]:
@@ -32,7 +32,7 @@ def until(step: Callable[[P], tuple[P, float]], start: P, *, tol: float, limit: 
 
 
 def rounds(step: Callable[[P], P], start: P, count: int) -> P:
-    """Repeat ``params = step(params)`` so many times: for steps that draw, which never come to rest."""
+    """Repeat ``params = step(params)`` ``count`` times, for random steps that never converge."""
     params = start
     for _ in range(count):
         params = step(params)
@@ -51,10 +51,10 @@ def accelerate(
 ) -> tuple[Floats, float, float, int]:
     """The fixed point of ``step`` by squared extrapolation (SQUAREM, Varadhan and Roland 2008).
 
-    Two steps are taken, the path is extrapolated and brought back ``inside``, and the step from there is
-    kept where the objective there is not below that of the last point. The end is where the slope is at
-    most ``tol``; after ``patience`` steps ``enough`` will do, and after ``limit`` steps anything. Returns the
-    point, its objective and slope, and the number of steps.
+    Two steps are taken, then the path is extrapolated and brought back ``inside``. The step from there is kept if
+    the objective there is not below that of the last point. The loop ends when the slope is at most ``tol``. After
+    ``patience`` steps a slope of at most ``enough`` suffices, and after ``limit`` steps the loop ends in any case.
+    Returns the point, its objective and slope, and the number of steps.
     """
     point, done = start, 0
 
@@ -76,7 +76,7 @@ def accelerate(
 
 
 def extrapolate(first: Floats, second: Floats, third: Floats, reach: float = np.inf) -> Floats:
-    """Where a path of three points leads: along its last two changes r and r + v by the length |r| / |v|.
+    """Where a path of three points leads: along its two changes r and r + v by the length |r| / |v|.
 
     No entry ends farther than ``reach`` from the third point.
     """

@@ -1,4 +1,4 @@
-"""Three ways to factorise an arrow matrix: eliminate the workers, eliminate the parts, or iterate."""
+"""Three ways to factorize an arrow matrix: eliminate the workers, eliminate the parts, or iterate."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from crowdrank.solve.matrices import (
     block_diagonal,
     cholesky_of,
     dense,
+    densify,
     entries,
-    filled,
     gauge,
     inverse_from,
     inverse_of,
@@ -29,27 +29,27 @@ from crowdrank.solve.matrices import (
 )
 
 MOST_WORK = 2e10
-"""Multiplications beyond which the variances of scores leave out the workers' part."""
+"""Above this many multiplications, the variances of scores leave out the contribution of workers."""
 
 
 class Factor(Inverse):
-    """A factorised arrow matrix."""
+    """A factorized arrow matrix."""
 
     arrow: Arrow
     count: int
-    """Number of scores."""
+    """The number of scores."""
 
     @abstractmethod
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
 
     def with_combination(self, weights: Floats) -> tuple[Floats, float]:
-        """A column of the inverse, weighted."""
+        """A weighted column of the inverse."""
         scores, workers = self.solve(np.zeros(self.count), weights)
         return scores, float((weights * workers).sum())
 
     def storable(self) -> SavedArrow:
-        """The matrix itself, which is factored again when it is read."""
+        """The matrix itself, which is factorized again on reading."""
         return SavedArrow(self.arrow)
 
 
@@ -58,7 +58,7 @@ class WorkersEliminated(Factor):
 
     def __init__(self, arrow: Arrow) -> None:
         self.arrow, self.count = arrow, len(arrow.part)
-        self.coupling = filled(arrow.coupling)
+        self.coupling = densify(arrow.coupling)
         self.inverse = inverse_of(arrow.workers)
         self.weighted = times_blocks(self.coupling, self.inverse)
         schur = dense(arrow.items) - dense(self.weighted @ self.coupling.T)
@@ -96,7 +96,7 @@ class WorkersEliminated(Factor):
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Scores by the Cholesky factor, then worker parameters given the scores."""
+        """Draw scores by the Cholesky factor, then worker parameters given the scores."""
         scores = draw_inverse(self.cholesky, count, generator)
         noise = generator.standard_normal((count, *self.inverse.shape[:2]))
         mean = (self.coupling.T @ scores).T.reshape(noise.shape)
@@ -104,12 +104,12 @@ class WorkersEliminated(Factor):
         return scores.T, own - np.einsum("kbc,mkc->mkb", self.inverse, mean)
 
     def release(self) -> None:
-        """Forget the inverse."""
+        """Free the inverse."""
         vars(self).pop("_covariance", None)
 
 
 class PartsEliminated(Factor):
-    """T = workers - coupling' items^-1 coupling, dense, with items^-1 taken part by part."""
+    """T = workers - coupling' items^-1 coupling, dense, with items^-1 computed part by part."""
 
     def __init__(self, arrow: Arrow) -> None:
         self.arrow, self.count = arrow, len(arrow.part)
@@ -143,7 +143,7 @@ class PartsEliminated(Factor):
         return own + rows @ cho_solve(self.cholesky, rows.T)
 
     def score_variance(self) -> Floats:
-        """Variance of each score; of very many the workers' part is left out."""
+        """Variance of each score. With very many scores, the contribution of workers is left out."""
         variance = np.empty(len(self.blocks.part))
         for size, members in self.blocks.members.items():
             variance[members] = np.einsum("kii->ki", self.blocks.inverse(size))
@@ -160,7 +160,7 @@ class PartsEliminated(Factor):
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Worker parameters by the Cholesky factor, then the scores of each part given these."""
+        """Draw worker parameters by the Cholesky factor, then the scores of each part given these."""
         scores = self.blocks.sample(count, generator)
         if self.cholesky is None:
             return scores.T, np.zeros((count, *self.shape))
@@ -168,12 +168,12 @@ class PartsEliminated(Factor):
         return (scores - self.weighted @ workers).T, workers.T.reshape(count, *self.shape)
 
     def release(self) -> None:
-        """Forget the inverses of parts that were factored."""
+        """Free the inverses of parts that have a factor."""
         self.blocks.release()
 
 
 class _PartBlocks:
-    """The items' matrix, part by part: parts of one size are inverted together, a lone one is factored."""
+    """The items matrix by parts. Parts of equal size are inverted together, others are factored."""
 
     def __init__(self, arrow: Arrow) -> None:
         self.part = arrow.part
@@ -204,7 +204,7 @@ class _PartBlocks:
         self, rows: NDArray[Any], columns: NDArray[Any], values: Floats
     ) -> dict[int, tuple[NDArray[Any], NDArray[Any], Floats]]:
         """The entries of the parts of each size."""
-        assert (self.part[rows] == self.part[columns]).all(), "an entry that joins two parts"
+        assert (self.part[rows] == self.part[columns]).all(), "an entry connects two parts"
         size = self.size[self.part[rows]]
         order = np.argsort(size, kind="stable")
         wanted = np.unique(self.size)
@@ -227,12 +227,12 @@ class _PartBlocks:
         return self._inverse[size]
 
     def release(self) -> None:
-        """Forget inverses for which there is a factor."""
+        """Free the inverses that can be computed from a factor."""
         for size in self._cholesky:
             self._inverse.pop(size, None)
 
     def sample(self, count: int, generator: np.random.Generator) -> Floats:
-        """Draws (N, count) with the inverse as their covariance."""
+        """Draws (N, count) whose covariance is the inverse."""
         drawn = np.empty((len(self.part), count))
         for size, members in self.members.items():
             if size in self._cholesky:
@@ -243,7 +243,7 @@ class _PartBlocks:
         return drawn
 
     def of(self, nodes: NDArray[np.int64]) -> Floats:
-        """The inverse block of a part, its nodes in this order."""
+        """The inverse block of a part, with its nodes in this order."""
         part = int(self.part[nodes[0]])
         place = self.place[nodes]
         return self.inverse(int(self.size[part]))[self.slot[part]][np.ix_(place, place)]
@@ -276,10 +276,10 @@ class _PartBlocks:
 
 
 class Iterative(Factor):
-    """Conjugate gradients with the diagonal as preconditioner; its covariances come from draws."""
+    """Conjugate gradients with the diagonal as preconditioner. Covariances come from draws."""
 
     def __init__(self, arrow: Arrow) -> None:
-        if arrow.gauge:  # a score that no vote is about stays where it is
+        if arrow.gauge:  # a score without votes stays where it is
             alone = (arrow.items.diagonal() == 0).astype(float)
             arrow = replace(arrow, items=add_diagonal(arrow.items, alone))
         self.arrow, self.count = arrow, len(arrow.part)
@@ -289,13 +289,13 @@ class Iterative(Factor):
             raise NotPositiveError
 
     def block(self, nodes: NDArray[np.int64]) -> Floats:
-        """Covariance of the scores of one part, a column of the inverse at a time: for small parts only."""
+        """Covariance of the scores of one part, by columns of the inverse. For small parts only."""
         unit = np.zeros((len(self.diagonal), len(nodes)))
         unit[nodes, np.arange(len(nodes))] = 1.0
-        return self.gradients(unit)[0][nodes]
+        return self.conjugate_gradients(unit)[0][nodes]
 
     def score_variance(self) -> Floats:
-        """Variance of each score, a column of the inverse at a time: for few only."""
+        """Variance of each score, by columns of the inverse. For few scores only."""
         return self.block(np.arange(self.count)).diagonal()
 
     def times(self, x: Floats) -> Floats:
@@ -307,8 +307,8 @@ class Iterative(Factor):
         top = self.arrow.items @ s + self.arrow.coupling @ w
         return np.concatenate([top, own + self.arrow.coupling.T @ s])
 
-    def gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> tuple[Floats, bool]:
-        """Solve for each column of ``right`` by conjugate gradients; and whether ``tol`` was met."""
+    def conjugate_gradients(self, right: Floats, tol: float = 1e-10, limit: int = 2000) -> tuple[Floats, bool]:
+        """Solve for each column of ``right`` by conjugate gradients. Also returns whether ``tol`` was met."""
         scale = self.diagonal[:, None]
         x = np.zeros_like(right)
         residual = right.copy()
@@ -336,12 +336,12 @@ class Iterative(Factor):
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
         right = np.concatenate([scores, workers.ravel()])[:, None]
-        x = self.gradients(right)[0][:, 0]
+        x = self.conjugate_gradients(right)[0][:, 0]
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
 
 
 class Bordered(Inverse):
-    """A factorised arrow matrix A with a border B of common parameters: S = own - B' A^-1 B, G by G."""
+    """A factorized arrow matrix A with a border B of common parameters: S = own - B' A^-1 B, G by G."""
 
     def __init__(self, factor: Factor, border: Border) -> None:
         self.factor, self.border = factor, border
@@ -365,20 +365,20 @@ class Bordered(Inverse):
         return SavedArrow(self.factor.arrow)
 
     def release(self) -> None:
-        """Forget what the factor inside has expanded."""
+        """Free what the inner factor can compute again."""
         self.factor.release()
 
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Common parameters first, then scores and each worker's own values given these."""
+        """Draw common parameters first, then scores and the values of each worker given these."""
         scores, workers = self.factor.sample(parts, count, generator)
         common = generator.standard_normal((count, len(self.inverse))) @ np.linalg.cholesky(self.inverse).T
         rows = self.border.carried - self.workers
         return scores - common @ self.scores.T, workers + np.einsum("kbg,mg->mkb", rows, common)
 
     def with_combination(self, weights: Floats) -> tuple[Floats, float]:
-        """A column of the inverse, weighted; what the members carry in common moves with it."""
+        """A weighted column of the inverse. The common parameters of the members move with it."""
         own = np.einsum("kb,kbg->g", weights, self.border.carried)
         scores, workers, common = self.steps(np.zeros(len(self.scores)), weights, own)
         return scores, float((weights * workers).sum() + own @ common)
@@ -389,7 +389,7 @@ class Bordered(Inverse):
         return self.factor.block(nodes) + rows @ self.inverse @ rows.T
 
     def worker_variance(self) -> Floats:
-        """Variance of each worker's own value: its deviation, and the common parameter that it carries."""
+        """Variance of the value of each worker: its deviation plus its common parameter."""
         rows = self.border.carried - self.workers
         return self.factor.worker_variance() + np.einsum("kbg,gh,kbh->kb", rows, self.inverse, rows)
 
@@ -398,7 +398,7 @@ class Bordered(Inverse):
         return self.factor.score_variance() + np.einsum("ng,gh,nh->n", self.scores, self.inverse, self.scores)
 
     def deviation_variance(self) -> Floats:
-        """Variance of each worker's deviation."""
+        """Variance of the deviation of each worker."""
         own = np.einsum("kbg,gh,kbh->kb", self.workers, self.inverse, self.workers)
         return self.factor.worker_variance() + own
 
@@ -408,7 +408,7 @@ class Bordered(Inverse):
 
 
 def draw_inverse(cholesky: tuple[Floats, bool], count: int, generator: np.random.Generator) -> Floats:
-    """Draws (n, count) whose covariance is the inverse of the matrix that was factored: L'^-1 z."""
+    """Draws (n, count) whose covariance is the inverse of the factorized matrix: L'^-1 z."""
     from scipy.linalg import solve_triangular
 
     normal = generator.standard_normal((len(cholesky[0]), count))

@@ -1,4 +1,4 @@
-"""From scores and their covariance to what a user reads: standard errors, intervals, ranks, tiers."""
+"""Standard errors, intervals, ranks and tiers from scores and their covariance."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from crowdrank.data.arrays import Floats
 from crowdrank.results import Covariance, Z, center
 
 PAIRWISE = 2000
-"""Resampled items of larger parts are told apart by their standard errors, not pair by pair."""
+"""In larger parts, resampled items are distinguished by their standard errors, not pair by pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """One entry a node: the centred score with its uncertainty, and where it stands in its query."""
+    """For each node, the centered score with its uncertainty, and its rank and tier within its query."""
 
     score: Floats
     stderr: Floats
@@ -31,14 +31,14 @@ class Spread:
     tier: Integers
 
     def times(self, unit: float) -> Spread:
-        """The same with scores in another unit."""
+        """The same spread with scores in another unit."""
         names = ("score", "stderr", "low", "high")
         return replace(self, **{name: unit * getattr(self, name) for name in names})
 
-    def uncentred(
+    def with_scores(
         self, score: Floats, stderr: Floats, low: Floats | None = None, high: Floats | None = None
     ) -> Spread:
-        """The same ranks and tiers with scores as they are; intervals are normal ones where none are given."""
+        """The same ranks and tiers with these scores, not centered. Intervals are normal unless they are given."""
         half = Z * stderr
         return replace(
             self,
@@ -58,12 +58,12 @@ def spread(
     level: float = 0.9,
     tie_break: Floats | None = None,
 ) -> Spread:
-    """Centre the scores within each part and say how sure they and their order are.
+    """Center the scores within each part, and compute the uncertainty of scores and ranks.
 
-    Two items of a part are told apart when their difference exceeds its own standard error ``z(level)``
-    times; items of different parts never are, nor is an item that is alone in its part, nor anything
-    where the covariance is not known (None). ``rank_low`` to ``rank_high`` leaves open the order of
-    all that are not told apart, and a tier holds those not told apart from its best item.
+    Two items of a part can be told apart if their difference exceeds ``z(level)`` times its standard error. Items
+    of different parts cannot be told apart, nor can an item that is alone in its part, nor any items if the
+    covariance is not known (None). ``rank_low`` to ``rank_high`` leaves open the order of all items that cannot be
+    told apart. A tier holds the items that cannot be told apart from its best item.
     """
     count = len(scores)
     score, variance = np.zeros(count), np.zeros(count)
@@ -72,17 +72,17 @@ def spread(
     for number, nodes in enumerate(parts):
         score[nodes] = scores[nodes] - scores[nodes].mean()
         if covariance is None or len(nodes) == 1:
-            variance[nodes] = np.inf  # nothing is known of it
+            variance[nodes] = np.inf  # nothing is known about it
             continue
         if len(nodes) > covariance.pairwise_limit:
             variance[nodes] = covariance.variance(nodes)
-            better[nodes], worse[nodes] = _by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
+            better[nodes], worse[nodes] = _count_by_intervals(score[nodes], np.sqrt(variance[nodes]), level)
             continue
         block = center(covariance.block(nodes))
         variance[nodes] = block.diagonal()
         deviation = differences(block)
         apart[number] = deviation
-        better[nodes], worse[nodes] = _by_differences(score[nodes], deviation, level)
+        better[nodes], worse[nodes] = _count_by_differences(score[nodes], deviation, level)
     stderr = np.sqrt(np.maximum(variance, 0.0))
     z = _z(level)
     rank, size = ranks(score, query, tie_break, stderr)
@@ -94,7 +94,7 @@ def spread(
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, 1 + better, size - worse, tier)
 
 
-def resampled(
+def spread_resamples(
     scores: Floats,
     samples: Floats | None,
     query: NDArray[np.int32],
@@ -103,13 +103,13 @@ def resampled(
     level: float = 0.9,
     tie_break: Floats | None = None,
 ) -> Spread:
-    """The same from scores fitted to resamples (S, N), where their covariance would tell less.
+    """The same from scores fitted to resamples (S, N), which carry more information than their covariance.
 
-    The standard error is the standard deviation of the centred scores, low and high are their quantiles.
-    ``rank_low`` is 1 plus a quantile of the number of better items, ``rank_high`` the same from below; only
-    the items of a part count, for the others may be anywhere. Two items are told apart when one is
-    ahead in more than (1 + level) / 2 of the resamples, so what is told apart from the best item of a tier
-    has a rank interval that begins below it.
+    The standard error is the standard deviation of the centered scores, and low and high are their quantiles.
+    ``rank_low`` is 1 plus a quantile of the number of better items, and ``rank_high`` is the same from below. Only
+    the items of the part count, because the others may be anywhere. Two items can be told apart if one is ahead in
+    more than (1 + level) / 2 of the resamples. So an item that can be told apart from the best item of a tier has
+    a rank interval that begins below that item.
     """
     if samples is None:
         return spread(scores, None, query, parts, level=level, tie_break=tie_break)
@@ -131,7 +131,7 @@ def resampled(
         better[nodes] = np.quantile(ahead, tail, axis=0, method="lower")
         worse[nodes] = len(nodes) - 1 - np.quantile(ahead, 1 - tail, axis=0, method="higher")
         if len(nodes) <= PAIRWISE:
-            apart[number] = np.where(_ahead(own) > 1 - tail, 0.0, np.inf)
+            apart[number] = np.where(_share_ahead(own) > 1 - tail, 0.0, np.inf)
     rank, size = ranks(score, query, tie_break, stderr)
     alone = np.isinf(stderr)
     low, high = np.where(alone, -np.inf, np.minimum(low, score)), np.where(alone, np.inf, np.maximum(high, score))
@@ -140,7 +140,7 @@ def resampled(
     return Spread(score, stderr, low, high, rank, rank_low, rank_high, tier)
 
 
-def by_probability(
+def spread_probabilities(
     scores: Floats,
     ahead: Sequence[Floats],
     query: NDArray[np.int32],
@@ -149,10 +149,10 @@ def by_probability(
     level: float = 0.9,
     tie_break: Floats | None = None,
 ) -> Spread:
-    """The same where the probability that i stands above j is known, ``ahead`` (n, n) for each part.
+    """The same if the probability that i is above j is known, ``ahead`` (n, n) for each part.
 
-    Two items are told apart when one is ahead with more than (1 + level) / 2. The standard error is that of
-    the rank, the root of the sum of p (1 - p) over the other items, as if these were met independently.
+    Two items can be told apart if one is ahead with a probability above (1 + level) / 2. The standard error is
+    that of the rank: the root of the sum of p (1 - p) over the other items, as if these contests were independent.
     """
     count, sure = len(scores), (1 + level) / 2
     score, stderr = np.zeros((2, count))
@@ -164,11 +164,11 @@ def by_probability(
         if len(nodes) == 1:
             stderr[nodes] = np.inf
             continue
-        told = (own > sure) & ~np.eye(len(nodes), dtype=bool)
-        better[nodes], worse[nodes] = told.sum(axis=0), told.sum(axis=1)
+        certain = (own > sure) & ~np.eye(len(nodes), dtype=bool)
+        better[nodes], worse[nodes] = certain.sum(axis=0), certain.sum(axis=1)
         spread_ = own * (1.0 - own)
         stderr[nodes] = np.sqrt(np.maximum(spread_.sum(axis=1) - spread_.diagonal(), 0.0))
-        apart[number] = np.where(told, 0.0, np.inf)
+        apart[number] = np.where(certain, 0.0, np.inf)
     rank, size = ranks(score, query, tie_break)
     z = _z(level)
     tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
@@ -176,7 +176,7 @@ def by_probability(
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, rank_low, rank_high, tier)
 
 
-def _ahead(samples: Floats) -> Floats:
+def _share_ahead(samples: Floats) -> Floats:
     """The share of samples (S, n) in which i is ahead of j, for every pair (n, n)."""
     return np.stack([(own[:, None] > samples).mean(axis=0) for own in samples.T])
 
@@ -190,9 +190,9 @@ def differences(block: Floats) -> Floats:
 def ranks(
     score: Floats, query: NDArray[np.int32], tie_break: Floats | None = None, stderr: Floats | None = None
 ) -> tuple[Integers, Integers]:
-    """Strict ranks from 1 within each query, and the size of each node's query.
+    """Strict ranks from 1 within each query, and the size of the query of each node.
 
-    Equal scores are ordered by ``tie_break`` (larger first), then by ``stderr`` (smaller first), at last by
+    Equal scores are ordered by ``tie_break`` (larger first), then by ``stderr`` (smaller first), and finally by
     the order of the ids.
     """
     second, third = (np.zeros_like(score) if key is None else key for key in (tie_break, stderr))
@@ -208,15 +208,15 @@ def _z(level: float) -> float:
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 
-def _by_differences(score: Floats, deviation: Floats, level: float) -> tuple[Integers, Integers]:
-    """How many items of the part are surely better, and surely worse, than each."""
+def _count_by_differences(score: Floats, deviation: Floats, level: float) -> tuple[Integers, Integers]:
+    """For each item, how many items of the part are certainly better, and how many are certainly worse."""
     ahead = score[:, None] - score[None, :] > _z(level) * deviation
     np.fill_diagonal(ahead, False)
     return ahead.sum(axis=0), ahead.sum(axis=1)
 
 
-def _by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[Integers, Integers]:
-    """The same from single standard errors, by intervals that do not overlap: n log n, not n^2."""
+def _count_by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[Integers, Integers]:
+    """The same from individual standard errors, by intervals that do not overlap: n log n, not n^2."""
     half = _z(level) / 2**0.5 * stderr
     low, high = score - half, score + half
     better = len(score) - np.searchsorted(np.sort(low), high, side="right")
@@ -234,7 +234,7 @@ def _tiers(
     apart: dict[int, Floats],
     z: float,
 ) -> Integers:
-    """Down the ranking of each query, a tier ends at the first item that is surely below its leader."""
+    """The tier of each node. Going down the ranks, a tier ends before the first item certainly below its leader."""
     order = np.lexsort((rank, query))
     tier = np.empty(len(score), np.int64)
     cuts = np.flatnonzero(np.diff(query[order])) + 1
@@ -258,7 +258,7 @@ def _tiers(
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """Densities, one a row: mean, variance, and the ends of the highest-density interval."""
+    """For each density: mean, variance, and the ends of the highest-density interval."""
 
     mean: Floats
     variance: Floats
@@ -269,8 +269,8 @@ class Density:
 def highest_density(log_density: Floats, low: Floats, high: Floats, level: float) -> Density:
     """Moments and highest-density intervals of densities given by their logs (rows, points).
 
-    The points of a row are equally spaced from its ``low`` to its ``high``; between them the logs, which
-    must be concave, are taken as straight.
+    The points of a row are equally spaced from its ``low`` to its ``high``. Between them, the logs are
+    interpolated linearly. They must be concave.
     """
     points = log_density.shape[1]
     fine = np.linspace(0.0, 1.0, 8 * (points - 1) + 1)

@@ -1,6 +1,6 @@
 """The maximum of a smooth function of one long vector of weights, by SciPy's L-BFGS-B.
 
-For objectives whose curvature is too large to sum; the gradient is a sum over the shards of a session.
+For objectives whose curvature is too large to sum. The gradient is a sum over the shards of a session.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 
 Objective = Callable[[Floats], tuple[float, Floats]]
-"""From weights to the value that is maximized, and its gradient."""
+"""From weights to the value to maximize, and its gradient."""
 
 
 @dataclass(frozen=True, eq=False)
 class WeightsMaximum:
-    """The ``weights``, their value, the steepest slope left, and after how many iterations."""
+    """The ``weights`` at the maximum, their value, the steepest slope left, and the number of iterations."""
 
     weights: Floats
     value: float

@@ -1,4 +1,4 @@
-"""Matrices that are dense where small and sparse where large, and the few operations they need."""
+"""Matrices that are dense if small and sparse if large, and the few operations that they need."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DENSE_CELLS = 1 << 20
 FILLED_CELLS = 1 << 26
 MANY_ROWS = 1500
 WELL_FILLED = 0.05
-"""Above this share of entries a dense product is faster than a sparse one."""
+"""Above this share of nonzero entries, a dense product is faster than a sparse one."""
 
 
 def _blas_threads(size: int) -> AbstractContextManager[Any]:
-    """As many BLAS threads as this process may use, for a matrix that is worth it."""
+    """Let BLAS use all threads of this process if the matrix is large enough to benefit."""
     return all_blas_threads() if size >= MANY_ROWS else nullcontext()
 
 
@@ -30,9 +30,9 @@ class NotPositiveError(ArithmeticError):
 
 
 def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape: tuple[int, int]) -> Matrix:
-    """Sum of values[k] at (rows[k], columns[k]): dense where small, else compressed sparse rows.
+    """Sum of values[k] at (rows[k], columns[k]): dense if small, otherwise compressed sparse rows.
 
-    The choice depends on the shape alone, so that the matrices of all shards can be added.
+    The choice depends only on the shape, so that the matrices of all shards can be added.
     """
     if shape[0] * shape[1] <= DENSE_CELLS:
         flat = rows.astype(np.int64) * shape[1] + columns
@@ -43,7 +43,7 @@ def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape:
     height = int(rows.max(initial=0)) - first + 1
     if height * shape[1] > 4 * len(values) + DENSE_CELLS:
         return coo_array((values, (rows, columns)), shape=shape).tocsr()
-    # A shard touches few neighbouring rows: count into a dense strip, which is faster than sorting.
+    # A shard touches few neighboring rows: count into a dense strip, which is faster than sorting.
     strip = np.bincount((rows.astype(np.int64) - first) * shape[1] + columns, values, height * shape[1])
     filled = np.flatnonzero(strip)
     counts = np.zeros(shape[0], np.int64)
@@ -53,12 +53,12 @@ def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape:
 
 
 def dense(matrix: Matrix) -> Floats:
-    """As a dense array."""
+    """The matrix as a dense array."""
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
-def filled(matrix: Matrix) -> Matrix:
-    """A sparse matrix as a dense one where that is faster to multiply: well filled, and not huge."""
+def densify(matrix: Matrix) -> Matrix:
+    """Make a sparse matrix dense if that is faster to multiply: many entries, and not huge."""
     if isinstance(matrix, np.ndarray):
         return matrix
     cells = matrix.shape[0] * matrix.shape[1]
@@ -66,7 +66,7 @@ def filled(matrix: Matrix) -> Matrix:
 
 
 def entries(matrix: Matrix) -> tuple[NDArray[Any], NDArray[Any], Floats]:
-    """Row, column and value of each entry that is not 0."""
+    """Row, column and value of each nonzero entry."""
     if isinstance(matrix, np.ndarray):
         rows, columns = np.nonzero(matrix)
         return rows, columns, matrix[rows, columns]
@@ -75,7 +75,7 @@ def entries(matrix: Matrix) -> tuple[NDArray[Any], NDArray[Any], Floats]:
 
 
 def add_diagonal(matrix: Matrix, diagonal: Floats) -> Matrix:
-    """The matrix with more on its diagonal."""
+    """The matrix with ``diagonal`` added to its diagonal."""
     if isinstance(matrix, np.ndarray):
         return matrix + np.diag(diagonal)
     from scipy.sparse import diags_array
@@ -99,7 +99,7 @@ def times_blocks(matrix: Matrix, blocks: Floats) -> Matrix:
         return scale_columns(matrix, blocks.ravel())
     if isinstance(matrix, np.ndarray):
         stacked, result = matrix.reshape(-1, count, size), np.empty((len(matrix), count, size))
-        for column in range(size):  # faster than an einsum over so short an axis
+        for column in range(size):  # faster than an einsum over such a short axis
             result[:, :, column] = stacked[:, :, 0] * blocks[:, 0, column]
             for row in range(1, size):
                 result[:, :, column] += stacked[:, :, row] * blocks[:, row, column]
@@ -132,7 +132,7 @@ def inverse_of(stack: Floats) -> Floats:
 
 
 def cholesky_of(matrix: Floats) -> tuple[Floats, bool]:
-    """The Cholesky factor; NotPositiveError where there is none."""
+    """The Cholesky factor. Raises NotPositiveError if there is none."""
     from scipy.linalg import cho_factor
 
     if not np.isfinite(matrix).all():

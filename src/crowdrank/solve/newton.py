@@ -1,10 +1,10 @@
 """Newton's method: one damped loop for every likelihood, and one for many small problems at once.
 
-Newton from the start, not only at the end: one pass over the data brings the value, the gradient and the
-curvature, and the path does not amplify the rounding of other shards as a quasi-Newton method does. Damping
-(Levenberg-Marquardt) takes over wherever the curvature is not that of a maximum.
+Newton's method is used from the start, not only at the end. One pass over the data gives the value, the gradient
+and the curvature, and the path does not amplify rounding differences between shards as a quasi-Newton method does.
+Damping (Levenberg-Marquardt) takes over wherever the curvature is not that of a maximum.
 
-What a point is, how a step is solved and where it may lead is the business of a Problem.
+A Problem defines what a point is, how a step is solved and where it may lead.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
 
 Progress = Callable[[int, float, float], None]
-"""Called with the number of looks, the value, and the slope for a judgment."""
+"""Called with the number of looks, the value, and the slope per judgment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,20 +51,20 @@ class Step(Generic[P]):
 
 
 class Look(Protocol[P]):
-    """What is known at a point: the value, and the steepest slope of what can move."""
+    """What is known at a point: the value, and the steepest slope among parameters that can move."""
 
     @property
     def value(self) -> float:
-        """What is maximized."""
+        """The value to maximize."""
         ...
 
     @property
     def slope(self) -> float:
-        """The steepest slope of what can move."""
+        """The steepest slope among parameters that can move."""
         ...
 
     def step(self, damping: float) -> Step[P]:
-        """The Newton step, damped; NotPositiveError if the curvature is not that of a maximum."""
+        """The damped Newton step. Raises NotPositiveError if the curvature is not that of a maximum."""
         ...
 
 
@@ -82,7 +82,7 @@ class Problem(Protocol[P_contra, L_co]):
 
 @dataclass(frozen=True, eq=False)
 class Top(Generic[L]):
-    """Where the climb ended, after so many looks."""
+    """Where the climb ended, and after how many looks."""
 
     look: L
     iterations: int
@@ -105,7 +105,7 @@ def newton(
 ) -> Top[L]:
     """Climb from ``start`` to the maximum.
 
-    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if that is asked for.
+    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given.
     """
     here, goal = problem.look(start), slope_goal(total_weight)
     damping, done, climbed, last = 0.0, 0, 0, False
@@ -136,7 +136,7 @@ def _raise_damping(damping: float) -> float:
 
 
 def _try_step(here: Look[P], damping: float) -> Step[P] | None:
-    """The damped step; None if the matrix is not positive definite."""
+    """The damped step, or None if the matrix is not positive definite."""
     if not np.isfinite(here.value):
         return None
     try:
@@ -146,7 +146,7 @@ def _try_step(here: Look[P], damping: float) -> Step[P] | None:
 
 
 def _is_better(here: Look[Any], there: Look[Any], gain: float) -> bool:
-    """Armijo's rule; if the gain drowns in rounding, the slope must not grow."""
+    """Armijo's rule. If the gain is lost in rounding, the slope must not grow."""
     if not np.isfinite(there.value):
         return False
     size = max(1.0, abs(here.value))
@@ -165,8 +165,8 @@ def newton_batch(
     """The maxima of many small dense problems at once, from ``start`` (P, problems), and whether each was found.
 
     ``look(points, chosen)`` gives the gradients (P, chosen) and the informations (chosen, P, P) of the chosen
-    problems at their points (P, chosen). Steps are shortened, not damped: a problem whose step leads downhill is
-    given up.
+    problems at their points (P, chosen). Steps are shortened, not damped. A problem whose step leads downhill is
+    abandoned.
     """
     points, count = start.copy(), start.shape[1]
     found, active = np.zeros(count, bool), np.arange(count)

@@ -1,4 +1,4 @@
-"""What a likelihood of scores and worker parameters sums over the judgments, and at which parameters."""
+"""The sums over the judgments of a likelihood of scores and worker parameters, and their arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crowdrank.solve.matrices import Matrix
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """Where a likelihood is looked at: ``scores`` (N,) and each worker's own values, ``workers`` (K, b)."""
+    """The point at which a likelihood is evaluated: ``scores`` (N,) and the values of ``workers`` (K, b)."""
 
     scores: Floats
     workers: Floats
@@ -20,7 +20,7 @@ class At:
 
 @dataclass(frozen=True, eq=False)
 class Draw(At):
-    """The same with the seed of the noise."""
+    """The same point with the seed of the noise."""
 
     seed: int
 
@@ -36,7 +36,7 @@ class Gradient(Stats):
 
 @dataclass(frozen=True, eq=False)
 class Curvature(Gradient):
-    """With minus the second derivatives: the parts of an Arrow."""
+    """The gradient, and minus the second derivatives: the parts of an Arrow."""
 
     items: Matrix
     coupling: Matrix
@@ -45,13 +45,13 @@ class Curvature(Gradient):
 
 @dataclass(frozen=True, eq=False)
 class Information(Curvature):
-    """With a curvature that is a covariance, and ``noise`` (N + K b, draws) of that covariance."""
+    """The same with a curvature that is a covariance, and ``noise`` (N + K b, draws) of that covariance."""
 
     noise: Floats
 
 
 class LikelihoodSums(Protocol):
-    """The sums of a likelihood over a shard, each no more than is needed."""
+    """The sums of a likelihood over a shard. Each one computes only what it needs."""
 
     def gradient(self, shard: Any, at: At) -> Gradient:
         """Value and gradient."""

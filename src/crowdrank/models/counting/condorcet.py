@@ -57,12 +57,12 @@ class Condorcet(VotesModel):
         most = np.zeros(votes.graph.parts)
         np.maximum.at(most, part, games)
         score = net + net_gains(rows, rows.wins - rows.losses) / np.maximum(2 * most[part], 1e-300)
-        result = votes.placed(score, ContestCovariance(rows, part, sign_variance(rows)))
+        result = votes.spread_scores(score, ContestCovariance(rows, part, sign_variance(rows)))
         smith = np.flatnonzero(components(net, votes.nodes.query) == 0)
         return Outcome(
             result,
             votes.agreement(result.score),
-            notes=(*votes.notes(regularised=False), *_no_winner_notes(votes, smith)),
+            notes=(*votes.notes(regularized=False), *_no_winner_notes(votes, smith)),
             details=_details(votes, smith),
         )
 

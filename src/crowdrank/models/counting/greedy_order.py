@@ -65,12 +65,12 @@ class GreedyOrder(VotesModel):
         score = np.empty(rows.nodes)
         for nodes in votes.graph.members():
             score[nodes] = _falling_scores(potential[nodes], place[nodes])
-        result = votes.placed(score, ContestCovariance(rows, part, 4 * share_variance(rows)))
+        result = votes.spread_scores(score, ContestCovariance(rows, part, 4 * share_variance(rows)))
         least = np.minimum(rows.wins, rows.losses) / (rows.wins + rows.losses)
         return Outcome(
             result,
             votes.agreement(result.score),
-            notes=tuple(votes.notes(regularised=False)),
+            notes=tuple(votes.notes(regularized=False)),
             details={"cost": _cost(rows, net_share, place), "lower_bound": float(least.sum()), "pairs": len(rows)},
         )
 

@@ -33,7 +33,7 @@ class MedianRank(ListsModel):
         place = places(ready)
         count, weight = len(ready.nodes), ready.weight[ready.list]
         order = np.lexsort((place, ready.node))
-        total = ready.judgments
+        total = ready.judgments_of_nodes
         half = Z * np.sqrt(total) / 2.0
         middle, low, high = (
             _quantiles(ready.node[order], place[order], weight[order], total, share)
@@ -52,7 +52,7 @@ class MedianRank(ListsModel):
         found = spread(
             -middle, Independent(stderr**2), ready.nodes.query, ready.members(), level=LEVEL, tie_break=-mean
         )
-        result = found.uncentred(-middle, stderr, np.minimum(-high, -middle), np.maximum(-low, -middle))
+        result = found.with_scores(-middle, stderr, np.minimum(-high, -middle), np.maximum(-low, -middle))
         return Outcome(result, ready.agreement(-middle), notes=tuple(ready.notes()))
 
 

@@ -44,5 +44,5 @@ def mean_over_lists(lists: Lists, value: Floats, worker_weight: Floats | None = 
     overall = float((weight * (value - middle) ** 2).sum() / weight.sum())
     variance = np.where(known, (squares + overall) / (safe * (safe + 1.0)), overall)
     placed = spread(score, Independent(variance), lists.nodes.query, lists.members(), level=LEVEL)
-    result = placed.uncentred(score, np.sqrt(variance))
+    result = placed.with_scores(score, np.sqrt(variance))
     return Outcome(result, lists.agreement(score), notes=tuple(lists.notes()))

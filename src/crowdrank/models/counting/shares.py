@@ -20,5 +20,5 @@ def share_intervals(votes: Votes, share: Floats, variance: Floats, *, effective:
     center = (share * effective + Z * Z / 2) / (effective + Z * Z)
     half = Z * np.sqrt(share * (1 - share) * effective + Z * Z / 4) / (effective + Z * Z)
     low, high = np.clip(center - half, 0.0, share), np.clip(center + half, share, 1.0)
-    result = placed.uncentred(share, np.sqrt(variance), low, high)
-    return Outcome(result, votes.agreement(share), notes=tuple(votes.notes(regularised=False)))
+    result = placed.with_scores(share, np.sqrt(variance), low, high)
+    return Outcome(result, votes.agreement(share), notes=tuple(votes.notes(regularized=False)))

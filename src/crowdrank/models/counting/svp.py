@@ -91,13 +91,13 @@ class SVP(VotesModel):
         rows, part = votes.comparisons, votes.graph.part
         y, variance = DIFFERENCES[self.differences](rows)
         found = complete(rows, y, part, tol=tol, limit=limit)
-        result = votes.placed(found.score, AdditiveCovariance(rows, part, variance))
+        result = votes.spread_scores(found.score, AdditiveCovariance(rows, part, variance))
         return Outcome(
             result,
             votes.agreement(result.score),
             converged=not found.unfinished,
             iterations=found.iterations,
-            notes=(*votes.notes(regularised=False), *_notes(votes, found)),
+            notes=(*votes.notes(regularized=False), *_notes(votes, found)),
             details={"explained": found.explained, "intervals": "additive differences"},
         )
 

@@ -13,7 +13,7 @@ from crowdrank.models.labels.consensus import (
     label_spread,
     workers_by_correlation,
 )
-from crowdrank.prepared.label_rows import normalised
+from crowdrank.prepared.label_rows import normalize_counts
 from crowdrank.prepared.labels import Labels
 
 
@@ -31,24 +31,26 @@ class Average(LabelsModel):
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
-        votes = normalised(labels.counts)
+        votes = normalize_counts(labels.counts)
         mean, variance = _means(labels)
         people = None
         if labels.index.workers is not None:
             r, bias = correlation_with_others(labels)
-            people = workers_by_correlation(labels, r, informative_share(labels) * labels.given, {"bias": bias})
+            people = workers_by_correlation(
+                labels, r, informative_share(labels) * labels.judgments_of_workers, {"bias": bias}
+            )
         return Outcome(
             spread=label_spread(labels, mean, variance, bounded=False),
             workers=people,
             notes=tuple(labels.notes()),
-            predictor=SharePredictor(normalised(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
+            predictor=SharePredictor(normalize_counts(labels.counts + votes.mean(axis=0)), votes.mean(axis=0)),
             tables={"labels": labels.posterior(votes)},
         )
 
 
 def _means(labels: Labels) -> tuple[Floats, Floats]:
     """The mean label of each node and its variance; an item without labels has those of all labels."""
-    counts, number = labels.counts, labels.judgments
+    counts, number = labels.counts, labels.judgments_of_nodes
     total = float(number.sum())
     overall = float(counts.sum(axis=0) @ labels.values) / total
     spread = float(counts.sum(axis=0) @ (labels.values - overall) ** 2) / total

@@ -46,7 +46,7 @@ def label_spread(labels: Labels, score: Floats, variance: Floats, bounded: bool 
     """
     unit = float(np.ptp(labels.values)) or 1.0
     score = np.round(score / unit, DIGITS) * unit
-    mean = labels.counts @ labels.values / np.maximum(labels.judgments, LEAST)
+    mean = labels.counts @ labels.values / np.maximum(labels.judgments_of_nodes, LEAST)
     keys = np.round(np.stack([mean / unit, -variance / unit**2], axis=1), DIGITS)
     second = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(float)
     queries = labels.members()
@@ -56,7 +56,7 @@ def label_spread(labels: Labels, score: Floats, variance: Floats, bounded: bool 
     if bounded:
         low = np.minimum(np.maximum(low, labels.values[0]), score)
         high = np.maximum(np.minimum(high, labels.values[-1]), score)
-    return made.uncentred(score, stderr, low, high)
+    return made.with_scores(score, stderr, low, high)
 
 
 # ------------------------------------------------------------------------------------------- workers
@@ -68,11 +68,11 @@ def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) ->
     A label contributes to the estimate of its own item's label, and that share of it is not informative: all of
     it on an item that nobody else labeled, none of it if the true label is ``known``.
     """
-    own = labels.weight / labels.judgments[labels.node]
+    own = labels.weight / labels.judgments_of_nodes[labels.node]
     if known is not None:
         own = np.where(known[labels.node] >= 0, 0.0, own)
     heard = summed(labels.worker, labels.weight * (1.0 - own), labels.people)
-    return heard / np.maximum(labels.given, LEAST)
+    return heard / np.maximum(labels.judgments_of_workers, LEAST)
 
 
 def agreement(confusion: Floats, shares: Floats) -> tuple[Floats, Floats]:
@@ -141,7 +141,7 @@ def worker_table(
     low, high = np.clip(np.minimum(low, quality), 0.0, 1.0), np.clip(np.maximum(high, quality), 0.0, 1.0)
     return Workers(
         worker=labels.index.workers,
-        judgments=labels.given,
+        judgments=labels.judgments_of_workers,
         quality=np.clip(quality, 0.0, 1.0),
         low=low,
         high=high,
@@ -158,8 +158,8 @@ def correlation_with_others(labels: Labels) -> tuple[Floats, Floats]:
     """
     value = labels.values[labels.label]
     total = summed(labels.node, labels.weight * value, len(labels.nodes))[labels.node]
-    rest = labels.judgments[labels.node] - labels.weight
-    shared = rest > LEAST * labels.judgments[labels.node]
+    rest = labels.judgments_of_nodes[labels.node] - labels.weight
+    shared = rest > LEAST * labels.judgments_of_nodes[labels.node]
     others = (total - labels.weight * value)[shared] / rest[shared]
     worker, weight, value = labels.worker[shared], labels.weight[shared], value[shared]
     if not len(value) or np.ptp(value) == 0:

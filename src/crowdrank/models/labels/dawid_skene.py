@@ -45,12 +45,12 @@ from crowdrank.prepared.label_rows import (
     ROUNDS,
     TRIAL,
     LabelRows,
-    ending,
+    check_convergence,
     known_labels,
-    normalised,
+    normalize_counts,
     plan_labels,
     require_classes,
-    settled,
+    stopping_rule,
 )
 from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
@@ -82,7 +82,7 @@ class DawidSkene(LabelsModel):
         em = _ConfusionEM(labels, known, number("smoothing", self.smoothing, low=0), run)
         found, mirror, notes = em.run()
         score, variance = moments(found.posterior, labels.values)
-        converged, more = settled(found.slope, em.total, em.rounds)
+        converged, more = check_convergence(found.slope, em.total, em.rounds)
         people = workers_by_confusion(
             labels, found.confusion, found.counts, found.shares, informative_share(labels, known), {}
         )
@@ -95,7 +95,10 @@ class DawidSkene(LabelsModel):
             notes=(*labels.notes(), *unused, *notes, *more),
             details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
             predictor=ConfusionPredictor(
-                found.posterior, found.shares, found.confusion, normalised(found.counts.sum(axis=0) + em.center)
+                found.posterior,
+                found.shares,
+                found.confusion,
+                normalize_counts(found.counts.sum(axis=0) + em.center),
             ),
             tables={"labels": labels.posterior(found.posterior)},
         )
@@ -103,7 +106,7 @@ class DawidSkene(LabelsModel):
 
 def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
     """sum_i n_iwl P_i(c) for each worker, class c and label l (W, true, said)."""
-    counts = (shard.transposed @ posterior).reshape(shard.workers, shard.classes, -1)
+    counts = (shard.transpose @ posterior).reshape(shard.workers, shard.classes, -1)
     return np.ascontiguousarray(counts.transpose(0, 2, 1))
 
 
@@ -163,13 +166,13 @@ class _ConfusionEM:
         self.session, self.sums = run.engine.open(shards), ConfusionSums()
         self.total = float(labels.weight.sum())
         self.rounds = 0
-        votes = normalised(labels.counts)
+        votes = normalize_counts(labels.counts)
         known_nodes = np.flatnonzero(known >= 0)
         self.symmetric = smoothing == 0 and not len(known_nodes)
         votes[known_nodes] = np.eye(self.size)[known[known_nodes]]
         self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
-        self.center = normalised(pooled + np.eye(self.size) + 1.0 / self.size)
+        self.center = normalize_counts(pooled + np.eye(self.size) + 1.0 / self.size)
         self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
 
     def run(self) -> tuple[_ConfusionFit, dict[str, Any], list[Note]]:
@@ -190,7 +193,7 @@ class _ConfusionEM:
         return found, {"by": by, "turned": turned}, self._notes(found, turned)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
-        ends = ending(self.total, limit)
+        ends = stopping_rule(self.total, limit)
         point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, **ends)
         self.rounds += rounds
         return point, value, slope
@@ -218,15 +221,15 @@ class _ConfusionEM:
 
     def _point(self, counts: Floats, items: Floats) -> Floats:
         """(M), as one vector."""
-        confusion = normalised(counts + self.smoothing * self.center)
-        return np.concatenate([confusion.ravel(), normalised(items + self.smoothing * self.typical)])
+        confusion = normalize_counts(counts + self.smoothing * self.center)
+        return np.concatenate([confusion.ravel(), normalize_counts(items + self.smoothing * self.typical)])
 
     def _parts(self, point: Floats) -> tuple[Floats, Floats]:
         return point[: -self.size].reshape(self.people, self.size, self.size), point[-self.size :]
 
     def _inside(self, point: Floats) -> Floats:
         confusion, shares = self._parts(np.maximum(point, EDGE))
-        return np.concatenate([normalised(confusion).ravel(), normalised(shares)])
+        return np.concatenate([normalize_counts(confusion).ravel(), normalize_counts(shares)])
 
     def _permute(self, point: Floats, order: NDArray[np.int64]) -> Floats:
         confusion, shares = self._parts(point)

@@ -43,12 +43,12 @@ from crowdrank.prepared.label_rows import (
     ROUNDS,
     TRIAL,
     LabelRows,
-    ending,
+    check_convergence,
     known_labels,
-    normalised,
+    normalize_counts,
     plan_labels,
     require_classes,
-    settled,
+    stopping_rule,
 )
 from crowdrank.prepared.labels import Labels
 from crowdrank.results import Z
@@ -90,10 +90,10 @@ class GLAD(LabelsModel):
         found, turned = em.run()
         posterior = found.posterior
         score, variance = moments(posterior, labels.values)
-        converged, notes = settled(found.slope, em.total, em.rounds)
+        converged, notes = check_convergence(found.slope, em.total, em.rounds)
         right = _accuracy(found.alpha, found.easiness)
         chances = _confusion(right, len(labels.values))
-        typical = np.average(chances, axis=0, weights=labels.given)
+        typical = np.average(chances, axis=0, weights=labels.judgments_of_workers)
         return Outcome(
             spread=label_spread(labels, score, variance),
             workers=_workers(labels, found, informative_share(labels, known)),
@@ -242,7 +242,7 @@ class _AbilityEM:
         return found, turned
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
-        ends = ending(self.total, limit)
+        ends = stopping_rule(self.total, limit)
         point, value, slope, rounds = accelerate(self._step, point, inside=self._inside, **ends)
         self.rounds += rounds
         return point, value, slope
@@ -273,7 +273,7 @@ class _AbilityEM:
 
     def _inside(self, point: Floats) -> Floats:
         point = np.clip(point, -FAR, FAR)
-        point[-self.size :] = normalised(np.maximum(point[-self.size :], LEAST))
+        point[-self.size :] = normalize_counts(np.maximum(point[-self.size :], LEAST))
         return point
 
 

@@ -14,7 +14,7 @@ from crowdrank.models.labels.consensus import (
     moments,
     workers_by_correlation,
 )
-from crowdrank.prepared.label_rows import normalised
+from crowdrank.prepared.label_rows import normalize_counts
 from crowdrank.prepared.labels import Labels
 
 
@@ -34,14 +34,16 @@ class MajorityVote(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         smoothing = number("smoothing", self.smoothing, low=0)
-        posterior = normalised(labels.counts + smoothing / len(labels.values))
+        posterior = normalize_counts(labels.counts + smoothing / len(labels.values))
         people = None
         if labels.index.workers is not None:
             chance = labels.weight * posterior[labels.node, labels.label]
-            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(labels.given, 1e-300)
+            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(
+                labels.judgments_of_workers, 1e-300
+            )
             r, _ = correlation_with_others(labels)
             people = workers_by_correlation(
-                labels, r, informative_share(labels) * labels.given, {"accuracy": accuracy}
+                labels, r, informative_share(labels) * labels.judgments_of_workers, {"accuracy": accuracy}
             )
         return Outcome(
             spread=label_spread(labels, *moments(posterior, labels.values)),

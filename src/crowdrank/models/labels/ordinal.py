@@ -47,7 +47,13 @@ from crowdrank.models.labels.consensus import (
     workers_by_correlation,
 )
 from crowdrank.models.predictors import values_at
-from crowdrank.prepared.label_rows import LabelRows, ending, normalised, plan_labels, settled
+from crowdrank.prepared.label_rows import (
+    LabelRows,
+    check_convergence,
+    normalize_counts,
+    plan_labels,
+    stopping_rule,
+)
 from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
 
@@ -71,12 +77,12 @@ class OrdinalLabels(LabelsModel):
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         em = _FactorEM(labels, number("shrinkage", self.shrinkage, low=1), run)
         found = em.run()
-        weights = labels.given / labels.given.sum()
+        weights = labels.judgments_of_workers / labels.judgments_of_workers.sum()
         slope, bias = float(weights @ found.slope), float(weights @ found.bias)
         unit = em.deviation * slope
         score = em.mean + em.deviation * bias + unit * found.mean
-        posterior = _label_posterior(found, normalised(labels.counts).mean(axis=0))
-        converged, notes = settled(found.steepness, em.total, em.rounds)
+        posterior = _label_posterior(found, normalize_counts(labels.counts).mean(axis=0))
+        converged, notes = check_convergence(found.steepness, em.total, em.rounds)
         return Outcome(
             spread=label_spread(labels, score, unit**2 * found.variance, bounded=False),
             workers=_workers(labels, em, found, slope),
@@ -124,7 +130,7 @@ class FactorSums:
         """What (M) sums over one shard."""
         mean, variance, value = self._scores(shard, at)
         powers = np.stack([np.ones_like(mean), mean, mean**2 + variance], axis=1)
-        sums = (shard.transposed @ powers).reshape(shard.workers, shard.classes, 3)
+        sums = (shard.transpose @ powers).reshape(shard.workers, shard.classes, 3)
         n, s1, s2 = sums.sum(axis=1).T
         y1, ys = (sums[:, :, place] @ self.values for place in (0, 1))
         y2 = sums[:, :, 0] @ self.values**2
@@ -185,7 +191,7 @@ class _FactorEM:
         """Climb from average workers to the end."""
         ones = np.ones(self.people)
         start = np.concatenate([self.reliability * ones, 0.0 * ones, -np.log(1.0 - self.reliability**2) * ones])
-        ends = ending(self.total)
+        ends = stopping_rule(self.total)
         point, value, steepness, self.rounds = accelerate(self._step, start, inside=_near, **ends)
         at = self._at(point)
         parts = self.session.collect(self.sums.scores, at)
@@ -236,7 +242,7 @@ def _near(point: Floats) -> Floats:
 
 def _reliability(labels: Labels, values: Floats) -> float:
     """The share of the labels' variance that lies between items, from .05 to .95."""
-    counts, judgments = labels.counts, labels.judgments
+    counts, judgments = labels.counts, labels.judgments_of_nodes
     means = counts @ values / np.maximum(judgments, LEAST)
     within = float((counts * (values - means[:, None]) ** 2).sum())
     free = float(judgments.sum()) - int((judgments > 0).sum())
@@ -272,7 +278,7 @@ def _workers(labels: Labels, em: _FactorEM, found: _FactorFit, slope: float) -> 
         "precision": found.precision / em.deviation**2,
     }
     return workers_by_correlation(
-        labels, signal / np.sqrt(1.0 + signal**2), informative_share(labels) * labels.given, further
+        labels, signal / np.sqrt(1.0 + signal**2), informative_share(labels) * labels.judgments_of_workers, further
     )
 
 

@@ -85,7 +85,7 @@ class CrowdAgg(VotesModel):
             workers=_workers(votes, lists, own, (a, b)),
             converged=equal or found.converged,
             iterations=found.rounds,
-            notes=(*votes.notes(regularised=False), *quality_notes(votes, 1.0), *([] if equal else found.notes)),
+            notes=(*votes.notes(regularized=False), *quality_notes(votes, 1.0), *([] if equal else found.notes)),
             details={"objective": found.objective, "objectives": found.path, "cycle": found.cycle},
         )
 
@@ -307,7 +307,7 @@ def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spr
     queries = np.split(np.arange(len(score)), lists.start[1:])
     placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
     stderr = np.sqrt(np.maximum(covariance.variance(np.arange(len(score))), 0.0))
-    return placed.uncentred(score, stderr)
+    return placed.with_scores(score, stderr)
 
 
 def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: tuple[float, float]) -> Workers:
@@ -323,7 +323,7 @@ def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: tupl
     assert votes.pairs.index.workers is not None
     return Workers(
         worker=votes.pairs.index.workers,
-        judgments=votes.judgments,
+        judgments=votes.judgments_of_workers,
         quality=quality,
         low=low,
         high=high,

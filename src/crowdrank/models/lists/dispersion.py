@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.kernels.mallows import above, log_normalisers
+from crowdrank.kernels.mallows import chance_above, log_normalizers
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.prepared.lists import Lists
 
@@ -67,14 +67,14 @@ class Shapes:
         return counts, float(distance.sum()) + 0.5
 
     def _normalisers(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
-        return log_normalisers(theta, self.counts.shape[1] - 1)
+        return log_normalizers(theta, self.counts.shape[1] - 1)
 
 
 def _maximize(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
     """The theta >= 0 at which each L_k is largest, and 1 / sqrt of the curvature there."""
     theta = np.zeros(len(distance))
     for _ in range(STEPS):
-        _, slope, curve = ((counts * part).sum(axis=1) for part in log_normalisers(theta, counts.shape[1] - 1))
+        _, slope, curve = ((counts * part).sum(axis=1) for part in log_normalizers(theta, counts.shape[1] - 1))
         step = np.maximum((-distance - slope) / np.maximum(curve, 1e-300), -theta)
         theta = theta + step
         if np.abs(step).max(initial=0.0) <= 1e-12 * (1.0 + theta.max(initial=0.0)):
@@ -86,4 +86,4 @@ def agreement(theta: Floats, gaps: Floats) -> Floats:
     """How often a worker with each theta agrees with the consensus on an average pair; ``gaps``: the weight of the
     pairs that are 1, 2, ... places apart."""
     places = np.arange(1, len(gaps) + 1)
-    return np.array([float(gaps @ above(places, own)) for own in theta]) / max(float(gaps.sum()), 1e-300)
+    return np.array([float(gaps @ chance_above(places, own)) for own in theta]) / max(float(gaps.sum()), 1e-300)

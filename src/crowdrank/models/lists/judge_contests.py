@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.data import Floats, Integers, Nodes, summed
-from crowdrank.prepared.comparisons import Comparisons, joined
+from crowdrank.prepared.comparisons import Comparisons, join_rows
 from crowdrank.prepared.votes import Votes
 
 
@@ -69,7 +69,7 @@ class JudgeContests:
     @classmethod
     def of(cls, votes: Votes, pair: str) -> JudgeContests:
         """The contests of these votes, by the option ``pair``. Unknown workers count as one judge per query."""
-        rows = joined(list(votes.counted("worker" if votes.n_workers else "crowd", ties=True)))
+        rows = join_rows(list(votes.count_votes("worker" if votes.n_workers else "crowd", ties=True)))
         assert rows.worker is not None
         queries = int(votes.nodes.query.max()) + 1
         names, judge = np.unique(

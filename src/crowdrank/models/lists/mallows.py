@@ -22,7 +22,7 @@ from crowdrank.engine import Stats
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.kemeny import Consensus, Squares, consensus
 from crowdrank.kernels.kendall import distances
-from crowdrank.kernels.mallows import above, log_normalisers
+from crowdrank.kernels.mallows import chance_above, log_normalizers
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
@@ -30,10 +30,10 @@ from crowdrank.models.base import ListsModel, Outcome, Run, number
 from crowdrank.models.lists.dispersion import Shapes, agreement
 from crowdrank.models.predictors import values_at, with_ties
 from crowdrank.prepared.held_out import HeldOut
-from crowdrank.prepared.list_shards import ListShard, extremes, shards, tie_share
+from crowdrank.prepared.list_shards import ListShard, note_extremes, shards, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import by_probability, until
+from crowdrank.solve import spread_probabilities, until
 
 DISPERSIONS = ("by-worker", "shared")
 ROUNDS = 100
@@ -163,7 +163,7 @@ class Mallows(ListsModel):
         )
         place, rounds, converged = search.fit()
         ahead, scores = search.posterior(place)
-        spread = by_probability(
+        spread = spread_probabilities(
             scores, ahead, lists.nodes.query, lists.parts(), level=LEVEL, tie_break=-place.astype(float)
         )
         found = search.found
@@ -175,7 +175,7 @@ class Mallows(ListsModel):
             converged=converged,
             iterations=rounds,
             log_likelihood=search.log_likelihood,
-            notes=(*lists.notes(), *extremes(lists, regularised=False), *_gap_notes(found), *notes),
+            notes=(*lists.notes(), *note_extremes(lists, regularized=False), *_gap_notes(found), *notes),
             details={"theta": search.crowd, "gap": found.gap, "largest_cycle": found.largest},
             predictor=PlacePredictor(
                 place, lists.part, _kept_shares(lists), theta, search.crowd, tie_share(lists)
@@ -206,7 +206,7 @@ class MallowsListPredictor:
 def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
     """ln P of each list, given its distance and theta."""
     distinct, own = np.unique(theta, return_inverse=True)
-    table = log_normalisers(distinct, int(lists.size.max()))[0]
+    table = log_normalizers(distinct, int(lists.size.max()))[0]
     begins = Orders(lists.start, lists.level).begins
     of = lists.list[begins[:-1]]
     open_ = summed(of, table[own[of], np.diff(begins)], len(lists))
@@ -359,5 +359,5 @@ class PlacePredictor:
         own = values_at(self.theta, np.full(len(left), -1) if worker is None else worker, self.crowd)
         ahead = self.place[right] - self.place[left]
         known = (left >= 0) & (right >= 0) & (self.part[left] == self.part[right]) & (ahead != 0)
-        chance = above(np.maximum(np.abs(ahead) * self.kept[left], 1.0), own)
+        chance = chance_above(np.maximum(np.abs(ahead) * self.kept[left], 1.0), own)
         return with_ties(np.where(known, np.where(ahead > 0, chance, 1.0 - chance), 0.5), self.tie)

@@ -27,7 +27,7 @@ from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import LOG_SLOPE
 from crowdrank.prepared.held_out import HeldOut
-from crowdrank.prepared.list_shards import extremes, require_finite, shards, tie_share, turn_lists
+from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, shards, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
@@ -87,7 +87,7 @@ class PlackettLuce(ListsModel):
             log_likelihood=top.log_likelihood,
             notes=(
                 *lists.notes(),
-                *extremes(lists, regularised=not ascent.gauge),
+                *note_extremes(lists, regularized=not ascent.gauge),
                 *convergence_notes(top),
                 *prior_notes(ascent),
                 *notes,
@@ -115,7 +115,7 @@ class PlackettLuce(ListsModel):
         if self.direction != "bottom":
             found.append((*self._climb(lists, run), 1.0))
         if self.direction != "top":
-            found.append((*self._climb(turn_lists(lists)[0], run), -1.0))
+            found.append((*self._climb(reverse_lists(lists)[0], run), -1.0))
         return max(found, key=lambda climbed: climbed[1].log_likelihood)
 
     def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
@@ -159,7 +159,7 @@ class PlackettLuce(ListsModel):
             bounds=bounds,
             start=start,
             part=lists.part,
-            judged=lists.judgments > 0,
+            judged=lists.judgments_of_nodes > 0,
             total=float(lists.weight @ (lists.size - 1)),
             gauge=strength == 0,
             varied=by_worker,
@@ -188,7 +188,7 @@ class LuceListPredictor:
         """ln P of each list."""
         lists, x = given.lists, values_at(self.scores, given.node, 0.0)
         if self.sign < 0:
-            lists, rows = turn_lists(lists)
+            lists, rows = reverse_lists(lists)
             x = x[rows]
         if len(self.slopes) and given.worker is not None:
             x = x * values_at(self.slopes, given.worker, 1.0)[lists.list]

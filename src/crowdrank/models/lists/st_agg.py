@@ -80,11 +80,11 @@ class StAgg(VotesModel):
             slope = _slope(lists, measure, most, everyone, votes)
             own = ContestCovariance(votes.comparisons, votes.graph.part, share_variance(votes.comparisons)).own
             covariance = Independent(slope**2 * own)
-        result = votes.placed(values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
+        result = votes.spread_scores(values.total / np.maximum(lists.judges, 1)[lists.query], covariance)
         return Outcome(
             result,
             votes.agreement(result.score),
-            notes=tuple(votes.notes(regularised=False)),
+            notes=tuple(votes.notes(regularized=False)),
             details={"objective": float(lists.objective(values, lists.ranks(values)).sum())},
         )
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.worker_parameters import POSITION
-from crowdrank.prepared.comparisons import Comparisons, joined
+from crowdrank.prepared.comparisons import Comparisons, join_rows
 from crowdrank.random import generator
 
 FEWEST = 1e-6
@@ -63,8 +63,8 @@ class Ballots:
         """The votes of a fit; drawn by worker, or each for itself."""
         votes, design = climb.votes, climb.design
         everyone = "worker" if by_worker or design.by == "worker" else "crowd"
-        tally = votes.counted(everyone, sided=POSITION in design.columns, ties=True)
-        rows = joined(list(tally))
+        tally = votes.count_votes(everyone, sided=POSITION in design.columns, ties=True)
+        rows = join_rows(list(tally))
         assert rows.worker is not None
         assert rows.ties is not None
         people = tally.workers - votes.has_gold

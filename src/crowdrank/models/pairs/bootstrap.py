@@ -6,8 +6,8 @@ strengths of the priors, the parts and the start stay. Each is fitted by Newton'
     s*_b = argmax_s  sum_ro c*_bro ln P_o(s) + sum_i [a*_bi ln F(s_i) + b*_bi ln F(-s_i)],   b = 1, ..., B
 
 together with the worker parameters, and the scores s*_b, centred in each connected part, say how sure the ranking
-is (solve.resampled): the standard deviation, the quantiles of scores and of ranks, and how often one item is
-ahead of another.
+is (solve.spread_resamples): the standard deviation, the quantiles of scores and of ranks, and how often one item
+is ahead of another.
 
 A resample that has no finite maximum (without regularisation, where an item won or lost all that was drawn), or
 whose climb does not end, is left out, and it is said how many were.
@@ -39,7 +39,7 @@ from crowdrank.prepared.comparisons import plan
 from crowdrank.prepared.graph import graph
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL
-from crowdrank.solve import ArrowProblem, Maximum, Spread, maximize, resampled
+from crowdrank.solve import ArrowProblem, Maximum, Spread, maximize, spread_resamples
 
 INTERVALS = ("information", "bootstrap", "bootstrap-workers")
 LEAST = 20
@@ -164,7 +164,7 @@ def bootstrap_scores(
     enough = found if kept >= LEAST else None
     if enough is None:
         notes.append(Note("no-intervals", "Too few resamples have a finite maximum, so there are no intervals."))
-    placed = resampled(
+    placed = spread_resamples(
         top.point.scores,
         enough,
         votes.nodes.query,

@@ -37,7 +37,7 @@ class PairedClimb(Ascent):
     ) -> None:
         self.link, self.design, self.votes = link, design, votes
         if games is None:
-            self.rows = votes.counted(design.by, sided=POSITION in design.columns, ties=design.ties != "half")
+            self.rows = votes.count_votes(design.by, sided=POSITION in design.columns, ties=design.ties != "half")
         else:
             self.rows = Tally(plan(games), games.nodes, 0)
         bounds, start = self._bounds()

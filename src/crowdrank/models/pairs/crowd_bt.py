@@ -122,7 +122,7 @@ class _Qualities(PairedClimb):
     @cached_property
     def plain(self) -> Tally:
         """Counts by worker, whatever the sides, a tie being half a win for either."""
-        return self.votes.counted("worker")
+        return self.votes.count_votes("worker")
 
     @property
     def prior(self) -> BetaPrior:
@@ -223,7 +223,9 @@ class _Qualities(PairedClimb):
 
     def _doubt(self, top: Maximum, by: str) -> list[Note]:
         """A note where the workers are so poor that the direction of the ranking is uncertain."""
-        mean = float(np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments))
+        mean = float(
+            np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments_of_workers)
+        )
         if by != "mean quality" or mean >= 0.6:
             return []
         message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
@@ -254,7 +256,7 @@ class _Qualities(PairedClimb):
         """Which groups to turn round, and by what that was decided."""
         groups = int(max(node_group.max(initial=0), worker_group.max(initial=0))) + 1
         own = slice(0, self.votes.n_workers)
-        weight = self.votes.judgments
+        weight = self.votes.judgments_of_workers
         total = summed(worker_group[own], weight, groups)
         mean = summed(worker_group[own], weight * top.point.workers[own, 0], groups) / np.maximum(total, 1e-300)
         flips = (total > 0) & (mean < 0.5)

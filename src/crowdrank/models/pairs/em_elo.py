@@ -108,7 +108,7 @@ class EMElo(VotesModel):
             iterations=found.rounds + top.iterations,
             log_likelihood=found.log_likelihood,
             notes=(
-                *votes.notes(regularised=strength != 0),
+                *votes.notes(regularized=strength != 0),
                 *found.notes,
                 *convergence_notes(top),
                 *more,
@@ -198,7 +198,7 @@ class _DirectionEM:
 
     def __init__(self, prior: BetaPrior, votes: Votes, run: Run) -> None:
         self.prior, self.votes, self.progress = prior, votes, run.progress
-        self.rows = votes.counted("worker")
+        self.rows = votes.count_votes("worker")
         self.count = self.rows.weights
         pairs = votes.comparisons.pair
         self.session, self.sums = run.engine.open(self.rows.shards), DirectionSums(pairs)
@@ -301,7 +301,7 @@ def _ratings(
     climb = PairedClimb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
     top = climb.fit()
     covariance, notes, details = climb.uncertainty(top)
-    return top, votes.placed(top.point.scores, covariance), covariance, notes, details
+    return top, votes.spread_scores(top.point.scores, covariance), covariance, notes, details
 
 
 def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:
@@ -320,7 +320,7 @@ def _workers(votes: Votes, found: _DirectionFit, perfect: float) -> Workers:
     """
     from scipy.special import betaincinv
 
-    quality, count, prior = found.quality, votes.judgments, found.prior
+    quality, count, prior = found.quality, votes.judgments_of_workers, found.prior
     share = np.clip(1.0 - found.doubt / (quality * (1.0 - quality) * np.maximum(count, 1e-300)), 0.0, 1.0)
     alpha, beta = prior.a + share * found.right, prior.b + share * (count - found.right)
     low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))

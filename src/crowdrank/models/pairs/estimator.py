@@ -79,7 +79,7 @@ class PairedModel(VotesModel):
     ) -> tuple[Spread, list[Note], dict[str, Any]]:
         """Scores, times ``scale``, with their uncertainty, by the information or by resamples."""
         if self.intervals == "information":
-            return climb.votes.placed(scale * top.point.scores, covariance), [], details
+            return climb.votes.spread_scores(scale * top.point.scores, covariance), [], details
         scores, notes, done = bootstrap_scores(climb, top, self.intervals, self.resamples)
         return scores.times(scale), notes, {**details, "intervals": done}
 
@@ -125,7 +125,7 @@ class PairedModel(VotesModel):
             iterations=climb.iterations,
             log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
             notes=(
-                *votes.notes(regularised=not climb.gauge),
+                *votes.notes(regularized=not climb.gauge),
                 *unsided(self.position, votes),
                 *convergence_notes(top),
                 *prior_notes(climb),

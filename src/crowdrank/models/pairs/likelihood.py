@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
-from crowdrank.kernels import Chance, Link, chances, flipped
+from crowdrank.kernels import Chance, Link, chances, flip_outcomes
 from crowdrank.kernels.links import TINY
 from crowdrank.models.worker_parameters import ETA, ColumnTerms, WorkerParameter, drive
 from crowdrank.prepared.comparisons import Comparisons
@@ -54,7 +54,7 @@ class Judge:
     def outcomes(self, link: Link, ties: str, d: Floats) -> list[Chance]:
         """Win, loss and tie at a difference d of scores."""
         found = chances(link, ties, self.slope * d + self.position, self.theta)
-        return found if self.eta is None else flipped(found, self.eta)
+        return found if self.eta is None else flip_outcomes(found, self.eta)
 
 
 @dataclass(frozen=True, eq=False)

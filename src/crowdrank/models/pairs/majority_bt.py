@@ -47,14 +47,14 @@ class MajorityBT(VotesModel):
         climb = PairedClimb(LOGISTIC, PLAIN, votes, run, strength=strength, games=games)
         top = climb.fit()
         covariance, notes, details = climb.uncertainty(top)
-        scores = votes.placed(top.point.scores, covariance)
+        scores = votes.spread_scores(top.point.scores, covariance)
         return Outcome(
             spread=scores,
             workers=votes.agreement(scores.score),
             converged=top.converged,
             iterations=climb.iterations,
             log_likelihood=top.log_likelihood,
-            notes=(*votes.notes(regularised=not climb.gauge), *convergence_notes(top), *notes),
+            notes=(*votes.notes(regularized=not climb.gauge), *convergence_notes(top), *notes),
             details={**details, "priors": climb.priors.details(())},
             predictor=Judged.of_scores(LOGISTIC, scores.score, votes.tie_share),
             posterior=climb.posterior(top, covariance),

@@ -77,7 +77,7 @@ class MPM(VotesModel):
         search = _Search(votes, run, *self._priors())
         here = search.run()
         covariance, notes = search.uncertainty(here)
-        scores = votes.placed(here.scores, covariance)
+        scores = votes.spread_scores(here.scores, covariance)
         rows = votes.comparisons
         apart = 2.0 * np.abs(scores.score[rows.i] - scores.score[rows.j])  # as a Bradley-Terry vote has it
         curve = Agreement(LOGISTIC, apart, rows.weight)
@@ -120,7 +120,7 @@ class _Search:
 
     def __init__(self, votes: Votes, run: Run, scores: NormalPrior, workers: NormalPrior) -> None:
         self.votes, self.run_, self.scores, self.workers = votes, run, scores, workers
-        rows, query = votes.counted("worker"), votes.nodes.query
+        rows, query = votes.count_votes("worker"), votes.nodes.query
         sums = NetSums(query, int(query.max()) + 1)
         found = run.engine.open(rows.shards).evaluate(sums.wins, None)
         self.judged = votes.graph.wins + votes.graph.losses > 0
@@ -197,7 +197,7 @@ def _posterior(theta: Floats, covariance: Covariance | None) -> NormalPosterior 
 
 def _direction(votes: Votes, theta: Floats) -> list[Note]:
     """A note where so many votes count reversed that it might as well be the others."""
-    share = float(votes.judgments[theta < 0].sum() / votes.judgments.sum())
+    share = float(votes.judgments_of_workers[theta < 0].sum() / votes.judgments_of_workers.sum())
     if share <= REVERSED:
         return []
     message = f"{share:.0%} of the votes count reversed: the whole ranking may stand on its head."
@@ -215,7 +215,7 @@ def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve:
     assert pairs.index.workers is not None
     return Workers(
         worker=pairs.index.workers,
-        judgments=votes.judgments,
+        judgments=votes.judgments_of_workers,
         quality=quality,
         low=low,
         high=high,

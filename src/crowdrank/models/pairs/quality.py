@@ -67,7 +67,7 @@ class Judges:
         low, high = np.minimum(low, quality), np.maximum(high, quality)
         return Workers(
             worker=pairs.index.workers,
-            judgments=self.climb.votes.judgments,
+            judgments=self.climb.votes.judgments_of_workers,
             quality=quality,
             low=low,
             high=high,
@@ -101,7 +101,7 @@ class Judges:
         from scipy.linalg import LinAlgError, cholesky
 
         width = self.values.shape[1]
-        blocks = self.top.curvature.fixed(fixed_parameters(self.top)).workers[: len(self.values)]
+        blocks = self.top.curvature.hold(fixed_parameters(self.top)).workers[: len(self.values)]
         try:
             inverse = np.linalg.inv(blocks)
             own = np.sqrt(np.einsum("kbb->kb", inverse))
@@ -218,7 +218,7 @@ class People:
         judges = Judges(self.climb, self.top, covariance, self.top.point.scores)
         return Workers(
             worker=pairs.index.workers,
-            judgments=self.votes.judgments,
+            judgments=self.votes.judgments_of_workers,
             quality=quality,
             low=quality_low,
             high=quality_high,

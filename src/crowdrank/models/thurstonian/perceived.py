@@ -16,7 +16,7 @@ import numpy as np
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.kernels.truncated import truncated
+from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.models.base import Run
 from crowdrank.models.priors import VirtualNode
 from crowdrank.prepared.list_shards import ListShard, shards
@@ -58,7 +58,7 @@ class PerceivedSums:
             rows = np.flatnonzero(shard.orders.level % 2 == odd)
             low, high = _neighbor_bounds(seen, shard.orders)
             group = shard.orders.group[rows]
-            seen[rows] = truncated(uniform[rows], low[group], high[group], mean[rows])
+            seen[rows] = draw_truncated(uniform[rows], low[group], high[group], mean[rows])
         weight = shard.weight[shard.list]
         return PerceivedTotals(summed(shard.node, weight * seen, len(shard.part))), seen
 
@@ -75,7 +75,7 @@ def _neighbor_bounds(seen: Floats, orders: Orders) -> tuple[Floats, Floats]:
 
 def draw_scores(lists: Lists, run: Run, prior: VirtualNode, count: int) -> Floats:
     """The scores, averaged over the second half of ``count`` rounds."""
-    sums, held = PerceivedSums(), lists.judgments
+    sums, held = PerceivedSums(), lists.judgments_of_nodes
     session = run.engine.open(shards(lists), start=sums.start, seed=run.seed)
     total = np.zeros(len(lists.nodes))
 

@@ -28,7 +28,7 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.models.thurstonian.grid_sums import DomainLikes
 from crowdrank.models.thurstonian.rounds import CoupleTerms, ShardState, couple_terms, slopes, sum_by_worker
 from crowdrank.models.thurstonian.types import GRID, HALF, halves
-from crowdrank.prepared.blocks import Block
+from crowdrank.prepared.blocks import QueryBlock
 from crowdrank.prepared.panels import Panel
 from crowdrank.solve import Covariance
 
@@ -123,7 +123,7 @@ def _covariances(
     return [found[query] for query in sorted(found)]
 
 
-def _squares(block: Block, shard: Panel, weight: Floats) -> Floats:
+def _squares(block: QueryBlock, shard: Panel, weight: Floats) -> Floats:
     """sum_k H_k H_k for each query (c, D, D). H_k is the weighted Laplacian of the rows of one cell."""
     from scipy.sparse import coo_array
 

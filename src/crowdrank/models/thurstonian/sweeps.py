@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
+from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.kernels.probit import hazard
-from crowdrank.kernels.truncated import truncated
 from crowdrank.prepared.panels import Panel
 
 MANY = 64
@@ -202,7 +202,7 @@ class Sweep:
         """The differences (eq. 13) in units of their standard deviation sqrt 2 / |tau|, added for winners and
         subtracted for losers (per slot); and the votes that took part (per row)."""
         own, slots = self.own, len(self.own.cell)
-        drawn = truncated(chances.difference, 0.0, np.inf, mean[own.side])
+        drawn = draw_truncated(chances.difference, 0.0, np.inf, mean[own.side])
         many = np.flatnonzero(own.size > 1.0)
         drawn[many] = _sum_of_many(own.size[many], mean[own.side[many]], chances.difference[many])
         size = own.size

@@ -190,7 +190,7 @@ class _Findings:
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
         covariance = QueryCovariance(votes.nodes.query, blocks, 1.0 / unit)
-        spread = votes.placed(answer.score / unit, covariance)
+        spread = votes.spread_scores(answer.score / unit, covariance)
         agreed = np.sum([part["agreed"] for part in parts], axis=0)
         cast = np.sum([part["votes"] for part in parts], axis=0)
         curve = np.where(cast[:, None] > 0, agreed, 0.5) / np.where(cast > 0, cast, 1.0)[:, None]
@@ -328,7 +328,7 @@ class _Findings:
         assert names is not None
         return Workers(
             worker=names,
-            judgments=self.votes.judgments,
+            judgments=self.votes.judgments_of_workers,
             quality=quality,
             low=low,
             high=high,

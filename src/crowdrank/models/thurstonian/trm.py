@@ -33,7 +33,7 @@ from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import draw_scores
 from crowdrank.prepared.held_out import HeldOut
-from crowdrank.prepared.list_shards import extremes, require_finite, shards, tie_share
+from crowdrank.prepared.list_shards import note_extremes, require_finite, shards, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Queries, Z
 from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
@@ -96,7 +96,7 @@ class TRM(ListsModel):
             log_likelihood=top.log_likelihood,
             notes=(
                 *lists.notes(),
-                *extremes(lists, regularised=not climb.gauge),
+                *note_extremes(lists, regularized=not climb.gauge),
                 *([] if drawn else convergence_notes(top)),
                 *prior_notes(climb),
                 *notes,
@@ -126,7 +126,7 @@ class TRM(ListsModel):
             bounds=Bounds.none(),
             start=NO_WORKERS,
             part=lists.part,
-            judged=lists.judgments > 0,
+            judged=lists.judgments_of_nodes > 0,
             total=float(lists.weight @ (lists.size - 1)),
             gauge=strength == 0,
             varied=False,
