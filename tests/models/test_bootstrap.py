@@ -98,7 +98,7 @@ class TestRefits:
         together = BatchRefit.of(climb, top, bootstrap.sampler)
         drawn = [bootstrap.sampler.draw(number) for number in range(6)]
         z, found = together.refit(drawn)
-        plain = np.concatenate([bootstrap._plain(own) for own in drawn])
+        plain = np.concatenate([bootstrap._refit_one(own) for own in drawn])
         assert found.all()
         np.testing.assert_allclose(z[:, : plain.shape[1]], plain, atol=1e-8)
 
@@ -117,7 +117,7 @@ class TestRefits:
             return value + up @ np.logaddexp(0, -s) + down @ np.logaddexp(0, s)
 
         found = minimize(loss, top.point.scores, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000}).x
-        np.testing.assert_allclose(bootstrap._plain(drawn)[0], found, atol=1e-5)
+        np.testing.assert_allclose(bootstrap._refit_one(drawn)[0], found, atol=1e-5)
 
     def test_of_a_model_with_workers(self):
         frame = random_votes(seed=8, items=6, workers=4, votes=900, ties=0)
@@ -130,7 +130,7 @@ class TestRefits:
         both = as_frame(climb, bootstrap.sampler, drawn)
         worker = pl.concat([names.filter(pl.Series(counts > 0)) for counts in drawn.counts])
         table = model.clone().fit(both.with_columns(worker=worker)).ranking_.polars().sort("item")
-        np.testing.assert_allclose(centred(bootstrap._plain(drawn))[0], table["score"].to_numpy(), atol=1e-6)
+        np.testing.assert_allclose(centred(bootstrap._refit_one(drawn))[0], table["score"].to_numpy(), atol=1e-6)
 
 
 class TestDraws:

@@ -10,8 +10,8 @@ Scores and qualities together maximize (eq. 8, with a Beta(a, b) prior on each e
 
     sum over votes ln P + lambda sum_i [ln F(s_i) + ln F(-s_i)] + sum_k [(a-1) ln eta_k + (b-1) ln(1-eta_k)]
 
-(s, eta) and (-s, 1 - eta) are equally likely. Anchors decide which of the two is reported. Without anchors it is
-the one with the larger mean quality.
+(s, eta) and (-s, 1 - eta) are equally likely. If there are anchors, they decide which of the two is reported;
+otherwise it is the one with the larger mean quality.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class _Qualities(PairedClimb):
         return top, report, self._doubt_notes(top, by)
 
     def require_finite(self, top: Maximum) -> None:
-        """Raise an error if there is no finite maximum even after the votes of liars are reversed."""
+        """Raise an error if there is no finite maximum once the votes of liars are reversed."""
         pairs = self.votes.comparisons
         keys, (won, lost) = pairs.pair, np.zeros((2, len(pairs)))
         for shard in self.plain:

@@ -10,10 +10,10 @@ the chances of win, loss and tie are those of Rao and Kupper with the judge's ow
     P(left) = (1 - epsilon_k) F(x - t_k) + epsilon_k F(-x - t_k)
     P(tie)  = F(x + t_k) - F(x - t_k)
 
-All four are normally distributed across judges. a has mean 1; a judge with a negative a has votes that count
-reversed. The means of b, ln t and logit 2 epsilon, the spread of the judges and the spread of the items (lambda)
-are estimated from the votes by empirical Bayes (EM with a Laplace approximation). So a judge with few votes counts
-as an average judge. If all judges are equal, the model is Bradley-Terry.
+a, b, ln t and logit 2 epsilon are normally distributed across judges. a has mean 1; the votes of a judge with a
+negative a count reversed. The means of b, ln t and logit 2 epsilon, the spread of the judges and the spread of the
+items (lambda) are estimated from the votes by empirical Bayes (EM with a Laplace approximation). So a judge with
+few votes counts as an average judge. If all judges are equal, the model is Bradley-Terry.
 """
 
 from __future__ import annotations
