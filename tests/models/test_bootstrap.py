@@ -12,10 +12,10 @@ import crowdrank as cr
 from crowdrank.data import Anchors, read, to_pairs
 from crowdrank.engine import LocalEngine
 from crowdrank.models.base import Run
-from crowdrank.models.pairs.ballots import Ballots
+from crowdrank.models.pairs.batch_refit import BatchRefit
 from crowdrank.models.pairs.bootstrap import Bootstrap
 from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.pairs.together import Together
+from crowdrank.models.pairs.vote_sampler import VoteSampler
 from crowdrank.prepared.votes import Votes
 from crowdrank.random import generator
 from crowdrank.simulate import bt_crowd
@@ -37,9 +37,9 @@ def climbed(model, frame, gold=None):
     return climb, climb.fit()
 
 
-def as_frame(climb, ballots, drawn):
+def as_frame(climb, sampler, drawn):
     """A resample as weighted votes: one for each row and outcome."""
-    rows, names = ballots.rows, climb.votes.pairs.index.items
+    rows, names = sampler.rows, climb.votes.pairs.index.items
     left, right = (names.gather(climb.votes.nodes.item[codes]) for codes in (rows.i, rows.j))
     parts = [
         pl.DataFrame({"left": left, "right": right, "label": label, "weight": counts}).filter(pl.col("weight") > 0)
@@ -79,14 +79,14 @@ class TestRefits:
         frame = random_votes(seed=5, items=8, votes=600)
         climb, top = climbed(model, frame)
         bootstrap = Bootstrap(climb, top)
-        together = Together.of(climb, top, bootstrap.ballots)
-        drawn = [bootstrap.ballots.draw(number) for number in range(5)]
+        together = BatchRefit.of(climb, top, bootstrap.sampler)
+        drawn = [bootstrap.sampler.draw(number) for number in range(5)]
         z, found = together.refit(drawn)
         assert found.all()
         # the weak prior of a threshold has its middle at the share of ties, which a refit counts anew
         tolerance = 1e-8 if model.ties == "half" else 1e-4
         for own, scores in zip(drawn, z[:, :8], strict=True):
-            table = model.clone().fit(as_frame(climb, bootstrap.ballots, own)).ranking_.polars().sort("item")
+            table = model.clone().fit(as_frame(climb, bootstrap.sampler, own)).ranking_.polars().sort("item")
             np.testing.assert_allclose(centred(scores), table["score"].to_numpy(), atol=tolerance)
 
     @pytest.mark.parametrize("ties", ["half", "rao-kupper"])
@@ -95,10 +95,10 @@ class TestRefits:
         model = cr.BradleyTerry(ties=ties, position="shared" if ties != "half" else None)
         climb, top = climbed(model, random_votes(seed=6, votes=300), gold)
         bootstrap = Bootstrap(climb, top)
-        together = Together.of(climb, top, bootstrap.ballots)
-        drawn = [bootstrap.ballots.draw(number) for number in range(6)]
+        together = BatchRefit.of(climb, top, bootstrap.sampler)
+        drawn = [bootstrap.sampler.draw(number) for number in range(6)]
         z, found = together.refit(drawn)
-        plain = np.concatenate([bootstrap._plain(own) for own in drawn])
+        plain = np.concatenate([bootstrap._refit_one(own) for own in drawn])
         assert found.all()
         np.testing.assert_allclose(z[:, : plain.shape[1]], plain, atol=1e-8)
 
@@ -107,8 +107,8 @@ class TestRefits:
 
         climb, top = climbed(cr.BradleyTerry(regularization=0.4), random_votes(seed=7, votes=200, ties=0))
         bootstrap = Bootstrap(climb, top)
-        drawn = bootstrap.ballots.draw(0)
-        rows = bootstrap.ballots.rows
+        drawn = bootstrap.sampler.draw(0)
+        rows = bootstrap.sampler.rows
         (wins, losses, _), (up, down) = drawn
 
         def loss(s):
@@ -117,56 +117,56 @@ class TestRefits:
             return value + up @ np.logaddexp(0, -s) + down @ np.logaddexp(0, s)
 
         found = minimize(loss, top.point.scores, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000}).x
-        np.testing.assert_allclose(bootstrap._plain(drawn)[0], found, atol=1e-5)
+        np.testing.assert_allclose(bootstrap._refit_one(drawn)[0], found, atol=1e-5)
 
     def test_of_a_model_with_workers(self):
         frame = random_votes(seed=8, items=6, workers=4, votes=900, ties=0)
         model = cr.VarianceBT(regularization=0, slope_sd=0.5)
         climb, top = climbed(model, frame)
         bootstrap = Bootstrap(climb, top)
-        drawn = bootstrap.ballots.draw(1)
-        rows = bootstrap.ballots.rows
+        drawn = bootstrap.sampler.draw(1)
+        rows = bootstrap.sampler.rows
         names = climb.votes.pairs.index.workers.gather(rows.worker)
-        both = as_frame(climb, bootstrap.ballots, drawn)
+        both = as_frame(climb, bootstrap.sampler, drawn)
         worker = pl.concat([names.filter(pl.Series(counts > 0)) for counts in drawn.counts])
         table = model.clone().fit(both.with_columns(worker=worker)).ranking_.polars().sort("item")
-        np.testing.assert_allclose(centred(bootstrap._plain(drawn))[0], table["score"].to_numpy(), atol=1e-6)
+        np.testing.assert_allclose(centred(bootstrap._refit_one(drawn))[0], table["score"].to_numpy(), atol=1e-6)
 
 
 class TestDraws:
     def test_every_resample_has_all_votes(self):
         climb, _ = climbed(cr.BradleyTerry(), random_votes(votes=300), gold=[[0, 1]])
-        ballots = Ballots.of(climb, by_worker=False)
-        gold = ballots.rows.worker == 1
+        sampler = VoteSampler.of(climb, by_worker=False)
+        gold = sampler.rows.worker == 1
         for number in range(5):
-            counts = ballots.draw(number).counts
+            counts = sampler.draw(number).counts
             assert counts.sum() == pytest.approx(300 + 2)
             assert counts[:, gold].sum() == 2
 
     def test_means_are_the_counts(self):
         climb, _ = climbed(cr.BradleyTerry(regularization=0.5), random_votes(items=3, votes=300))
-        ballots = Ballots.of(climb, by_worker=False)
-        drawn = [ballots.draw(number) for number in range(2000)]
+        sampler = VoteSampler.of(climb, by_worker=False)
+        drawn = [sampler.draw(number) for number in range(2000)]
         mean = np.mean([own.counts for own in drawn], axis=0)
-        np.testing.assert_allclose(mean, ballots.counts, atol=5 * np.sqrt(ballots.counts.max() / 2000))
+        np.testing.assert_allclose(mean, sampler.counts, atol=5 * np.sqrt(sampler.counts.max() / 2000))
         virtual = np.mean([own.virtual for own in drawn], axis=0)
         np.testing.assert_allclose(virtual, 0.5, atol=5 * np.sqrt(0.5 / 2000))
 
     def test_weights_that_are_not_whole_keep_their_total(self):
         frame = random_votes(votes=100).with_columns(weight=pl.lit(0.37))
         climb, _ = climbed(cr.BradleyTerry(), frame)
-        assert Ballots.of(climb, by_worker=False).draw(0).counts.sum() == pytest.approx(37)
+        assert VoteSampler.of(climb, by_worker=False).draw(0).counts.sum() == pytest.approx(37)
 
     @pytest.mark.parametrize("model", [cr.BradleyTerry(), cr.JudgeBT(), cr.BradleyTerry(ties="half")], ids=repr)
     def test_workers_are_drawn_with_all_their_votes(self, model):
         frame = random_votes(seed=1, workers=5, votes=200)
         climb, _ = climbed(model, frame, gold=[[0, 1]])
-        ballots = Ballots.of(climb, by_worker=True)
+        sampler = VoteSampler.of(climb, by_worker=True)
         own = dict(frame.group_by("worker").len().iter_rows())
         sizes = [own[f"w{code}"] for code in range(5)]
         rng = generator(3, 4)
         times = rng.multinomial(5, np.full(5, 0.2))
-        assert ballots.draw(4).counts.sum() == pytest.approx(times @ sizes + 2)
+        assert sampler.draw(4).counts.sum() == pytest.approx(times @ sizes + 2)
 
 
 class TestResampled:
@@ -265,7 +265,7 @@ class TestOddData:
         frame = random_votes(seed=4, votes=300)
         model = cr.BradleyTerry(intervals="bootstrap", resamples=20)
         together = numbers(model.clone().fit(frame))
-        monkeypatch.setattr("crowdrank.models.pairs.bootstrap.MOST", 3)
+        monkeypatch.setattr("crowdrank.models.pairs.bootstrap.MAX_PARAMETERS", 3)
         one_by_one = numbers(model.clone().fit(frame))
         np.testing.assert_allclose(one_by_one["stderr"], together["stderr"], rtol=1e-6)
 

@@ -95,7 +95,7 @@ def test_the_ratings_are_at_rest():
         assert own + drawn(item, level) == pytest.approx(0, abs=1e-7)
 
 
-def test_liars_are_found_and_turned_round():
+def test_liars_are_found_and_reversed():
     rng = np.random.default_rng(0)
     rows = []
     for worker in ["good-1", "good-2", "good-3", "liar"]:
@@ -112,7 +112,7 @@ def test_liars_are_found_and_turned_round():
 
 
 def test_the_mirror_is_the_larger_mean_accuracy_and_is_said(monkeypatch):
-    """From a start below one half EM ends at the mirror image, and is turned round."""
+    """From a start below one half EM ends at the mirror image, and is reversed."""
     rows = []
     for i, j in itertools.combinations(range(6), 2):
         rows += [(f"v{n}", str(i), str(j)) for n in range(3)]

@@ -9,7 +9,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.models.pairs import multinomial_problem
-from crowdrank.models.pairs.multinomial import Adherences, Ballot, Strengths
+from crowdrank.models.pairs.multinomial import Ballot, MultinomialPoint, Strengths
 from crowdrank.models.pairs.multinomial_problem import (
     HeldInverse,
     MultinomialLook,
@@ -42,7 +42,7 @@ def at(x):
 
 
 def point(x):
-    return Adherences(two_queries(), x[: len(SCORES)], x[len(SCORES) :])
+    return MultinomialPoint(two_queries(), x[: len(SCORES)], x[len(SCORES) :])
 
 
 def climb_from(x):

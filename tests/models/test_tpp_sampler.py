@@ -155,7 +155,7 @@ def test_many_votes_are_drawn_as_one_sum():
     rng = np.random.default_rng(4)
     assert len(layout(copies(1, WINS * (MANY + 1))).side) < len(layout(copies(1, WINS * MANY)).side)
     for mean in (-4.0, 0.0, 3.0):
-        singly = truncated(rng.random((20_000, 100)), 0.0, np.inf, mean).sum(axis=1)
+        singly = draw_truncated(rng.random((20_000, 100)), 0.0, np.inf, mean).sum(axis=1)
         at_once = _sum_of_many(np.full(20_000, 100.0), np.full(20_000, mean), rng.random(20_000))
         assert at_once.mean() == pytest.approx(singly.mean(), abs=5 * singly.std() / 100)
         assert at_once.std() == pytest.approx(singly.std(), rel=0.03)

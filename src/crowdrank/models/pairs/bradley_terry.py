@@ -7,19 +7,24 @@ from crowdrank.models.pairs.estimator import PairedModel
 
 
 class BradleyTerry(PairedModel):
-    """Bradley-Terry with virtual-node regularisation.
+    """Bradley-Terry with virtual-node regularization.
 
         max_s  sum over votes ln F(s_winner - s_loser) + lambda sum_i [ln F(s_i) + ln F(-s_i)]
 
-    F is the logistic function; every item has ``regularization`` (lambda) virtual wins and losses
-    against an item of score 0 (Crowd-BT section 3.2). With ``regularization=0`` it is the plain
-    maximum likelihood, which exists only where a chain of wins leads from each item to every other.
-    Where it is not given, lambda is estimated from the votes. ``ties``: ``"rao-kupper"`` (where there are
-    ties), ``"davidson"``, either with ``-by-worker``, or ``"half"`` a win for either; see kernels.ties.
-    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``.
-    ``anchor_weight``: how many votes each gold pair counts. ``intervals``: ``"information"``, or with
-    ``resamples`` refits ``"bootstrap"`` or ``"bootstrap-workers"``. Bradley & Terry 1952; Chen et al.
-    2013, eq. 3.
+    F is the logistic function. The virtual wins and losses are against an item of score 0 (Crowd-BT section 3.2).
+    Without them this is the plain maximum likelihood, which exists only if a chain of wins leads from each item to
+    every other. For the tie models see kernels.ties. Bradley & Terry 1952; Chen et al. 2013, eq. 3.
+
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
+    ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
+    each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
+    model has worker parameters.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
+    is ``"none"``.
+    ``anchor_weight``: how many votes each gold pair counts as.
+    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``"bootstrap-workers"`` (workers are resampled with all their votes).
     """
 
     name = "bt"

@@ -1,4 +1,4 @@
-"""One fit of a pairwise likelihood: what its climb starts from."""
+"""One fit of a pairwise likelihood: how its climb is set up."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from crowdrank.solve import NO_WORKERS, Bounds
 class PairedClimb(Ascent):
     """The climb of a pairwise model on one set of votes.
 
-    ``strength``: lambda, estimated where it is None. ``games``: counts of pairs that stand for the votes
-    (of a design without workers). ``columns``: their priors, estimated where none is given.
+    ``strength``: lambda; None if it is estimated. ``games``: counts of pairs that replace the votes (for a design
+    without workers). ``columns``: given priors of worker parameters; the others are estimated.
     """
 
     def __init__(

@@ -6,12 +6,12 @@ otherwise (eq. 4, 5):
     P(i beats j, said by k) = eta_k F(s_i - s_j) + (1 - eta_k) F(s_j - s_i)
 
 eta = 1 is a perfect worker, 1/2 a spammer whose votes carry nothing, 0 one whose votes count reversed.
-Scores and qualities together maximise (eq. 8, with a Beta(a, b) prior on each eta; Beta(1, 1) is flat)
+Scores and qualities together maximize (eq. 8, with a Beta(a, b) prior on each eta; Beta(1, 1) is flat)
 
     sum over votes ln P + lambda sum_i [ln F(s_i) + ln F(-s_i)] + sum_k [(a-1) ln eta_k + (b-1) ln(1-eta_k)]
 
-(s, eta) and (-s, 1 - eta) are equally likely: which of the two is reported is decided by anchors
-where there are some, else by the larger mean quality.
+(s, eta) and (-s, 1 - eta) are equally likely. If there are anchors, they decide which of the two is reported;
+otherwise it is the one with the larger mean quality.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from crowdrank.models.base import Outcome, Run
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.estimator import PairedModel, require_finite
 from crowdrank.models.pairs.likelihood import PairedSums
-from crowdrank.models.pairs.quality import People
+from crowdrank.models.pairs.quality import EtaPosteriors
 from crowdrank.models.priors import BetaPrior, Priors
 from crowdrank.models.worker_parameters import ETA, WorkerParameter
 from crowdrank.prepared.comparisons import Comparisons, Tally, plan
@@ -45,13 +45,23 @@ EM_ROUNDS = 6
 class CrowdBT(PairedModel):
     """Crowd-BT: scores of items and qualities of workers together (eq. 8).
 
-    ``prior``: the Beta(a, b) prior on each quality, a and b at least 1; ``regularization``: lambda of
-    the virtual node; either is estimated from the votes where it is not given (the paper's are (1, 1)
-    and 0.5). ``ties`` and ``position``: see BradleyTerry; thresholds differ from worker to worker where
-    nothing is said. ``start``: where the qualities start, ``"one"`` (everybody perfect) or
-    ``"agreed"`` (by pairs that more than ten workers judged and nine tenths agree on, footnote 4);
-    gold pairs given as anchors go before both, and count as ``anchor_weight`` votes each of a perfect
-    worker. Workers of known quality keep it.
+    The paper uses the prior (1, 1) and the regularization 0.5. Chen et al. 2013.
+
+    ``prior``: (a, b) of a Beta prior on each quality, both at least 1, ``"estimated"`` or None for a flat prior;
+    the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
+    ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
+    each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
+    model has worker parameters.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
+    is ``"none"``.
+    ``anchor_weight``: how many votes each gold pair counts as.
+    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``"bootstrap-workers"`` (workers are resampled with all their votes).
+    ``start``: where the qualities start, ``"one"`` (all workers are perfect) or ``"agreed"`` (by pairs that more
+    than ten workers judged and nine tenths agree on, footnote 4). Gold pairs given as anchors take precedence over
+    both. Each counts as ``anchor_weight`` votes of a perfect worker. Workers of known quality keep it.
     """
 
     name = "crowd-bt"
@@ -92,9 +102,9 @@ class CrowdBT(PairedModel):
         top, mirror, notes = climb.choose_direction(climb.fit())
         if climb.gauge:
             climb.require_finite(top)
-        people = People(climb, top, climb.prior.log_density)
+        people = EtaPosteriors(climb, top, climb.prior.log_density)
         covariance, more, details = climb.uncertainty(top, people.variance())
-        scores, said, details = self._placed(climb, top, covariance, details)
+        scores, said, details = self._score_intervals(climb, top, covariance, details)
         details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
         notes = [*notes, *more, *said, *people.notes()]
         return self._outcome(climb, top, scores, people.workers(covariance), covariance, notes, details)
@@ -121,12 +131,12 @@ class _Qualities(PairedClimb):
 
     @cached_property
     def plain(self) -> Tally:
-        """Counts by worker, whatever the sides, a tie being half a win for either."""
+        """Counts by worker. Sides are ignored, and a tie is half a win for each item."""
         return self.votes.count_votes("worker")
 
     @property
     def prior(self) -> BetaPrior:
-        """The prior on qualities as it stands."""
+        """The current prior on qualities."""
         found = self.priors.columns[0]
         assert isinstance(found, BetaPrior)
         return found
@@ -152,7 +162,7 @@ class _Qualities(PairedClimb):
         return self.fit_priors(Point(at.scores, at.workers - shift, common))
 
     def _first_scores(self) -> Floats:
-        """Scores with the qualities at their start; where all start at 1, that is Bradley-Terry."""
+        """Scores with the qualities at their start. If all start at 1, this is Bradley-Terry."""
         zeros = np.zeros(self.rows.nodes)
         if (self.start[:, 0] == 1.0).all():
             session, sums = self.run.engine.open(plan(self.votes.comparisons)), PairedSums(self.link)
@@ -173,7 +183,7 @@ class _Qualities(PairedClimb):
         return self.maximize(Point(zeros, workers, self._common()), freeze_workers(self.bounds)).point.scores
 
     def _step(self, at: At) -> tuple[At, float]:
-        """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores held.
+        """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores fixed.
 
         The expected number of faithful votes is n eta + eta (1 - eta) dL/d eta, so the gradient is enough.
         """
@@ -188,29 +198,29 @@ class _Qualities(PairedClimb):
         return replace(at, workers=workers), float(np.abs(new - eta).max(initial=0.0))
 
     def choose_direction(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
-        """Turn round every group of votes whose scores stand on their head, and climb again from there.
+        """Reverse every group of votes whose scores are reversed, and climb again from there.
 
-        A group is what shares workers: between groups nothing relates the signs.
+        Votes that share workers form a group. Nothing relates the signs of different groups.
         """
         node_group, worker_group = self._groups()
         flips, by = self._flips(top, node_group, worker_group)
         report: dict[str, Any] = {"by": by, "turned": int(flips.sum())}
         if flips.any():
             sign = np.where(flips[node_group], -1.0, 1.0)
-            turn = flips[worker_group] & ~self.bounds.fixed[:, 0]
+            reverse = flips[worker_group] & ~self.bounds.fixed[:, 0]
             workers = top.point.workers.copy()
-            workers[:, 0] = np.where(turn, 1.0 - workers[:, 0], workers[:, 0])
+            workers[:, 0] = np.where(reverse, 1.0 - workers[:, 0], workers[:, 0])
             top = self.fit_priors(replace(top.point, scores=sign * top.point.scores, workers=workers))
             subject = (
                 "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
             )
             reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
-            message = f"{subject} was decided by {reason}; the votes alone do not tell it."
+            message = f"{subject} was decided by {reason}; the votes alone do not show it."
             return top, report, [Note("mirror", message)]
-        return top, report, self._doubt(top, by)
+        return top, report, self._doubt_notes(top, by)
 
     def require_finite(self, top: Maximum) -> None:
-        """Without regularisation: with the votes of liars reversed, is there still a finite maximum?"""
+        """Raise an error if there is no finite maximum once the votes of liars are reversed."""
         pairs = self.votes.comparisons
         keys, (won, lost) = pairs.pair, np.zeros((2, len(pairs)))
         for shard in self.plain:
@@ -221,8 +231,8 @@ class _Qualities(PairedClimb):
             lost += summed(place, counts[1], len(keys))
         require_finite(self.votes, graph(replace(pairs, wins=won, losses=lost)))
 
-    def _doubt(self, top: Maximum, by: str) -> list[Note]:
-        """A note where the workers are so poor that the direction of the ranking is uncertain."""
+    def _doubt_notes(self, top: Maximum, by: str) -> list[Note]:
+        """A note if the workers are so poor that the direction of the ranking is uncertain."""
         mean = float(
             np.average(top.point.workers[: self.votes.n_workers, 0], weights=self.votes.judgments_of_workers)
         )
@@ -232,7 +242,7 @@ class _Qualities(PairedClimb):
         return [Note("mirror", message, hint=("Gold pairs would decide it: ", Remedy("anchors", "FILE")))]
 
     def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Groups of connected parts that share workers: one number for each node and each worker."""
+        """Groups of connected parts that share workers: the group number of each node and of each worker."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -241,7 +251,7 @@ class _Qualities(PairedClimb):
 
         def met(shard: Comparisons) -> NDArray[np.int64]:
             assert shard.worker is not None
-            people = shard.worker < self.votes.n_workers  # gold pairs relate nothing to each other
+            people = shard.worker < self.votes.n_workers  # gold pairs do not link parts
             return np.unique(part[shard.i[people]].astype(np.int64) * workers + shard.worker[people])
 
         edges = np.divmod(np.unique(np.concatenate([met(shard) for shard in self.rows])), workers)
@@ -253,7 +263,7 @@ class _Qualities(PairedClimb):
     def _flips(
         self, top: Maximum, node_group: NDArray[np.int32], worker_group: NDArray[np.int32]
     ) -> tuple[NDArray[np.bool_], str]:
-        """Which groups to turn round, and by what that was decided."""
+        """Which groups to reverse, and what decided that."""
         groups = int(max(node_group.max(initial=0), worker_group.max(initial=0))) + 1
         own = slice(0, self.votes.n_workers)
         weight = self.votes.judgments_of_workers
@@ -274,7 +284,7 @@ class _Qualities(PairedClimb):
 
 
 def _accuracy(rows: Tally, gold: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """For each worker the weight of right answers on gold pairs, and of all answers on them."""
+    """For each worker, the weight of right answers on gold pairs and of all answers on them."""
     keys = gold.min(axis=1) * rows.nodes + gold.max(axis=1)
     order = np.argsort(keys)
     keys, low_better = keys[order], (gold[:, 0] < gold[:, 1])[order]
@@ -295,7 +305,7 @@ def agreed_pairs(
     """Gold pairs made from the votes themselves (Crowd-BT, footnote 4), as (better, worse) nodes.
 
     A pair counts when more than ``workers`` workers judged it and at least ``share`` of them agree.
-    ``pairs``: the same votes, workers not told apart.
+    ``pairs``: the same votes, without regard to the worker.
     """
     keys = pairs.pair
     voters, ahead, behind = np.zeros((3, len(keys)))

@@ -7,11 +7,27 @@ from crowdrank.models.pairs.crowd_bt import CrowdBT
 
 
 class CrowdThurstone(CrowdBT):
-    """Crowd-BT with F(d) = Phi(d / sqrt 2) in the place of the logistic function.
+    """Crowd-BT with F(d) = Phi(d / sqrt 2) in place of the logistic function.
 
         P(i beats j, said by k) = eta_k F(s_i - s_j) + (1 - eta_k) F(s_j - s_i)
 
-    Parameters as CrowdBT's. Chen et al. 2013, section 3.1.
+    Chen et al. 2013, section 3.1.
+
+    ``prior``: (a, b) of a Beta prior on each quality, both at least 1, ``"estimated"`` or None for a flat prior;
+    the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
+    ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
+    each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
+    model has worker parameters.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
+    is ``"none"``.
+    ``anchor_weight``: how many votes each gold pair counts as.
+    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``"bootstrap-workers"`` (workers are resampled with all their votes).
+    ``start``: where the qualities start, ``"one"`` (all workers are perfect) or ``"agreed"`` (by pairs that more
+    than ten workers judged and nine tenths agree on, footnote 4). Gold pairs given as anchors take precedence over
+    both. Each counts as ``anchor_weight`` votes of a perfect worker. Workers of known quality keep it.
     """
 
     name = "crowd-thurstone"

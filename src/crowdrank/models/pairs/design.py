@@ -1,4 +1,4 @@
-"""What a pairwise model fits to these votes: how ties and sides enter, and which parameters workers have."""
+"""What a pairwise model fits to the votes: how ties and sides enter, and which parameters workers have."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ POSITIONS = ("none", "shared", "by-worker")
 
 @dataclass(frozen=True)
 class Design:
-    """``columns`` of worker parameters, those ``varying`` from worker to worker, and whose votes a row is.
+    """The ``columns`` of worker parameters, which of them vary between workers, and whose votes a row counts.
 
-    ``by``: ``"worker"``, ``"crowd"`` (one worker stands for all) or ``"pair"`` (there are no columns).
+    ``by``: ``"worker"``, ``"crowd"`` (all workers count as one) or ``"pair"`` (there are no columns).
     """
 
     ties: str
@@ -46,13 +46,13 @@ class Design:
 
     @property
     def common(self) -> tuple[WorkerParameter, ...]:
-        """The columns with a common mean. One worker for all needs none: his value is the mean."""
+        """The columns with a common mean. A crowd that counts as one worker needs none: its value is the mean."""
         if self.by != "worker":
             return ()
         return tuple(column for column in self.columns if column.deviates)
 
     def bounds(self, votes: Votes, workers: int) -> tuple[Bounds, Floats]:
-        """Where the columns may go, and where they start."""
+        """The bounds of the columns, and their start."""
         width, members = len(self.columns), 1 if self.by == "crowd" else votes.n_workers
         means = [self.mean(column, votes) for column in self.columns]
         start = np.tile(means, (workers, 1)).reshape(workers, width)
@@ -69,25 +69,25 @@ class Design:
         return bounds, start
 
     def mean(self, column: WorkerParameter, votes: Votes) -> float:
-        """Where a column starts; a deviation starts at 0."""
+        """The start of a column; a deviation starts at 0."""
         return 0.0 if column in self.common else self.typical(column, votes)
 
     def typical(self, column: WorkerParameter, votes: Votes) -> float:
-        """A middling value of a column before the fit."""
+        """A typical value of a column before the fit."""
         if column.typical is not None:
             return column.typical
-        share = min(votes.tie_share, 0.95)  # the threshold that brings this share between equal items
+        share = min(votes.tie_share, 0.95)  # the threshold that gives this share between equal items
         if self.ties == "davidson":
             return float(np.log(2 * share / (1 - share)))
         return float(np.log(self.link.quantile((1 + share) / 2)))
 
     def prior(self, column: WorkerParameter, votes: Votes) -> NormalPrior:
-        """The prior of a column, its width to be estimated; none on what one worker for all has."""
+        """The prior of a column. If it varies between workers, its width is estimated; otherwise it is weak."""
         mean = self.mean(column, votes)
         if self.by == "crowd" or column not in self.varying:
             return NormalPrior(mean, 5.0)
         width = column.width
-        assert width is not None, f"a model whose workers have {column} gives its prior"
+        assert width is not None, f"a model whose workers have {column} must give its prior"
         slope = column if column.is_slope else None
         return NormalPrior(mean, width, column.estimates_width, expected=width, slope=slope)
 
@@ -97,11 +97,11 @@ class Design:
 
 
 PLAIN = Design("half", (), frozenset(), "pair")
-"""Scores and nothing else."""
+"""Scores only."""
 
 
 def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[str, bool]:
-    """The tie model and whether each worker has a threshold. None: Rao-Kupper where there are ties."""
+    """The tie model, and whether each worker has a threshold. "auto" is Rao-Kupper if there are ties."""
     if given == AUTO:
         if not votes.ties:
             return "half", False
@@ -111,7 +111,7 @@ def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[
     kind, each = given.removesuffix(BY_WORKER), given.endswith(BY_WORKER)
     if kind == "davidson" and link.name == PROBIT.name:
         raise UsageError(
-            "Davidson's ties belong to the logistic link, not to Thurstone's.",
+            "Davidson's tie model needs the logistic link; this model has Thurstone's.",
             hint=("Use ", parameter("ties", "rao-kupper")),
         )
     if each and not votes.n_workers:
@@ -123,7 +123,7 @@ def _ties(given: Any, votes: Votes, link: Link, *, worker_aware: bool) -> tuple[
 
 
 def _position(given: Any, votes: Votes) -> tuple[bool, bool]:
-    """Whether the side matters, and whether for each worker differently."""
+    """Whether the side matters, and whether it matters differently for each worker."""
     if given not in POSITIONS:
         raise UsageError(
             f"The parameter 'position' must be {AUTO} or one of {', '.join(POSITIONS)}. Got {given!r}."
@@ -138,10 +138,8 @@ def _position(given: Any, votes: Votes) -> tuple[bool, bool]:
     return True, given == "by-worker"
 
 
-def unsided(given: Any, votes: Votes) -> list[Note]:
-    """A note where a position bias was asked for and nobody says who stood where."""
+def side_notes(given: Any, votes: Votes) -> list[Note]:
+    """A note if a position bias was requested but the judgments do not give the sides."""
     if given in (AUTO, "none") or votes.pairs.sided:
         return []
-    return [
-        Note("unsided", "The judgments do not say which item was shown on the left: no position bias is fitted.")
-    ]
+    return [Note("unsided", "The judgments do not say which item was on the left, so no position bias is fitted.")]

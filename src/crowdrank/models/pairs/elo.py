@@ -1,28 +1,28 @@
 """Elo: ratings that move with each vote (Elo 1978).
 
-The votes are played one after the other. Before a vote between i and j the ratings say that i wins
+The votes are played in order. Before a vote between i and j the ratings say that i wins
 with probability
 
     E = 1 / (1 + base^((r_j - r_i) / scale)),
 
-after it, S being 1 where i won, 0 where j did and 1/2 for a tie, and w the weight of the vote,
+and after it, with S = 1 if i won, 0 if j won and 1/2 for a tie, and with w the weight of the vote,
 
     r_i <- r_i + k w (S - E),        r_j <- r_j - k w (S - E).
 
-What one wins the other loses, so the mean of each connected part stays where it began. Written as
+One item gains what the other loses, so the mean of each connected part stays the same. Written as
 odd functions, S - E = (s - tanh(h (r_i - r_j))) / 2 with s = 2 S - 1 and h = ln(base) / (2 scale).
 
-How sure a rating is. In the unit scale / ln(base), where E is the logistic function, a vote is a step
-of length kappa = k ln(base) / scale up the gradient of the Bradley-Terry likelihood. With the
-information I = sum w E (1 - E) of an item's votes, linear about the true ratings, and items whose
-ratings vary with v0 before anything is known, the variance of its rating is
+The uncertainty of a rating. In the unit scale / ln(base), in which E is the logistic function, a vote is a step of
+length kappa = k ln(base) / scale up the gradient of the Bradley-Terry likelihood. Let I = sum w E (1 - E) be the
+information of an item's votes, and v0 the variance of the ratings before the first vote. In a linear approximation
+around the true ratings, the variance of the item's rating is
 
     one order:         kappa/2 + (v0 - kappa/2) exp(-2 kappa I)
     over all orders:   (1 - exp(-kappa I))^2 / I + v0 exp(-2 kappa I).
 
-Many votes leave kappa/2 in the first, a noise that does not vanish, for each step forgets a little of
-what came before; and 1/I in the second, as in Bradley-Terry. Few leave v0 in both. A mean over N
-orders has the second plus 1/N of the variance seen between its orders.
+With many votes the first tends to kappa/2, a noise that does not vanish because each step forgets a little of what
+came before. The second tends to 1/I, as in Bradley-Terry. With few votes both are near v0. A mean over N orders
+has the second plus 1/N of the variance observed between its orders.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ from crowdrank.prepared.votes import Votes
 class Elo(OnlineModel["EloState"]):
     """Elo: r_i moves by k (S - E) with each vote, E = 1 / (1 + base^((r_j - r_i) / scale)) (Elo 1978).
 
-    ``k``: how far a vote moves a rating at most; 32 is the usual one where nothing else is said.
-    ``initial``: the rating that all begin with, and the mean that each connected part keeps: 0, so that
-    scores are centred as those of other models are; 1500 gives the usual figures. ``scale`` and
-    ``base``: ``scale`` points are odds of ``base`` to 1. ``orders``: 1 plays the votes by their
-    timestamps, or as the rows stand; N > 1 takes the mean over N random orders, drawn by ``seed``.
+    ``k``: the most that one vote moves a rating; 32 is the usual value.
+    ``initial``: the rating that all items start with, and the mean that each connected part keeps. 0 centers
+    scores as in other models; 1500 gives the usual figures.
+    ``scale`` and ``base``: ``scale`` points are odds of ``base`` to 1.
+    ``orders``: 1 plays the votes by their timestamps, or in row order without timestamps; N > 1 takes the mean
+    over N random orders, drawn with ``seed``.
     """
 
     name = "elo"
@@ -73,7 +74,7 @@ class Elo(OnlineModel["EloState"]):
         self.seed = seed
 
     def start(self, *, ties: float = TIES) -> EloState:
-        """Equal ratings; how many ties to expect does not matter."""
+        """Equal ratings; the expected share of ties does not matter."""
         unit = elo_unit(self.scale, self.base)
         return EloState(number("k", self.k, low=0.0) / unit, unit, number("initial", self.initial))
 
@@ -96,7 +97,7 @@ class Elo(OnlineModel["EloState"]):
         return state.initial + state.unit * ratings, state.unit**2 * variance
 
     def _variance(self, votes: Votes, found: Passes) -> Floats:
-        """That of one order, or of the mean over several."""
+        """The variance of one order, or of the mean over several."""
         if found.orders == 1:
             return found.within
         rows, unit = votes.comparisons, elo_unit(self.scale, self.base)
@@ -129,24 +130,24 @@ class EloState(OnlineState):
         self.met: dict[int, float] = {}
 
     def grow(self, nodes: int, workers: int) -> None:
-        """New items start at the first rating."""
+        """New items start at the initial rating."""
         self.ratings += [0.0] * (nodes - len(self.ratings))
 
     def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """The nodes left and right of each pair as it was shown, and the weight of its votes."""
+        """The left and right node of each pair as shown, and the weight of its votes."""
         left, right = np.divmod(np.array(list(self.met), np.int64), 1 << 32)
         return left, right, np.array(list(self.met.values()), float)
 
 
 def elo_unit(scale: float, base: float) -> float:
-    """How many points of Elo's scale one unit of the logistic function is: scale / ln(base)."""
+    """The points on Elo's scale in one unit of the logistic function: scale / ln(base)."""
     return number("scale", scale, low=1e-6) / math.log(number("base", base, low=1.0 + 1e-6))
 
 
 def _memory(
     ratings: Floats, i: NDArray[Any], j: NDArray[Any], weight: Floats, step: float
 ) -> tuple[Floats, Floats]:
-    """The information I of each item's votes, and what is left of v0: v0 exp(-2 kappa I)."""
+    """The information I of each item's votes, and the remainder of v0: v0 exp(-2 kappa I)."""
     known = weight * LOGISTIC.values(ratings[i] - ratings[j]).density
     count = len(ratings)
     information = np.maximum(summed(i, known, count) + summed(j, known, count), 1e-300)

@@ -1,14 +1,13 @@
 """EM-Elo: the direction of each pair by EM, then Elo ratings (Bashir et al. 2013; Wu 2013).
 
-Which item of a pair is truly the better one is not known; worker k says it rightly with probability
-q_k, whatever the pair. It is the model of Dawid & Skene 1979 with one accuracy for each worker. For the
-pair (i, j), k having said a_k times i and b_k times j (a tie is half of either), both directions
-being as likely before,
+The truly better item of a pair is unknown. Worker k names it with probability q_k, whatever the pair. This is the
+model of Dawid & Skene 1979 with one accuracy for each worker. For the pair (i, j), worker k chose i a_k times and
+j b_k times (a tie is half of each), and both directions are equally likely a priori. Then
 
     P(i better) = 1 / (1 + e^-L),        L = sum_k (a_k - b_k) ln(q_k / (1 - q_k))              (E)
 
-and with t = 2 P - 1 = tanh(L / 2) the expected number of right votes of k, and from it with a prior
-Beta(a, b) the accuracy
+With t = 2 P - 1 = tanh(L / 2), the expected number of right votes of k, and the accuracy under a prior Beta(a, b),
+are
 
     right_k = (n_k + sum over pairs (a_k - b_k) t) / 2,
     q_k     = (right_k + a - 1) / (n_k + a + b - 2).                                            (M)
@@ -18,19 +17,17 @@ Neither step lowers the log likelihood of the votes plus the log prior,
     sum_k n_k ln(q_k (1 - q_k)) / 2 + sum over pairs ln cosh(L / 2)
         + sum_k [(a - 1) ln q_k + (b - 1) ln(1 - q_k)].
 
-(P, q) and (1 - P, 1 - q) differ in the prior alone: which of the two is reported is decided by the
-larger mean accuracy.
+(P, q) and (1 - P, 1 - q) differ only in the prior. The one with the larger mean accuracy is reported.
 
 The ratings. Each pair is then one game whose outcome is P. Elo's step r_i <- r_i + k (P - E) with
-E = 1 / (1 + base^((r_j - r_i) / scale)) depends on the order of the games, and on how long one plays.
-Here the ratings are where the steps come to rest, the games being played again and again with ever
-smaller k: where each item is owed as much as it is given,
+E = 1 / (1 + base^((r_j - r_i) / scale)) depends on the order and the number of the games. Here the ratings are the
+limit of the steps when the games are repeated with ever smaller k. At that limit the steps of each item cancel:
 
     sum over opponents j (P_ij - E_ij) + 2 lambda (1/2 - E_i0) = 0.
 
-The last term is lambda wins and lambda losses against an item 0 that keeps the first rating; without it
-an item that always wins would rise for ever. The sum is the gradient of the Bradley-Terry likelihood of
-these games, so the ratings are unique, and no order enters.
+The last term is lambda wins and lambda losses against an item 0 that keeps the initial rating. Without it, an item
+that always wins would rise forever. The sum is the gradient of the Bradley-Terry likelihood of these games, so the
+ratings are unique and do not depend on the order.
 """
 
 from __future__ import annotations
@@ -65,16 +62,19 @@ from crowdrank.solve import Maximum, Scaled, Spread, until
 TOLERANCE = 1e-11
 ROUNDS = 2000
 START = 0.75
-EDGE = 1e-9  # how near to 0 or 1 an accuracy may come
+EDGE = 1e-9  # how close an accuracy may get to 0 or 1
 
 
 class EMElo(VotesModel):
     """EM-Elo: accuracies of workers and directions of pairs by EM, then Elo ratings of the directions.
 
-    ``prior``: the Beta(a, b) prior on each accuracy, a and b at least 1; (4, 2) is as if each worker had
-    been right three times and wrong once. ``regularization``: lambda, the wins and losses that each item
-    has against an item of the first rating. ``scale`` and ``base``: ``scale`` points are odds of
-    ``base`` to 1. Equations (E) and (M) of the module (Bashir et al. 2013; Dawid & Skene 1979).
+    Equations (E) and (M) of the module (Bashir et al. 2013; Dawid & Skene 1979).
+
+    ``prior``: (a, b) of a Beta prior on each accuracy, both at least 1, or None for a flat prior; the default is
+    (4, 2), as if each worker had been right three times and wrong once.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is 0.5.
+    ``scale`` and ``base``: ``scale`` points are odds of ``base`` to 1.
     """
 
     name = "em-elo"
@@ -140,14 +140,14 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class LogOdds(Stats):
-    """For each pair the log odds L of its direction."""
+    """The log odds L of the direction of each pair."""
 
     log_odds: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Rightness(Stats):
-    """For each worker the sums of (a - b) t, ``towards``, and of (a - b)^2 (1 - t^2) / 4, ``doubt``."""
+    """For each worker, the sums of (a - b) t, ``towards``, and of (a - b)^2 (1 - t^2) / 4, ``doubt``."""
 
     towards: Floats
     doubt: Floats
@@ -179,7 +179,7 @@ class DirectionSums:
 
 @dataclass(frozen=True, eq=False)
 class _DirectionFit:
-    """What EM ended with; ``right`` and ``doubt`` are sums by worker, ``direction`` is t of each pair."""
+    """The result of EM; ``right`` and ``doubt`` are sums by worker, ``direction`` is t of each pair."""
 
     quality: Floats
     direction: Floats
@@ -194,7 +194,7 @@ class _DirectionFit:
 
 
 class _DirectionEM:
-    """The loop of EM, and the mirror."""
+    """The EM loop, and the choice between a solution and its mirror."""
 
     def __init__(self, prior: BetaPrior, votes: Votes, run: Run) -> None:
         self.prior, self.votes, self.progress = prior, votes, run.progress
@@ -205,7 +205,7 @@ class _DirectionEM:
         self.rounds = 0
 
     def run(self) -> _DirectionFit:
-        """From equal accuracies to the end; turned round and on to the end where the mirror is better."""
+        """Climb from equal accuracies. If the mirror is better, reverse and climb again."""
         quality, converged = self._climb(np.full(self.rows.workers, START))
         flips = self._flips(quality)
         if flips.any():
@@ -253,8 +253,8 @@ class _DirectionEM:
 
     @cached_property
     def groups(self) -> NDArray[np.int32]:
-        """For each worker the number of the group whose members share pairs: between groups nothing
-        relates the directions."""
+        """The group number of each worker. Workers who share pairs form a group; nothing relates the directions of
+        different groups."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -274,14 +274,14 @@ class _DirectionEM:
         return above < -1e-9 * summed(self.groups, self.count, size)
 
     def _direction_notes(self, flips: NDArray[np.bool_], quality: Floats) -> list[Note]:
-        reason = "was decided by the mean quality of the workers; the votes alone do not tell it."
+        reason = "was decided by the mean quality of the workers; the votes alone do not show it."
         if flips.any():
             subject = "the ranking" if len(np.unique(self.groups)) == 1 else f"{flips.sum()} groups of pairs"
             return [Note("mirror", f"The direction of {subject} {reason}")]
         mean = float(np.average(quality, weights=self.count))
         if mean >= 0.6:
             return []
-        message = f"The mean quality of the workers is {mean:.2f}: the whole ranking may stand on its head."
+        message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
         return [Note("mirror", message)]
 
     def _convergence(self, converged: bool) -> list[Note]:
@@ -294,7 +294,7 @@ class _DirectionEM:
 def _ratings(
     votes: Votes, direction: Floats, strength: float | None, run: Run
 ) -> tuple[Maximum, Spread, Covariance | None, list[Note], dict[str, Any]]:
-    """Where Elo's steps come to rest, in the unit of the logistic function: each pair is one game."""
+    """The limit of Elo's steps in the unit of the logistic function. Each pair is one game."""
     games = replace(votes.comparisons, wins=0.5 * (1.0 + direction), losses=0.5 * (1.0 - direction))
     if strength == 0:
         require_finite(votes, graph(games))
@@ -305,7 +305,7 @@ def _ratings(
 
 
 def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:
-    """How often a worker who is always right agrees with the order of the ratings, over the votes."""
+    """How often, over the votes, a worker who is always right agrees with the order of the ratings."""
     rows = votes.comparisons
     count = rows.wins + rows.losses
     agrees = 0.5 * (1.0 + direction * np.sign(scores[rows.i] - scores[rows.j]))
@@ -313,10 +313,10 @@ def _agreement(votes: Votes, direction: Floats, scores: Floats) -> float:
 
 
 def _workers(votes: Votes, found: _DirectionFit, perfect: float) -> Workers:
-    """Qualities with intervals: those of a Beta posterior of as many votes as their directions are known.
+    """Qualities with the intervals of a Beta posterior that counts a share of the votes.
 
-    The information of q is n / (q (1 - q)) less what the unknown directions hide, the sum of
-    (a - b)^2 P (1 - P) / (q (1 - q))^2 (Louis 1982): a share of the votes counts.
+    The information of q is n / (q (1 - q)) minus what the unknown directions hide, the sum of
+    (a - b)^2 P (1 - P) / (q (1 - q))^2 (Louis 1982). The share is the ratio of this to n / (q (1 - q)).
     """
     from scipy.special import betaincinv
 

@@ -1,4 +1,4 @@
-"""What the pairwise likelihood models share: their parameters, and a fit turned into results."""
+"""What the pairwise likelihood models share: their parameters, and how a fit becomes results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from crowdrank.models.ascent import convergence_notes, prior_notes, require_fini
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.bootstrap import bootstrap_scores, check_intervals
 from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.pairs.design import Design, unsided
+from crowdrank.models.pairs.design import Design, side_notes
 from crowdrank.models.pairs.predict import Judged
-from crowdrank.models.pairs.quality import Judges, position_bias
+from crowdrank.models.pairs.quality import FittedWorkers, position_bias
 from crowdrank.models.parameters import AUTO, virtual_votes
 from crowdrank.models.priors import ColumnPrior
 from crowdrank.models.worker_parameters import WorkerParameter
@@ -28,11 +28,20 @@ from crowdrank.solve import Covariance, Maximum, Spread
 
 
 class PairedModel(VotesModel):
-    """Scores by penalised maximum likelihood.
+    """Scores by penalized maximum likelihood.
 
-    A subclass names the link and the columns of worker parameters, if any. ``intervals``: by the
-    ``"information"``, or by ``resamples`` refits to votes (``"bootstrap"``) or to workers with all their
-    votes (``"bootstrap-workers"``) that are drawn anew.
+    A subclass names the link and the columns of worker parameters, if any.
+
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
+    ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
+    each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
+    model has worker parameters.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
+    is ``usual_position`` of the model.
+    ``anchor_weight``: how many votes each gold pair counts as.
+    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``"bootstrap-workers"`` (workers are resampled with all their votes).
     """
 
     link: ClassVar[Link]
@@ -64,12 +73,12 @@ class PairedModel(VotesModel):
         top = climb.fit()
         found, notes, details = climb.uncertainty(top)
         fitted, (top, covariance, scale) = top, climb.rescale_to_average_judge(top, found)
-        scores, more, details = self._placed(climb, fitted, covariance, details, scale)
-        judges = Judges(climb, top, covariance, scores.score)
-        details, notes = {**details, **judges.details()}, [*notes, *more, *judges.notes()]
-        return self._outcome(climb, top, scores, judges.workers(), covariance, notes, details)
+        scores, more, details = self._score_intervals(climb, fitted, covariance, details, scale)
+        fitted_workers = FittedWorkers(climb, top, covariance, scores.score)
+        details, notes = {**details, **fitted_workers.details()}, [*notes, *more, *fitted_workers.notes()]
+        return self._outcome(climb, top, scores, fitted_workers.workers(), covariance, notes, details)
 
-    def _placed(
+    def _score_intervals(
         self,
         climb: PairedClimb,
         top: Maximum,
@@ -85,11 +94,11 @@ class PairedModel(VotesModel):
 
     @property
     def columns(self) -> tuple[WorkerParameter, ...]:
-        """The columns of worker parameters that the model itself has."""
+        """The columns of worker parameters of the model itself."""
         return ()
 
     def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
-        """Priors on columns that are given, not estimated."""
+        """The priors on columns that are given rather than estimated."""
         return {}
 
     def _design(self, votes: Votes) -> Design:
@@ -126,7 +135,7 @@ class PairedModel(VotesModel):
             log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
             notes=(
                 *votes.notes(regularized=not climb.gauge),
-                *unsided(self.position, votes),
+                *side_notes(self.position, votes),
                 *convergence_notes(top),
                 *prior_notes(climb),
                 *said,
@@ -156,7 +165,7 @@ def _predictor(climb: PairedClimb, top: Maximum, scores: Floats) -> Judged:
 
 
 def gold_log_likelihood(votes: Votes, link: Link, scores: Floats) -> float:
-    """What the gold pairs add to the log likelihood: they are no judgments."""
+    """What the gold pairs add to the log likelihood. It is subtracted because gold pairs are not judgments."""
     if not votes.has_gold:
         return 0.0
     win = link.values(scores[votes.gold[:, 0]] - scores[votes.gold[:, 1]]).win
@@ -164,13 +173,13 @@ def gold_log_likelihood(votes: Votes, link: Link, scores: Floats) -> float:
 
 
 def require_finite(votes: Votes, graph: Graph) -> None:
-    """Without regularisation the maximum is finite only within strongly connected parts (Ford 1957)."""
+    """Raise an error unless each part is strongly connected; otherwise the maximum is infinite (Ford 1957)."""
     in_strong, in_part = np.bincount(graph.strong)[graph.strong], np.bincount(graph.part)[graph.part]
     apart = np.flatnonzero(in_strong < in_part)
     if not len(apart):
         return
     raise FitError(
-        "Without regularisation the scores have no finite maximum: some items only won or only lost against "
+        "Without regularization the scores have no finite maximum: some items only won or only lost against "
         f"the rest of their group: {votes.item_names(apart)}.",
         hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
     )

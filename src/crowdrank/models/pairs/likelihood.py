@@ -1,17 +1,17 @@
 """The likelihood that the pairwise models share.
 
-Worker k is shown item i on the left and j on the right. What the vote turns on is the advantage
+Worker k is shown item i on the left and j on the right. The vote depends on the advantage
 
-    x = a_k (s_i - s_j) + b_k          a: slope, b: position (0 where sides are not known)
+    x = a_k (s_i - s_j) + b_k          a: slope, b: position (0 if sides are not known)
 
-which the link and the tie model (kernels.ties, with the worker's threshold e^theta_k) turn into the
-probabilities of win, loss and tie; and a worker who repeats the outcome with probability eta_k only
-(Crowd-BT eq. 4, 5) mixes win with loss. A model names the *columns* that its workers have; whatever is
-not a column is a = 1, b = 0, eta = 1. A row of counts c contributes sum over outcomes o of c_o ln P_o:
+The link and the tie model (kernels.ties, with the worker's threshold e^theta_k) turn x into the probabilities of
+win, loss and tie. A worker who repeats the outcome only with probability eta_k (Crowd-BT eq. 4, 5) mixes win with
+loss. A model names the *columns* that its workers have. Parameters that are not columns are a = 1, b = 0, eta = 1.
+A row of counts c contributes the sum over outcomes o of c_o ln P_o:
 
     d/du = sum c_o P_o' / P_o          minus d2/du dv = sum c_o (P_o' P_o' / P_o^2 - P_o'' / P_o)
 
-for u, v among x, theta and eta, and the chain rule leads on to scores and columns.
+for u, v among x, theta and eta. The chain rule then gives the derivatives by scores and columns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHANNELS = ("x", "theta", "eta")
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The worker's natural parameters, one entry a row (or a worker)."""
+    """The worker's natural parameters, one entry per row (or per worker)."""
 
     slope: Floats | float = 1.0
     position: Floats | float = 0.0
@@ -59,7 +59,7 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class _RowTerms:
-    """A shard at given parameters: who judges, how the outcomes stand, what the columns do."""
+    """A shard at given parameters: the judges, the terms of the columns, counts, outcomes and gradient."""
 
     judge: Judge
     columns: list[ColumnTerms]
@@ -68,12 +68,12 @@ class _RowTerms:
     gradient: dict[str, Floats]
 
     def curvature(self, one: str, other: str) -> Floats:
-        """Minus the second derivative of the log likelihood of each row by two channels."""
+        """Minus the second derivative of each row's log likelihood by two channels."""
         return curvature(self.counts, self.outcomes, one, other)
 
 
 def slopes(counts: list[Floats], outcomes: list[Chance]) -> dict[str, Floats]:
-    """The derivative of the log likelihood of each row by each channel."""
+    """The derivative of each row's log likelihood by each channel."""
     found: dict[str, Floats] = {}
     for count, chance in zip(counts, outcomes, strict=True):
         ratio = count / np.maximum(chance.p, TINY)
@@ -83,7 +83,7 @@ def slopes(counts: list[Floats], outcomes: list[Chance]) -> dict[str, Floats]:
 
 
 def curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str) -> Floats:
-    """Minus the second derivative of the log likelihood of each row by two channels."""
+    """Minus the second derivative of each row's log likelihood by two channels."""
     key = (one, other) if CHANNELS.index(one) <= CHANNELS.index(other) else (other, one)
     total = np.zeros_like(counts[0])
     for count, chance in zip(counts, outcomes, strict=True):
@@ -116,7 +116,7 @@ class PairedSums:
         return Curvature(*_gradient(shard, rows), *_observed_curvature(shard, rows))
 
     def information(self, shard: Comparisons, draw: Draw) -> Information:
-        """Value, gradient, Fisher information, and signed noise of that covariance for posterior draws."""
+        """Value, gradient, Fisher information, and noise with that covariance for posterior draws."""
         rows = self._rows(shard, draw)
         return Information(*_gradient(shard, rows), *_expected_information(shard, rows, draw.seed))
 
@@ -193,7 +193,7 @@ def _expected_information(shard: Comparisons, rows: _RowTerms, seed: int) -> tup
 
 
 def _across(shard: Comparisons, values: Floats) -> Floats:
-    """Sum of values over rows, plus at i and minus at j."""
+    """Sum of values over rows: added at i, subtracted at j."""
     n = shard.nodes
     return summed(shard.i, values, n) - summed(shard.j, values, n)
 
@@ -207,9 +207,9 @@ def _by_worker(shard: Comparisons, columns: list[Floats]) -> Floats:
 def _curvature(
     shard: Comparisons, by_score: Floats, cross: list[Floats], blocks: dict[tuple[int, int], Floats]
 ) -> tuple[Matrix, Matrix, Floats]:
-    """The arrow matrix of rows whose curvature in d, in (d, columns) and in the columns is given."""
+    """The arrow matrix from each row's curvature in d, in (d, columns) and in the columns."""
     n, i, j = shard.nodes, shard.i, shard.j
-    # Sum over pairs once, then mirror: half the work of four sums.
+    # Sum over pairs once, then mirror. That is half the work of four sums.
     upper = accumulate(i, j, by_score, (n, n))
     diagonal = summed(i, by_score, n) + summed(j, by_score, n)
     items = -(upper + upper.T)
@@ -247,15 +247,15 @@ def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class OnGrid(At):
-    """With points of eta for each worker, ``grid`` (workers, points)."""
+    """A point with values of eta for each worker, ``grid`` (workers, points)."""
 
     grid: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class QualityTable(Stats):
-    """The log likelihood of each worker's votes at the points of the grid, ``table`` (workers, points); and how
-    often a perfect worker would agree with the fitted order, ``agree`` of ``votes``."""
+    """The log likelihood of each worker's votes at the grid points, ``table`` (workers, points). A perfect worker
+    would agree with the fitted order in ``agree`` of ``votes``."""
 
     agree: float
     votes: float
@@ -264,7 +264,7 @@ class QualityTable(Stats):
 
 @dataclass(frozen=True)
 class QualitySums:
-    """The likelihood of each worker's eta, all else given.
+    """The likelihood of each worker's eta, with all other parameters fixed.
 
     Rows of workers beyond the grid (the perfect worker of gold pairs) do not count.
     """
@@ -282,10 +282,10 @@ class QualitySums:
         d = scores[people.i] - scores[people.j]
         judge = Judge.of(self.columns, at.workers[people.worker])
         win, loss = (chance.p for chance in chances(self.link, self.ties, d + judge.position, judge.theta)[:2])
-        # One entry for each way that a row was voted: a row is seldom voted both ways.
+        # One entry for each direction that has votes in a row: few rows have votes in both.
         up, down = people.wins > 0, people.losses > 0
         worker = np.concatenate([people.worker[up], people.worker[down]])
-        said = np.concatenate([win[up], loss[down]])  # what a perfect worker's probability is
+        said = np.concatenate([win[up], loss[down]])  # the probability under a perfect worker
         unsaid = np.concatenate([loss[up], win[down]])
         count = np.concatenate([people.wins[up], people.losses[down]])
         table = np.empty(grid.shape)

@@ -19,14 +19,16 @@ from crowdrank.prepared.votes import Votes
 
 
 class MajorityBT(VotesModel):
-    """Bradley-Terry on one vote for each pair, that of the majority; where the votes are even, half to either.
+    """Bradley-Terry on one vote per pair, that of the majority. An even split is half a win for each item.
 
         w_ij = [n_ij > n_ji] + [n_ij = n_ji] / 2
         max_s  sum_ij w_ij ln F(s_i - s_j) + lambda sum_i ln F(s_i) F(-s_i)
 
-    A pair that twenty people judged counts no more than one that a single person did. ``regularization``:
-    lambda, estimated from these verdicts where it is not given. Intervals are those of the verdicts, not of
-    the votes. Chen et al. 2013, section 5.3.
+    A pair that twenty people judged counts no more than a pair that one person judged. The estimate of lambda and
+    the intervals are based on these verdicts, not on the votes. Chen et al. 2013, section 5.3.
+
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
     """
 
     name = "majority-bt"
@@ -38,7 +40,7 @@ class MajorityBT(VotesModel):
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         pairs = votes.comparisons
         ahead = pairs.wins - pairs.losses
-        even = np.abs(ahead) <= 1e-9 * pairs.weight  # but for rounding
+        even = np.abs(ahead) <= 1e-9 * pairs.weight  # up to rounding
         verdict = np.where(even, 0.5, ahead > 0)
         games = replace(pairs, wins=verdict, losses=1.0 - verdict)
         strength = virtual_votes(self.regularization)

@@ -1,16 +1,16 @@
 """MPM: the Multinomial Preference Model (Volkovs & Zemel 2012), with an adherence for each worker.
 
-A vote is not the answer to a question but one draw among all ordered pairs of the query's items: worker
-k says "i over j" with probability
+A vote is not the answer to a question but one draw among all ordered pairs of the query's items. Worker k says "i
+over j" with probability
 
     P(i over j) = exp(theta_k (v_i - v_j)) / Z_q(theta_k)
     Z_q(theta)  = sum over l != m of exp(theta (v_l - v_m))
                 = (sum_l e^(theta v_l)) (sum_m e^(-theta v_m)) - n                              n items
 
-so clear pairs are named more often than close ones, and which pairs were judged tells of the scores too.
-theta_k, the adherence, says how closely worker k keeps to the common order; where it is negative the
-votes count reversed. The votes enter only through each worker's net wins of each item and number of
-votes in each query; a tie is half a vote for either, which leaves the net wins as they are.
+so clear pairs are named more often than close ones, and the choice of judged pairs also carries information about
+the scores. theta_k, the adherence, says how closely worker k follows the common order. If it is negative, the
+votes count reversed. The votes enter only through each worker's net wins of each item and number of votes in each
+query. A tie is half a vote for each item, so it does not change the net wins.
 
     max  sum_k,q [theta_k sum_i w_ki v_i - n_kq ln Z_q(theta_k)]
             - lambda/2 sum_i v_i^2 - sum_k (theta_k - 1)^2 / (2 sigma^2)      with mean theta = 1
@@ -31,7 +31,7 @@ from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.pairs.multinomial import Adherences, NetSums, Strengths, ballots
+from crowdrank.models.pairs.multinomial import MultinomialPoint, NetSums, Strengths, split_by_query
 from crowdrank.models.pairs.multinomial_problem import HeldInverse, MultinomialLook, MultinomialProblem
 from crowdrank.models.parameters import estimable
 from crowdrank.models.predictors import values_at, with_ties
@@ -42,21 +42,24 @@ from crowdrank.results import Covariance, NormalPosterior, Workers, Z, verdicts
 from crowdrank.solve import NotPositiveError, newton, slope_goal
 
 ROUNDS = 60
-SETTLED = 1e-3
-"""The priors are settled when no width changes by more than this share."""
-ALIKE = 1e9
-"""The precision of adherences that are all but equal: with these the climb begins."""
-REVERSED = 0.3
-"""Where more of the votes than this are of workers with a negative adherence, that is said."""
+PRIOR_TOLERANCE = 1e-3
+"""The priors have converged when no width changes by more than this share."""
+START_PRECISION = 1e9
+"""The precision of nearly equal adherences, with which the climb starts."""
+MAX_REVERSED = 0.3
+"""A note is given if workers with a negative adherence cast more than this share of the votes."""
 
 
 class MPM(VotesModel):
     """The Multinomial Preference Model: votes as draws among all ordered pairs, an adherence for each worker.
 
-    ``precision``: lambda, that of the normal prior on the scores; ``adherence_sd``: sigma, how far adherences
-    differ. Each is a number, ``"estimated"`` from the votes, or None for a prior that is all but flat. The mean
-    adherence is held at 1, because only the products of adherences and scores are in the data. Volkovs & Zemel
-    2012.
+    The mean adherence is fixed at 1, because the data determine only the products of adherences and scores. No
+    prior means a nearly flat one. Volkovs & Zemel 2012.
+
+    ``precision``: lambda, the precision of the normal prior on the scores with mean 0.
+    A number, ``"estimated"`` or None for no prior; the default is ``"estimated"``.
+    ``adherence_sd``: sigma, the standard deviation of the normal prior on the adherences with mean 1.
+    A number, ``"estimated"`` or None for no prior; the default is ``"estimated"``.
     """
 
     name = "mpm"
@@ -79,7 +82,7 @@ class MPM(VotesModel):
         covariance, notes = search.uncertainty(here)
         scores = votes.spread_scores(here.scores, covariance)
         rows = votes.comparisons
-        apart = 2.0 * np.abs(scores.score[rows.i] - scores.score[rows.j])  # as a Bradley-Terry vote has it
+        apart = 2.0 * np.abs(scores.score[rows.i] - scores.score[rows.j])  # on the scale of Bradley-Terry
         curve = Agreement(LOGISTIC, apart, rows.weight)
         return Outcome(
             spread=scores,
@@ -91,7 +94,7 @@ class MPM(VotesModel):
                 *votes.notes(),
                 *search.convergence(here),
                 *notes,
-                *_direction(votes, here.theta),
+                *_direction_notes(votes, here.theta),
                 *quality_notes(votes, curve.perfect),
             ),
             details={
@@ -104,7 +107,7 @@ class MPM(VotesModel):
         )
 
     def _priors(self) -> tuple[NormalPrior, NormalPrior]:
-        """Of the scores and of the adherences; their widths estimated where they are not given."""
+        """The priors on the scores and on the adherences."""
         scores, workers = NormalPrior(0.0, 1.0, True, expected=0.5), NormalPrior(1.0, 0.5, True, expected=0.5)
         precision = estimable("precision", self.precision, low=1e-6, none=1e-6)
         if precision is not None:
@@ -116,7 +119,7 @@ class MPM(VotesModel):
 
 
 class _Search:
-    """The climb, and how wide the priors are."""
+    """The climb, and the widths of the priors."""
 
     def __init__(self, votes: Votes, run: Run, scores: NormalPrior, workers: NormalPrior) -> None:
         self.votes, self.run_, self.scores, self.workers = votes, run, scores, workers
@@ -124,25 +127,25 @@ class _Search:
         sums = NetSums(query, int(query.max()) + 1)
         found = run.engine.open(rows.shards).evaluate(sums.wins, None)
         self.judged = votes.graph.wins + votes.graph.losses > 0
-        self.ballots = ballots(found.net, found.count, query, self.judged)
+        self.ballots = split_by_query(found.net, found.count, query, self.judged)
         self.total, self.iterations = float(rows.weights.sum()), 0
 
     @property
     def strengths(self) -> Strengths:
-        """The precisions of the priors as they are."""
+        """The current precisions of the priors."""
         return Strengths(self.scores.sd**-2.0, self.workers.sd**-2.0)
 
     def run(self) -> MultinomialLook:
-        """From equal scores and adherences to the top; the priors follow every step."""
-        point = Adherences(self.ballots, np.zeros(len(self.votes.nodes)), np.ones(self.votes.n_workers))
-        here = self._climb(point, Strengths(self.strengths.scores, ALIKE), steps=6)
+        """Climb from equal scores and adherences to the maximum; estimate the priors after every step."""
+        point = MultinomialPoint(self.ballots, np.zeros(len(self.votes.nodes)), np.ones(self.votes.n_workers))
+        here = self._climb(point, Strengths(self.strengths.scores, START_PRECISION), steps=6)
         for _ in range(ROUNDS if self.scores.estimated or self.workers.estimated else 0):
             here = self._climb(here.point, self.strengths, steps=1)
-            if self._estimate(here) < SETTLED:
+            if self._estimate(here) < PRIOR_TOLERANCE:
                 break
         return self._climb(here.point, self.strengths)
 
-    def _climb(self, start: Adherences, strengths: Strengths, steps: int | None = None) -> MultinomialLook:
+    def _climb(self, start: MultinomialPoint, strengths: Strengths, steps: int | None = None) -> MultinomialLook:
         top = newton(MultinomialProblem(strengths), start, total_weight=self.total, steps=steps)
         self.iterations += top.iterations
         if self.run_.progress is not None:
@@ -150,7 +153,7 @@ class _Search:
         return top.look
 
     def _estimate(self, here: MultinomialLook) -> float:
-        """The widths that these scores and adherences speak for; the largest change of a logarithm."""
+        """Set the widths that fit these scores and adherences; return the largest change of a logarithm."""
         try:
             inverse = HeldInverse.of(here)
         except NotPositiveError:  # not yet near a maximum
@@ -165,7 +168,7 @@ class _Search:
         return float(np.abs(np.log([self.scores.sd, self.workers.sd]) - before).max())
 
     def uncertainty(self, here: MultinomialLook) -> tuple[HeldInverse | None, list[Note]]:
-        """The inverse information at the maximum; None where there is no maximum."""
+        """The inverse information at the maximum; None if there is no maximum."""
         try:
             return HeldInverse.of(here), []
         except NotPositiveError:
@@ -173,11 +176,11 @@ class _Search:
             return None, [Note("no-intervals", message)]
 
     def converged(self, here: MultinomialLook) -> bool:
-        """Whether the slope has vanished."""
+        """Whether the slope is small enough."""
         return here.slope <= slope_goal(self.total)
 
     def convergence(self, here: MultinomialLook) -> list[Note]:
-        """A note where the climb stopped short of a maximum."""
+        """A note if the climb stopped before a maximum."""
         if self.converged(here):
             return []
         message = (
@@ -188,24 +191,24 @@ class _Search:
 
 
 def _posterior(theta: Floats, covariance: Covariance | None) -> NormalPosterior | None:
-    """Scores and adherences; the mean adherence is held."""
+    """The posterior of scores and adherences; the mean adherence is fixed."""
     if covariance is None:
         return None
     own = theta[:, None]
     return NormalPosterior(covariance, "normal, exact information", ("adherence",), own, np.zeros(own.shape, bool))
 
 
-def _direction(votes: Votes, theta: Floats) -> list[Note]:
-    """A note where so many votes count reversed that it might as well be the others."""
+def _direction_notes(votes: Votes, theta: Floats) -> list[Note]:
+    """A note if so many votes count reversed that the direction is uncertain."""
     share = float(votes.judgments_of_workers[theta < 0].sum() / votes.judgments_of_workers.sum())
-    if share <= REVERSED:
+    if share <= MAX_REVERSED:
         return []
-    message = f"{share:.0%} of the votes count reversed: the whole ranking may stand on its head."
+    message = f"{share:.0%} of the votes count reversed: the ranking may be reversed."
     return [Note("mirror", message)]
 
 
 def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve: Agreement) -> Workers:
-    """Qualities and adherences with intervals; one worker alone says nothing of the own adherence."""
+    """Qualities and adherences with intervals. If there is only one worker, the adherence is unknown."""
     deviation = np.full(len(theta), np.inf)
     if covariance is not None and len(theta) > 1:
         deviation = np.sqrt(np.maximum(covariance.worker_variance()[:, 0], 0.0))
@@ -227,7 +230,7 @@ def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve:
 
 @dataclass(frozen=True, eq=False)
 class Adhering:
-    """P(left | the pair asked) = F(2 theta (v_left - v_right)); an unseen worker has adherence 1."""
+    """P(left | the pair is asked) = F(2 theta (v_left - v_right)); an unseen worker has adherence 1."""
 
     scores: Floats
     theta: Floats

@@ -7,7 +7,7 @@ b_i = e^-u_i / B and r = m / (A B) <= 1 / m,
     d ln Z/du  = (a - b) / (1 - r)                                     =: g
     d2 ln Z/du = [diag(a + b) - a b' - b a'] / (1 - r) - g g'          =: H
 
-so a worker with n votes of the query and net wins w (wins less losses of each item) adds
+so a worker with n votes on the query and net wins w (wins minus losses of each item) adds
 
     value          theta w'v - n ln Z
     by v           theta (w - n g)                   by theta       v'(w - n g)
@@ -36,8 +36,8 @@ Nodes = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class NetWins(Stats):
-    """For each worker the wins less the losses of each node, ``net`` (K, N), and the weight of the votes
-    of each query, ``count`` (K, Q): all that the likelihood asks of the votes."""
+    """For each worker, wins minus losses of each node, ``net`` (K, N), and the weight of the votes on each query,
+    ``count`` (K, Q). The likelihood needs nothing else from the votes."""
 
     net: Matrix
     count: Matrix
@@ -45,7 +45,7 @@ class NetWins(Stats):
 
 @dataclass(frozen=True, eq=False)
 class NetSums:
-    """The sums of the votes; ``query`` is that of each node."""
+    """The sums of the votes; ``query`` is the query of each node."""
 
     query: NDArray[np.int32]
     queries: int
@@ -117,8 +117,8 @@ class QueryTerms:
     workers_curvature: Floats
 
 
-def ballots(net: Any, count: Any, query: NDArray[np.int32], judged: NDArray[np.bool_]) -> list[Ballot]:
-    """The queries, from the sums over the votes."""
+def split_by_query(net: Any, count: Any, query: NDArray[np.int32], judged: NDArray[np.bool_]) -> list[Ballot]:
+    """The votes on each query, from the sums over the votes."""
     by_query, by_node = count.T, net.T
     if not isinstance(count, np.ndarray):
         by_query = by_query.tocsr()
@@ -142,15 +142,15 @@ def _dense(matrix: Any) -> Floats:
 
 @dataclass(frozen=True)
 class Strengths:
-    """Precisions of the normal priors: of the scores around 0, of the adherences around 1."""
+    """Precisions of the normal priors: scores around 0, adherences around 1."""
 
     scores: float
     workers: float
 
 
 @dataclass(frozen=True, eq=False)
-class Adherences:
-    """A point: ``scores`` (N,), and the adherence of each worker, ``theta`` (K,), with the votes at it."""
+class MultinomialPoint:
+    """A point with the votes: ``scores`` (N,), and the adherence of each worker, ``theta`` (K,)."""
 
     ballots: Sequence[Ballot]
     scores: Floats

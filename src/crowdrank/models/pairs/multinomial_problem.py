@@ -1,8 +1,8 @@
 """The maximum of the multinomial likelihood under a fixed mean adherence, and the inverse information there.
 
-H is a covariance, so the blocks of the scores and of the adherences are positive definite under any prior; only
-what is left of one when the other is eliminated need not be. (v, theta) and (c v, theta / c) are the same
-votes: the sum of the adherences is held at their number, in every step and in the inverse information.
+H is a covariance, so the blocks of the scores and of the adherences are positive definite under any prior. The
+Schur complement of one block need not be. (v, theta) and (c v, theta / c) give the same votes, so the sum of the
+adherences is fixed at the number of workers, in every step and in the inverse information.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.models.pairs.multinomial import Adherences, Ballot, QueryTerms, Strengths
+from crowdrank.models.pairs.multinomial import Ballot, MultinomialPoint, QueryTerms, Strengths
 from crowdrank.results import Covariance
 from crowdrank.solve import Step
 from crowdrank.solve.factor import draw_inverse
@@ -24,16 +24,16 @@ from crowdrank.solve.matrices import cholesky_of, inverse_from
 
 Nodes = NDArray[np.int64]
 FEW_SCORES = 4000
-"""With more scores than this the scores are eliminated, query by query, and not the workers."""
+"""With more scores than this, the scores are eliminated query by query instead of the workers."""
 
 
 @dataclass(frozen=True, eq=False)
 class MultinomialProblem:
-    """The likelihood under these priors; the sum of the adherences is held."""
+    """The likelihood under these priors; the sum of the adherences is fixed."""
 
     strengths: Strengths
 
-    def look(self, point: Adherences) -> MultinomialLook:
+    def look(self, point: MultinomialPoint) -> MultinomialLook:
         """Value, gradient and curvature at a point."""
         return MultinomialLook(point, self.strengths)
 
@@ -42,7 +42,7 @@ class MultinomialProblem:
 class MultinomialLook:
     """Everything known at a point: the penalized value, its gradient and curvature."""
 
-    point: Adherences
+    point: MultinomialPoint
     strengths: Strengths
 
     @property
@@ -72,7 +72,7 @@ class MultinomialLook:
 
     @cached_property
     def value(self) -> float:
-        """With the log priors."""
+        """The log likelihood plus the log priors."""
         away = self.strengths.workers * ((self.theta - 1.0) ** 2).sum()
         return float(self.log_likelihood - 0.5 * (away + self.strengths.scores * (self.scores**2).sum()))
 
@@ -102,22 +102,22 @@ class MultinomialLook:
 
     @property
     def slope(self) -> float:
-        """The steepest slope along which the sum of the adherences stays."""
+        """The steepest slope that keeps the sum of the adherences."""
         free = self.by_worker - self.by_worker.mean()
         return float(max(np.abs(self.by_score).max(), np.abs(free).max()))
 
-    def step(self, damping: float) -> Step[Adherences]:
+    def step(self, damping: float) -> Step[MultinomialPoint]:
         """The damped Newton step."""
         scores, theta = HeldInverse.of(self, damping).solve(self.by_score, self.by_worker)
         return Step(
-            Adherences(self.ballots, self.scores + scores, self.theta + theta),
+            MultinomialPoint(self.ballots, self.scores + scores, self.theta + theta),
             size=float(max(np.abs(scores).max(), np.abs(theta).max())),
             gain=float(self.by_score @ scores + self.by_worker @ theta),
         )
 
 
 class HeldInverse(Covariance):
-    """The inverse information, the sum of the adherences being held."""
+    """The inverse information with the sum of the adherences fixed."""
 
     @abstractmethod
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
@@ -135,18 +135,18 @@ class HeldInverse(Covariance):
         return scores, float(weights[:, 0] @ workers)
 
     def storable(self) -> SavedMultinomial:
-        """The votes and the point, from which it is computed again."""
+        """The votes and the point, from which the inverse is computed again."""
         return self.saved
 
     @staticmethod
     def of(here: MultinomialLook, damping: float = 0.0) -> HeldInverse:
-        """By the smaller of two eliminations; NotPositiveError where this is not near a maximum."""
+        """By the smaller of two eliminations; NotPositiveError if this is not near a maximum."""
         few = len(here.theta) >= len(here.scores) and len(here.scores) <= FEW_SCORES
         return WorkersOut(here, damping) if few else ScoresOut(here, damping)
 
 
 class WorkersOut(HeldInverse):
-    """S = items - coupling P coupling', P being the inverse of the workers' diagonal with the sum held."""
+    """S = items - coupling P coupling'; P is the inverse of the workers' diagonal with the sum fixed."""
 
     def __init__(self, here: MultinomialLook, damping: float) -> None:
         self.saved = SavedMultinomial.of(here)
@@ -191,18 +191,18 @@ class WorkersOut(HeldInverse):
         return (own + np.einsum("nk,nk->k", self.weighted, self._scores @ self.weighted))[:, None]
 
     def sample(self, parts: Sequence[Nodes], count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-        """Scores by the Cholesky factor, then adherences given the scores, their sum held."""
+        """Scores by the Cholesky factor, then adherences given the scores, with their sum fixed."""
         scores = draw_inverse(self.cholesky, count, generator).T
         noise = generator.standard_normal((count, len(self.inverse))) / np.sqrt(self.inverse)
         return scores, self._project(noise - scores @ self.coupling)[:, :, None]
 
     def release(self) -> None:
-        """Forget the inverse."""
+        """Free the memory of the inverse."""
         vars(self).pop("_scores", None)
 
 
 class ScoresOut(HeldInverse):
-    """T = workers - coupling' items^-1 coupling, query by query; rho e e' is added, which no step sees."""
+    """T = workers - coupling' items^-1 coupling, query by query. rho e e' is added; it affects no step."""
 
     def __init__(self, here: MultinomialLook, damping: float) -> None:
         from scipy.linalg import cho_solve
@@ -253,9 +253,9 @@ class ScoresOut(HeldInverse):
         return own + weighted @ self.workers[np.ix_(workers, workers)] @ weighted.T
 
     def block(self, nodes: Nodes) -> Floats:
-        """Covariance of the scores of these nodes, which are of one query."""
+        """Covariance of the scores of these nodes of one query."""
         homes = [self._home.get(int(node)) for node in nodes]
-        if homes[0] is None:  # judged by nobody, so alone
+        if homes[0] is None:  # nobody judged it, so it is alone
             return np.full((1, 1), 1.0 / self.prior)
         number, place = homes[0][0], [home[1] for home in homes if home is not None]
         return self._query(number)[np.ix_(place, place)]
@@ -269,7 +269,7 @@ class ScoresOut(HeldInverse):
         return self.workers.diagonal()[:, None]
 
     def sample(self, parts: Sequence[Nodes], count: int, generator: np.random.Generator) -> tuple[Floats, Floats]:
-        """Adherences first, then the scores of each query given these."""
+        """Adherences first, then the scores of each query given the adherences."""
         values, vectors = np.linalg.eigh(self.workers)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         workers = generator.standard_normal((count, len(root))) @ root.T
@@ -282,7 +282,7 @@ class ScoresOut(HeldInverse):
 
 @dataclass(frozen=True, eq=False)
 class SavedMultinomial:
-    """The votes, the point and the priors, as they are saved."""
+    """The votes, the point and the priors in a form that can be saved."""
 
     ballots: list[Ballot]
     scores: Floats
@@ -291,9 +291,10 @@ class SavedMultinomial:
 
     @classmethod
     def of(cls, here: MultinomialLook) -> SavedMultinomial:
-        """Those of a look; what was computed there is not kept."""
+        """From a look, without what was computed there."""
         return cls(list(here.ballots), here.scores, here.theta, here.strengths)
 
     def restore(self) -> HeldInverse:
         """The inverse information at the point."""
-        return HeldInverse.of(MultinomialLook(Adherences(self.ballots, self.scores, self.theta), self.strengths))
+        point = MultinomialPoint(self.ballots, self.scores, self.theta)
+        return HeldInverse.of(MultinomialLook(point, self.strengths))

@@ -1,4 +1,4 @@
-"""What a pairwise likelihood says of votes to come."""
+"""What a pairwise likelihood predicts for future votes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from crowdrank.models.worker_parameters import ETA, POSITION
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The likelihood's own probabilities, at the fitted scores and the worker's fitted parameters.
+    """The probabilities of the likelihood at the fitted scores and the worker's fitted parameters.
 
-    ``values`` (workers, columns); a worker who was not seen has the ``typical`` ones, an item that was
-    not seen score 0. Where the model has no ties, each vote is a tie with the same probability, ``tie``.
+    ``values`` (workers, columns). An unseen worker has the ``typical`` values, an unseen item has score 0. If the
+    model has no ties, each vote is a tie with the same probability, ``tie``.
     """
 
     link: Link
@@ -33,7 +33,7 @@ class Judged:
 
     @classmethod
     def of_scores(cls, link: Link, scores: Floats, tie: float, eta: Floats | None = None) -> Judged:
-        """Scores and a link, and the qualities of the workers where there are some."""
+        """From scores and a link, and the qualities of the workers if there are any."""
         if eta is None:
             return cls(link, PLAIN, scores, np.zeros((0, 0)), np.zeros(0), tie)
         design = Design("half", (ETA,), frozenset({ETA}), "worker")

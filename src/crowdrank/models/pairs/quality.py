@@ -1,4 +1,4 @@
-"""How good the workers are: from fitted parameters and posteriors to quality, interval and verdict."""
+"""Worker quality: from fitted parameters and posteriors to quality, interval and verdict."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from crowdrank.solve import Covariance, Maximum, highest_density
 
 POINTS = 49
 DROP = 18.0
-"""Where the log density is this far below its top, nothing of the posterior is left."""
+"""If the log density is this far below its maximum, the posterior is negligible."""
 DRAWS = 256
 
 
-class Judges:
-    """The workers of a fit by their columns: values, deviations, quality."""
+class FittedWorkers:
+    """The workers of a fit: values and standard deviations of their columns, and their quality."""
 
     def __init__(self, climb: PairedClimb, top: Maximum, covariance: Covariance | None, scores: Floats) -> None:
         self.climb, self.top, self.scores = climb, top, scores
         self.values = climb.bounds.values(top.point)[: climb.members]
         self.deviation = np.full_like(self.values, np.inf)
         if covariance is not None and len(self.values):
-            # a parameter that is held has the curvature 1 in its place
+            # a fixed parameter has curvature 1
             variance = covariance.worker_variance() - fixed_parameters(top)
             self.deviation = np.sqrt(np.maximum(variance, 0.0))[: climb.members]
 
     @cached_property
     def curve(self) -> Agreement | None:
-        """How a worker's slope leads to agreement; None where a model does not tell workers apart."""
+        """How a worker's slope leads to agreement; None if the model does not distinguish workers."""
         design = self.climb.design
         if design.by != "worker" or not any(column.affects_quality for column in design.columns):
             return None
-        rows = self.climb.votes.without_gold().comparisons  # gold pairs are no judgments
+        rows = self.climb.votes.without_gold().comparisons  # gold pairs are not judgments
         d = np.abs(self.scores[rows.i] - self.scores[rows.j])
         return Agreement(self.climb.link, d, rows.weight)
 
     def notes(self) -> list[Note]:
-        """Notes where the votes say little about how good the workers are."""
+        """Notes if the votes say little about the quality of the workers."""
         return [] if self.curve is None else quality_notes(self.climb.votes, self.curve.perfect)
 
     def details(self) -> dict[str, float]:
-        """How often a worker of slope 1 and no lapses would agree with the fitted order."""
+        """How often a worker with slope 1 and no lapses would agree with the fitted order."""
         return {} if self.curve is None else {"perfect_quality": self.curve.perfect}
 
     def workers(self) -> Workers | None:
-        """The table of workers; by agreement with the ranking where a model does not tell workers apart."""
+        """The table of workers; by agreement with the ranking if the model does not distinguish workers."""
         curve, columns = self.curve, self.climb.design.columns
         if curve is None:
             plain = self.climb.votes.agreement(self.scores)
@@ -77,7 +77,7 @@ class Judges:
         )
 
     def further(self) -> dict[str, Floats]:
-        """The columns that differ from worker to worker, each with its interval."""
+        """The columns that vary between workers, each with its interval."""
         found: dict[str, Floats] = {}
         if self.climb.design.by != "worker":
             return found
@@ -95,7 +95,7 @@ class Judges:
         return found
 
     def _interval(self, curve: Agreement) -> tuple[Floats, Floats]:
-        """Quantiles of the quality over the normal posterior of each worker's columns."""
+        """Quantiles of the quality under the normal posterior of each worker's columns."""
         if not np.isfinite(self.deviation).all():
             return np.zeros(len(self.values)), np.ones(len(self.values))
         from scipy.linalg import LinAlgError, cholesky
@@ -117,7 +117,7 @@ class Judges:
 
 
 def _normal_points(count: int, width: int) -> Floats:
-    """Evenly spread standard normal points: an additive recurrence on the golden ratios of each dimension."""
+    """Evenly spread standard normal points, by an additive recurrence on generalized golden ratios."""
     from scipy.special import ndtri
 
     root = 1.0
@@ -130,7 +130,7 @@ def _normal_points(count: int, width: int) -> Floats:
 def position_bias(
     climb: PairedClimb, top: Maximum, covariance: Covariance | None
 ) -> tuple[dict[str, Any], list[Note]]:
-    """The bias towards the left in fit.json, and a note where it is there beyond doubt."""
+    """The bias towards the left for fit.json, and a note if it is beyond doubt."""
     design = climb.design
     if POSITION not in design.columns:
         return {}, []
@@ -161,14 +161,14 @@ def position_bias(
         ("left", left, left_low, left_high) if bias > 0 else ("right", 1 - left, 1 - left_high, 1 - left_low)
     )
     message = (
-        f"The {side} side is favoured: of two equal items the {side} one is chosen in {share:.1%} of the votes "
-        f"that decide ({least:.1%} to {most:.1%}). The scores are free of it."
+        f"The {side} side is favored: of two equal items, the {side} one is chosen in {share:.1%} of the "
+        f"decisive votes ({least:.1%} to {most:.1%}). The scores are corrected for it."
     )
     return details, [Note("position", message)]
 
 
-class People:
-    """The workers of Crowd-BT: each one's own posterior of eta, on a grid, all else at its fitted value."""
+class EtaPosteriors:
+    """The workers of Crowd-BT: each one's posterior of eta on a grid, with all else at its fitted value."""
 
     def __init__(self, climb: PairedClimb, top: Maximum, log_prior: Callable[[Floats], Floats]) -> None:
         self.climb, self.votes, self.top = climb, climb.votes, top
@@ -183,7 +183,7 @@ class People:
         self.density = highest_density(found.table + log_prior(grid), low, high, LEVEL)
 
     def _windows(self) -> tuple[Floats, Floats]:
-        """Where each eta can be: as far from the estimate as its slope and curvature let the density be seen.
+        """The range in which each eta's density is not negligible, by slope and curvature at the estimate.
 
         The log density falls by about |slope| x + curvature x^2 / 2 at a distance x.
         """
@@ -194,18 +194,18 @@ class People:
         return np.clip(eta - reach, 0.0, 1.0), np.clip(eta + reach, 0.0, 1.0)
 
     def variance(self) -> Floats:
-        """Posterior variances of eta in the place of the worker parameters; 0 for those that are known."""
+        """Posterior variances of eta in the shape of the worker parameters; 0 for known workers."""
         variance = np.zeros_like(self.top.point.workers)
         variance[self.own, 0] = np.where(self.known, 0.0, self.density.variance)
         return variance
 
     def notes(self) -> list[Note]:
-        """Notes where the votes say little about how good the workers are."""
+        """Notes if the votes say little about the quality of the workers."""
         return quality_notes(self.votes, self.perfect)
 
     def workers(self, covariance: Covariance | None) -> Workers:
-        """Qualities and intervals; these are wider where the scores are uncertain too."""
-        known = self.top.curvature.workers[self.own, 0, 0] > 0  # else the votes say nothing of the worker
+        """Qualities and intervals; the uncertainty of the scores widens the intervals."""
+        known = self.top.curvature.workers[self.own, 0, 0] > 0  # otherwise the votes say nothing about the worker
         eta = np.where(known | self.known, self.top.point.workers[self.own, 0], self.density.mean)
         low, high = np.minimum(self.density.low, eta), np.maximum(self.density.high, eta)
         if covariance is not None:
@@ -215,7 +215,7 @@ class People:
         quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
         pairs = self.votes.pairs
         assert pairs.index.workers is not None
-        judges = Judges(self.climb, self.top, covariance, self.top.point.scores)
+        fitted = FittedWorkers(self.climb, self.top, covariance, self.top.point.scores)
         return Workers(
             worker=pairs.index.workers,
             judgments=self.votes.judgments_of_workers,
@@ -223,15 +223,15 @@ class People:
             low=quality_low,
             high=quality_high,
             verdict=verdicts(quality_low, quality_high, tellable=self.perfect > TELLABLE),
-            further={"eta": eta, "eta_low": low, "eta_high": high, **judges.further()},
+            further={"eta": eta, "eta_low": low, "eta_high": high, **fitted.further()},
             backend=pairs.backend,
         )
 
 
 def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Floats:
-    """How much wider each eta's interval is when the scores are uncertain too: sd over conditional sd.
+    """How much the uncertainty of the scores widens each eta's interval: sd over conditional sd.
 
-    The conditional variance is the inverse of the curvature, or ``own_variance`` where eta is at a bound.
+    The conditional variance is the inverse of the curvature, or ``own_variance`` if eta is at a bound.
     """
     curvature = top.curvature.workers[: len(own_variance), 0, 0]
     free = ~top.held[: len(own_variance), 0] & (curvature > 0)
@@ -241,5 +241,5 @@ def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Fl
 
 
 def _widen(eta: Floats, low: Floats, high: Floats, factor: Floats) -> tuple[Floats, Floats]:
-    """Stretch an interval about the estimate, within [0, 1]."""
+    """Stretch an interval around the estimate, within [0, 1]."""
     return np.clip(eta - factor * (eta - low), 0.0, 1.0), np.clip(eta + factor * (high - eta), 0.0, 1.0)

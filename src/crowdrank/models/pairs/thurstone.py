@@ -7,10 +7,21 @@ from crowdrank.models.pairs.estimator import PairedModel
 
 
 class Thurstone(PairedModel):
-    """Thurstone case V with virtual-node regularisation: Bradley-Terry with F(d) = Phi(d / sqrt 2).
+    """Thurstone case V with virtual-node regularization: Bradley-Terry with F(d) = Phi(d / sqrt 2).
 
     Each item is perceived with a normal error of variance 1, so a difference has variance 2.
-    Parameters as BradleyTerry's. Thurstone 1927; Chen et al. 2013, eq. 7.
+    Thurstone 1927; Chen et al. 2013, eq. 7.
+
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
+    ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
+    each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
+    model has worker parameters.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
+    is ``"none"``.
+    ``anchor_weight``: how many votes each gold pair counts as.
+    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``"bootstrap-workers"`` (workers are resampled with all their votes).
     """
 
     name = "thurstone"

@@ -1,8 +1,8 @@
 """TrueSkill: normal skills, updated by each vote (Herbrich et al. 2007).
 
 The skill of an item is N(mu, sigma^2), N(0, sigma0^2) before the first vote. In a vote its performance
-is its skill plus a normal error of deviation beta; i beats j where its performance is larger by more
-than the margin eps, and within the margin it is a tie. For i against j, with
+is its skill plus a normal error of standard deviation beta. i beats j if its performance is larger by more than
+the margin eps; within the margin it is a tie. For i against j, with
 
     c^2 = 2 beta^2 + sigma_i^2 + sigma_j^2,   d = (mu_i - mu_j) / c,   e = eps / c,
 
@@ -11,10 +11,10 @@ and v, w the moments of the truncated normal (table 1: V and W),
     mu_i <- mu_i + sigma_i^2 / c v(d, e),      sigma_i^2 <- sigma_i^2 (1 - sigma_i^2 / c^2 w(d, e))
     mu_j <- mu_j - sigma_j^2 / c v(d, e),      sigma_j^2 <- sigma_j^2 (1 - sigma_j^2 / c^2 w(d, e)).
 
-Before each vote the variances grow by tau^2 where skills may drift. eps is where a vote between equal
-items, eps = sqrt(2) beta Phi^-1((1 + draw) / 2), is a tie with probability ``draw``. A vote of weight
-m counts as m equal ones: its message to a skill, the quotient of posterior and prior, is raised to
-the power m, which makes with a = sigma_i^2 w / c^2
+If skills may drift, the variances grow by tau^2 before each vote. With eps = sqrt(2) beta Phi^-1((1 + draw) / 2),
+a vote between equal items is a tie with probability ``draw``. A vote of weight m counts as m equal ones: its
+message to a skill, the quotient of posterior and prior, is raised to the power m. With a = sigma_i^2 w / c^2 this
+gives
 
     mu_i <- mu_i + m sigma_i^2 v / (c (1 - a + m a)),      sigma_i^2 <- sigma_i^2 (1 - a) / (1 - a + m a).
 
@@ -41,18 +41,21 @@ from crowdrank.models.predictors import values_at
 from crowdrank.prepared.votes import Votes
 
 FAR = 30.0
-"""A surprise of more deviations than this counts as one of so many: beyond, the moments underflow."""
+"""A surprise is cut off at this many standard deviations, because the moments underflow beyond."""
 
 
 class TrueSkill(OnlineModel["SkillState"]):
     """TrueSkill: skills N(mu, sigma^2) filtered vote by vote (Herbrich et al. 2007).
 
-    ``beta``: the deviation of a performance, the unit of the scores. ``sigma``: that of a skill before
-    the first vote, 2 beta as in the paper. ``tau``: how much a skill drifts between votes; 0, for items
-    stay what they are (the paper has sigma / 100). ``draw``: the probability of a tie between equal
-    items; where None, the share of ties among the votes. ``orders``: 1 plays the votes by their
-    timestamps, or as the rows stand; N > 1 takes the mean over N random orders, drawn by ``seed``.
     Needs the package trueskillthroughtime: pip install 'crowdrank[trueskill]'.
+
+    ``beta``: the standard deviation of a performance, the unit of the scores.
+    ``sigma``: the standard deviation of a skill before the first vote, 2 beta as in the paper.
+    ``tau``: how much a skill drifts between votes; 0 because items do not change (the paper has sigma / 100).
+    ``draw``: the probability of a tie between equal items. A number or ``"estimated"`` (the share of ties among
+    the votes); the default is ``"estimated"``.
+    ``orders``: 1 plays the votes by their timestamps, or in row order without timestamps; N > 1 takes the mean
+    over N random orders, drawn with ``seed``.
     """
 
     name = "trueskill"
@@ -75,7 +78,7 @@ class TrueSkill(OnlineModel["SkillState"]):
         self.seed = seed
 
     def start(self, *, ties: float = TIES) -> SkillState:
-        """No skill is known; the margin of ties is that of ``draw``, or of the share of ties to expect."""
+        """No skill is known; the tie margin comes from ``draw``, or from the expected share of ties."""
         library = _library()
         beta = number("beta", self.beta, low=1e-6)
         draw = ties if self.draw == ESTIMATED else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
@@ -131,7 +134,7 @@ def _library() -> Any:
 
 
 class SkillState(OnlineState):
-    """Means and variances of the skills, and what a vote does to two of them."""
+    """Means and variances of the skills, and the constants of an update."""
 
     def __init__(
         self,
@@ -156,10 +159,10 @@ class SkillState(OnlineState):
 
 @dataclass(frozen=True, eq=False)
 class SkillPredictor:
-    """P(left) = Phi((d - eps) / c), P(right) = Phi((-d - eps) / c), and a tie with what remains.
+    """P(left) = Phi((d - eps) / c), P(right) = Phi((-d - eps) / c), and otherwise a tie.
 
-    d is the difference of the means and c^2 = 2 beta^2 + the two variances; what was not seen has mean
-    0 and the variance from before the first vote.
+    d is the difference of the means and c^2 = 2 beta^2 + the two variances. An unseen item has mean 0 and the
+    variance before the first vote.
     """
 
     mean: Floats

@@ -2,9 +2,9 @@
 
     P(i beats j, said by k) = F(a_k (s_i - s_j))
 
-A sharp worker has a large slope a, a careless one a slope near 0. With ``signed`` a slope may be
-negative: a worker whose votes count reversed. Only the products a_k s_i are in the data, so the
-slopes have a geometric mean (signed: a mean) of about 1 by their prior.
+A sharp worker has a large slope a, a careless one a slope near 0. With ``signed`` a slope may be negative; the
+votes of that worker count reversed. The data determine only the products a_k s_i, so the prior keeps the geometric
+mean of the slopes (signed: their mean) at about 1.
 """
 
 from __future__ import annotations
@@ -24,9 +24,21 @@ class VarianceBT(PairedModel):
 
         max  sum over votes ln F(a_k (s_winner - s_loser)) + lambda sum_i ln F(s_i) F(-s_i) + ln prior(a)
 
-    ``slope_sd``: the standard deviation of ln a (of a itself where ``signed``) around its mean of 0 (of 1),
-    estimated from the votes where it is not given. The other parameters are BradleyTerry's. Volkovs &
-    Zemel 2012; Chen et al. 2013, section 5.3.
+    Volkovs & Zemel 2012; Chen et al. 2013, section 5.3.
+
+    ``signed``: whether slopes may be negative.
+    ``slope_sd``: the standard deviation of the normal prior on ln a with mean 0 (if ``signed``, on a with mean 1).
+    A number, ``"estimated"`` or None for no prior; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
+    none of it; the default is ``"estimated"``.
+    ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
+    each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
+    model has worker parameters.
+    ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
+    is ``"none"``.
+    ``anchor_weight``: how many votes each gold pair counts as.
+    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``"bootstrap-workers"`` (workers are resampled with all their votes).
     """
 
     name = "variance-bt"

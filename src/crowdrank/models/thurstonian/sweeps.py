@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.kernels.probit import hazard
+from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.prepared.panels import Panel
 
 MANY = 64

@@ -1,14 +1,14 @@
-"""Newton's method on many resamples at once, for a crowd that is one worker.
+"""Newton's method on many resamples at once, for a crowd that counts as one worker.
 
-All resamples have the same rows and differ in their counts alone. The parameters z of one are the scores and
-what the crowd has in common (a bias towards the left, a threshold of ties). Each channel of the likelihood is
-linear in them, x = X z and theta = T z, so with the slopes g and curvatures w of the rows
+All resamples have the same rows and differ only in their counts. The parameters z of a resample are the scores and
+the parameters of the crowd (a bias towards the left, a tie threshold). Each channel of the likelihood is linear in
+them, x = X z and theta = T z, so with the slopes g and curvatures w of the rows
 
     gradient = X' g_x + T' g_theta         information = sum over channels a, b of A' diag(w_ab) B
 
-The information is linear in w: as a vector it is M_ab w_ab with a sparse matrix M_ab that is made once. One
-product of it with the w of all resamples (rows by resamples) gives all informations; one call of LAPACK solves
-them. From the maximum of the votes themselves it takes about four steps.
+The information is linear in w: as a vector it is M_ab w_ab with a sparse matrix M_ab that is built once. One
+product of M_ab with the w of all resamples (rows by resamples) gives all information matrices; one LAPACK call
+solves them. Starting from the maximum of the original votes, it takes about four steps.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.kernels import chances
-from crowdrank.models.pairs.ballots import Ballots, Drawn
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.likelihood import curvature, slopes
+from crowdrank.models.pairs.vote_sampler import Resample, VoteSampler
 from crowdrank.models.priors import DrawnNode
 from crowdrank.models.worker_parameters import THRESHOLD
 from crowdrank.solve import Maximum, newton_batch
 
-MOST = 500
-"""With more parameters than this, one resample after the other is as fast."""
+MAX_PARAMETERS = 500
+"""With more parameters than this, refitting the resamples one by one is as fast."""
 CELLS = 1 << 17
-"""How many numbers a batch works on: they should stay near the processor."""
+"""How many numbers a batch works on; they should fit in the processor's cache."""
 Slot = tuple[NDArray[Any], Floats]
-"""A parameter of each row, and by what it is multiplied there."""
+"""A parameter of each row, and its factor."""
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class BatchRefit:
     """``start`` (P,): scores, then columns. ``linear``: X and T by channel; ``products``: M by two channels."""
 
     climb: PairedClimb
@@ -48,9 +48,9 @@ class Together:
     offset: Floats
 
     @classmethod
-    def of(cls, climb: PairedClimb, top: Maximum, ballots: Ballots) -> Together:
-        """For a design without workers of their own."""
-        rows, columns = ballots.rows, climb.design.columns
+    def of(cls, climb: PairedClimb, top: Maximum, sampler: VoteSampler) -> BatchRefit:
+        """For a design without parameters that vary between workers."""
+        rows, columns = sampler.rows, climb.design.columns
         start = np.concatenate([top.point.scores, top.point.workers[:1].ravel()[: len(columns)]])
         people = np.ones(len(rows)) if rows.worker is None else (rows.worker < climb.members).astype(float)
         slots: dict[str, list[Slot]] = {"x": [(rows.i, np.ones(len(rows))), (rows.j, -np.ones(len(rows)))]}
@@ -66,11 +66,11 @@ class Together:
 
     @property
     def batch(self) -> int:
-        """How many resamples to take at once."""
+        """How many resamples to refit at once."""
         return int(np.clip(CELLS // max(len(self.start) ** 2, 2 * len(self.offset)), 1, 64))
 
-    def refit(self, drawn: list[Drawn]) -> tuple[Floats, NDArray[np.bool_]]:
-        """The maximum of each resample (resamples, P), and whether it was found."""
+    def refit(self, drawn: list[Resample]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The maximum of each resample (resamples, P), and which were found."""
         wins, losses, ties = np.stack([own.counts for own in drawn], axis=-1)
         counts = [wins, losses, ties]
         if self.climb.design.ties == "half":
@@ -84,7 +84,7 @@ class Together:
         return z.T, found & self._inside(z)
 
     def _inside(self, z: Floats) -> NDArray[np.bool_]:
-        """Whether no column has left its bounds."""
+        """Whether all columns are within their bounds."""
         width, columns = len(self.climb.design.columns), z[self.climb.rows.nodes :]
         low, high = (
             (ends[0, :width, None] for ends in (self.climb.bounds.low, self.climb.bounds.high))
@@ -94,7 +94,7 @@ class Together:
         return np.asarray(((columns >= low) & (columns <= high)).all(axis=0))
 
     def _look(self, z: Floats, counts: list[Floats], virtual: Floats) -> tuple[Floats, Floats]:
-        """Gradients (P, resamples) and informations (resamples, P, P)."""
+        """Gradients (P, resamples) and information matrices (resamples, P, P)."""
         climb, size, shape = self.climb, len(self.start), counts[0].shape
         x = self.linear["x"] @ z
         theta = self.linear["theta"] @ z + self.offset[:, None] if "theta" in self.linear else None
@@ -115,7 +115,7 @@ class Together:
         return gradient, matrix
 
     def _penalty(self, z: Floats, virtual: Floats) -> list[tuple[slice, tuple[float, Floats, Floats]]]:
-        """Of scores and of columns, each with its place among the parameters."""
+        """The prior terms of scores and columns, each with its place among the parameters."""
         nodes, priors = self.climb.rows.nodes, self.climb.priors
         found = []
         if not self.climb.gauge:
@@ -127,7 +127,7 @@ class Together:
         return found
 
     def _gauge(self, matrix: Floats) -> Floats:
-        """A constant on each part, which holds its level: a gradient knows nothing of it."""
+        """A constant for each part that fixes its level. It does not affect the gradient."""
         part = np.concatenate([self.climb.votes.graph.part, np.full(len(self.climb.design.columns), -1)])
         same = (part[:, None] == part) & (part >= 0)
         level = np.einsum("bpp->bp", matrix).mean(axis=1)
@@ -135,7 +135,7 @@ class Together:
 
 
 def _matrix(slots: list[Slot], size: int) -> Any:
-    """Rows by parameters."""
+    """A matrix of rows by parameters."""
     from scipy.sparse import coo_array
 
     count = len(slots[0][0])
@@ -145,7 +145,7 @@ def _matrix(slots: list[Slot], size: int) -> Any:
 
 
 def _product(one: list[Slot], other: list[Slot], size: int, same: bool) -> Any:
-    """M: (parameters by parameters) by rows, the products of what the slots are multiplied by."""
+    """M: (parameters by parameters) by rows, the products of the factors of the slots."""
     from scipy.sparse import coo_array
 
     count = len(one[0][0])
