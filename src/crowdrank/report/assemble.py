@@ -10,13 +10,13 @@ import polars as pl
 
 from crowdrank.report.axes import axis_of
 from crowdrank.report.connections import connections, matrix, pairs_of
-from crowdrank.report.content import VERDICTS, Crowd, Item, Query, Report, TableRows, Worker
+from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Query, Report, TableRows, Worker
 from crowdrank.report.contest import choice
-from crowdrank.report.domains import natures, skill_map
+from crowdrank.report.domains import query_traits, skill_map
 from crowdrank.report.notes import cautions
-from crowdrank.report.rounding import bounded, rounded, significant, tidy
+from crowdrank.report.rounding import round_finite, round_to, significant, tidy
 from crowdrank.report.suggestions import suggestions
-from crowdrank.report.words import counted
+from crowdrank.report.words import count_noun
 from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, plain
 
 ROWS = 20_000
@@ -44,7 +44,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         cautions=cautions(fit.warnings),
         items=fit.judgments["items"],
         queries_total=len(sizes),
-        queries=_queries(rows, ranking, evidence, len(sizes), natures(queries)),
+        queries=_queries(rows, ranking, evidence, len(sizes), query_traits(queries)),
         crowd=None if people is None else _crowd(people),
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
@@ -81,24 +81,24 @@ def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior 
 def _title(fit: Fit) -> str:
     queries = fit.judgments["queries"]
     inside = f" in {queries:,} queries" if queries > 1 else ""
-    return f"Ranking of {counted(fit.judgments['items'], 'item')}{inside} by {fit.model}"
+    return f"Ranking of {count_noun(fit.judgments['items'], 'item')}{inside} by {fit.model}"
 
 
 def _facts(fit: Fit) -> tuple[str, ...]:
     judged = fit.judgments
     facts = [_judged(judged)]
     if judged["workers"]:
-        facts.append(counted(judged["workers"], "worker"))
-    facts.append(counted(judged["items"], "item"))
+        facts.append(count_noun(judged["workers"], "worker"))
+    facts.append(count_noun(judged["items"], "item"))
     if judged["queries"] > 1:
-        facts.append(counted(judged["queries"], "query", "queries"))
+        facts.append(count_noun(judged["queries"], "query", "queries"))
     return (*facts, f"model {fit.model}")
 
 
 def _judged(judged: Mapping[str, Any]) -> str:
     if judged["kind"] == "rankings":
-        return f"{counted(judged['lists'], 'list')} of {counted(judged['rows'], 'ranked item')}"
-    return counted(judged["rows"], judged["kind"].removesuffix("s"))
+        return f"{count_noun(judged['lists'], 'list')} of {count_noun(judged['rows'], 'ranked item')}"
+    return count_noun(judged["rows"], judged["kind"].removesuffix("s"))
 
 
 def _queries(
@@ -140,9 +140,9 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
         item=row["item"],
         rank=row["rank"],
         tier=row["tier"],
-        score=rounded(row["score"], decimals),
-        low=bounded(row["low"], decimals),
-        high=bounded(row["high"], decimals),
+        score=round_to(row["score"], decimals),
+        low=round_finite(row["low"], decimals),
+        high=round_finite(row["high"], decimals),
         rank_low=row["rank_low"],
         rank_high=row["rank_high"],
         comparisons=tidy(row["comparisons"]),
@@ -162,10 +162,10 @@ COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")
 """Columns that every model's workers have; of the others the intervals are left to workers.csv."""
 
 
-def _crowd(people: pl.DataFrame) -> Crowd:
+def _crowd(people: pl.DataFrame) -> CrowdSummary:
     own = [name for name in people.columns if name not in COMMON and not name.endswith(("_low", "_high"))]
     counts = dict(people["verdict"].value_counts().iter_rows())
-    return Crowd(
+    return CrowdSummary(
         workers=len(people),
         rows=tuple(_worker(row, own) for row in people.head(ROWS).iter_rows(named=True)),
         verdicts={verdict: counts[verdict] for verdict in VERDICTS if verdict in counts},
@@ -180,10 +180,10 @@ def _worker(row: dict[str, Any], own: list[str]) -> Worker:
         worker=row["worker"],
         judgments=tidy(row["judgments"]),
         quality=round(row["quality"], 3),
-        low=bounded(row["low"], 3),
-        high=bounded(row["high"], 3),
+        low=round_finite(row["low"], 3),
+        high=round_finite(row["high"], 3),
         verdict=row["verdict"],
-        further={name: bounded(row[name], 3) for name in own},
+        further={name: round_finite(row[name], 3) for name in own},
     )
 
 

@@ -125,7 +125,7 @@ class Worker:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class CrowdSummary:
     """The workers: how many there are, those shown (the worst first), and how the quality spreads.
 
     ``bins`` holds for each verdict the number of workers in each of ten bins of quality, 0 to 1.
@@ -149,7 +149,7 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Skilled:
+class SkillRow:
     """A worker with her skill in each domain, the largest domain first."""
 
     worker: str
@@ -166,7 +166,7 @@ class SkillMap:
 
     queries: tuple[int, ...]
     workers: int
-    rows: tuple[Skilled, ...]
+    rows: tuple[SkillRow, ...]
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Report:
     items: int
     queries_total: int
     queries: tuple[Query, ...]
-    crowd: Crowd | None
+    crowd: CrowdSummary | None
     skills: SkillMap | None
     connections: Connections | None
     split_queries: int
@@ -272,7 +272,7 @@ class Report:
     tables: tuple[TableRows, ...] = ()
 
     @property
-    def labelled(self) -> bool:
+    def has_labels(self) -> bool:
         """Whether the rows have a label."""
         return any(row.label is not None for query in self.queries for row in query.rows)
 

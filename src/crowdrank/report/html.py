@@ -11,21 +11,21 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report, Skill, SkillMap
-from crowdrank.report.contest import told
+from crowdrank.report.content import VERDICTS, Axis, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
+from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS
 from crowdrank.report.words import (
     cell,
-    connected,
+    connection_sentences,
     difficulty_interval,
+    explain_quality,
     interval,
-    likely,
+    nothing_to_suggest,
     number,
-    perfect,
-    settled,
     signed,
-    split,
+    split_sentence,
+    with_probability,
 )
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def to_html(report: Report) -> str:
         unit=UNITS[report.unit],
         script=script,
         policy=_hash(script),
-        data=_embedded(_data(report)),
+        data=_embed_json(_data(report)),
         first_rows=FIRST_ROWS,
         method=method(report),
         quality=QUALITY,
         meanings=MEANINGS,
-        told_quality=perfect(report),
+        quality_meaning=explain_quality(report),
         further=_further(report.crowd),
         histogram=_histogram(report.crowd),
     )
@@ -79,16 +79,16 @@ def _environment() -> Environment:
     )
     environment.filters.update(number=number, signed=signed, cell=cell)
     environment.globals.update(
-        connected=connected,
+        connection_sentences=connection_sentences,
         interval=interval,
-        split=split,
-        settled=settled,
-        likely=likely,
+        split_sentence=split_sentence,
+        nothing_to_suggest=nothing_to_suggest,
+        with_probability=with_probability,
         difficulty_interval=difficulty_interval,
         shade=_shade,
         place=_place,
         ticks=_ticks,
-        told_contest=told,
+        explain_contest=explain_contest,
     )
     return environment
 
@@ -98,7 +98,7 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _embedded(value: Any) -> str:
+def _embed_json(value: Any) -> str:
     """JSON that cannot end the script element that holds it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
@@ -122,8 +122,8 @@ def _columns(query: Query) -> dict[str, Any]:
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
     columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
     if query.difficulty is not None:
-        told = [signed(query.difficulty), difficulty_interval(query)]
-        columns |= {"difficulty": query.difficulty, "told": told}
+        words = [signed(query.difficulty), difficulty_interval(query)]
+        columns |= {"difficulty": query.difficulty, "difficulty_words": words}
     if query.domain is not None:
         columns |= {"domain": query.domain, "certainty": query.probability}
     links = query.connections
@@ -138,7 +138,7 @@ def _columns(query: Query) -> dict[str, Any]:
     }
 
 
-def _people(crowd: Crowd) -> dict[str, Any]:
+def _people(crowd: CrowdSummary) -> dict[str, Any]:
     names = ("worker", "judgments", "quality", "low", "high")
     columns: dict[str, Any] = {name: [getattr(row, name) for row in crowd.rows] for name in names}
     own = {f"own-{name}": [row.further[name] for row in crowd.rows] for name in _further(crowd)}
@@ -164,7 +164,7 @@ def _shade(skill: Skill) -> str:
     return f"--far:{min(250 * abs(skill.quality - 0.5), 100):.0f}%;--sure:{60 * known:.0f}%"
 
 
-def _further(crowd: Crowd | None) -> list[str]:
+def _further(crowd: CrowdSummary | None) -> list[str]:
     """The names of the model's own parameters of workers."""
     return [] if crowd is None else list(crowd.rows[0].further)
 
@@ -180,7 +180,7 @@ def _ticks(axis: Axis) -> str:
     return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
 
 
-def _histogram(crowd: Crowd | None) -> dict[str, Any]:
+def _histogram(crowd: CrowdSummary | None) -> dict[str, Any]:
     """The histogram of quality: a bin's verdicts as stacked blocks, heights as shares of the tallest."""
     if crowd is None:
         return {}

@@ -10,14 +10,14 @@ def tidy(value: float) -> float:
     return int(value) if value == int(value) else round(value, 1)
 
 
-def rounded(value: float, decimals: int) -> float:
+def round_to(value: float, decimals: int) -> float:
     """A number with this many decimals, and no minus before a zero."""
     return round(value, decimals) + 0.0
 
 
-def bounded(value: float, decimals: int) -> float | None:
+def round_finite(value: float, decimals: int) -> float | None:
     """The same, or None where it is not finite."""
-    return rounded(value, decimals) if math.isfinite(value) else None
+    return round_to(value, decimals) if math.isfinite(value) else None
 
 
 def significant(value: float) -> float | None:

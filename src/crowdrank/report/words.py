@@ -43,7 +43,7 @@ def interval(low: float | None, high: float | None, decimals: int | None) -> str
     return f"{signed(low, decimals)} to {signed(high, decimals)}"
 
 
-def likely(value: float | None, probability: float | None) -> str:
+def with_probability(value: float | None, probability: float | None) -> str:
     """The most probable label of an item, or domain of a query, and its probability."""
     return f"{signed(value)} ({number(probability, 2)})"
 
@@ -53,7 +53,7 @@ def difficulty_interval(query: Query) -> str:
     return interval(query.difficulty_low, query.difficulty_high, None)
 
 
-def perfect(report: Report) -> str:
+def explain_quality(report: Report) -> str:
     """What the quality of a worker is measured by, as a sentence."""
     pair = "an average pair" if report.unit != "labels" else "a pair of items whose labels differ"
     most = report.fit["details"].get("perfect_quality")
@@ -69,17 +69,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %"
 
 
-def counted(count: float, noun: str, plural: str = "") -> str:
+def count_noun(count: float, noun: str, plural: str = "") -> str:
     """A number with its noun."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def settled(report: Report) -> str:
+def nothing_to_suggest(report: Report) -> str:
     """What is said where there is nothing to suggest."""
     return f"Nothing stands out: {UNITS[report.unit].settled}, and no worker needs a look."
 
 
-def split(report: Report) -> str:
+def split_sentence(report: Report) -> str:
     """How many queries fall into groups, as a sentence."""
     unit = UNITS[report.unit]
     if not report.split_queries:
@@ -88,12 +88,12 @@ def split(report: Report) -> str:
     return f"In {of} the items fall into groups that {unit.apart}."
 
 
-def connected(links: Connections, unit: Unit, *, several: bool = False) -> Iterator[str]:
+def connection_sentences(links: Connections, unit: Unit, *, several: bool = False) -> Iterator[str]:
     """How the items connect, as sentences; of ``several`` queries together, groups are not told."""
     if not several:
         alone = f"All items are linked by {unit.links}: one group."
         yield alone if links.groups == 1 else f"The items fall into {links.groups:,} groups that {unit.apart}."
-    possible = counted(links.possible, "possible pair")
+    possible = count_noun(links.possible, "possible pair")
     were = "was" if links.possible == 1 else "were"
     pairs = unit.together.format(pairs=f"{links.pairs:,}", possible=possible, were=were)
     yield f"{pairs} ({percent(links.share)})."
@@ -103,5 +103,5 @@ def connected(links: Connections, unit: Unit, *, several: bool = False) -> Itera
 
 def _span(span: Span, noun: str) -> str:
     if span.least == span.most:
-        return counted(span.least, noun)
+        return count_noun(span.least, noun)
     return f"{span.least:,} to {span.most:,} (median {span.median:,}) {noun}s"

@@ -18,7 +18,7 @@
     return element;
   }
 
-  function drawn(tag, attributes, ...children) {
+  function makeSvg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.append(...children);
@@ -169,7 +169,7 @@
     return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
   }
 
-  const likely = (value, probability) => `${value} (${signed(probability, 2)})`.replace("-", "−");
+  const withProbability = (value, probability) => `${value} (${signed(probability, 2)})`.replace("-", "−");
 
   function showRanking(query) {
     setAxis(find("#items"), query.axis);
@@ -180,7 +180,7 @@
       kind: (row, before, key) => tierClass(query, row, before, key),
       draw: (row) => {
         const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
-        const label = query.label ? likely(query.label[row], query.probability[row]) : null;
+        const label = query.label ? withProbability(query.label[row], query.probability[row]) : null;
         const small = `tier ${tier}, rank ${between}${label === null ? "" : `, label ${label}`}`;
         return make(
           "tr", {}, number(row + 1, "num"), cell("num wide", between), number(tier),
@@ -264,7 +264,7 @@
     const { side, cells } = query.matrix;
     const size = 400 / side;
     const most = Math.max(...cells, 1);
-    const svg = drawn("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": described(query) });
+    const svg = makeSvg("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": description(query) });
     let at = 0;
     for (let row = 0; row < side; row += 1) {
       for (let column = row; column < side; column += 1) {
@@ -275,15 +275,15 @@
           const strength = (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2);
           const look = votes ? { class: "cell", "fill-opacity": strength } : { class: "none" };
           const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, data.unit.noun)}`;
-          svg.append(drawn("rect", { ...box, ...look }, drawn("title", {}, words)));
+          svg.append(makeSvg("rect", { ...box, ...look }, makeSvg("title", {}, words)));
         }
       }
     }
     const every = Math.ceil(side / 8);
     for (let mark = 0; mark < side; mark += every) {
       const middle = (mark + 0.5) * size;
-      svg.append(drawn("text", { x: middle, y: -8, "text-anchor": "middle" }, `${firstRank(query, mark)}`));
-      svg.append(drawn("text", { x: -8, y: middle + 4, "text-anchor": "end" }, `${firstRank(query, mark)}`));
+      svg.append(makeSvg("text", { x: middle, y: -8, "text-anchor": "middle" }, `${firstRank(query, mark)}`));
+      svg.append(makeSvg("text", { x: -8, y: middle + 4, "text-anchor": "end" }, `${firstRank(query, mark)}`));
     }
     return [svg, caption(query, most)];
   }
@@ -295,14 +295,14 @@
     return first === last ? `${first}` : `${first}–${last}`;
   }
 
-  function compared(query) {
+  function pairsSentence(query) {
     const [pairs, possible] = query.pairs;
     const figures = { pairs: whole(pairs), possible: plural(possible, "possible pair"), were: possible === 1 ? "was" : "were" };
     return `${fill(data.unit.together, figures)}.`;
   }
 
-  function described(query) {
-    return `${data.unit.picture}, in the order of the ranking: ${compared(query)}`;
+  function description(query) {
+    return `${data.unit.picture}, in the order of the ranking: ${pairsSentence(query)}`;
   }
 
   function caption(query, most) {
@@ -329,7 +329,7 @@
     const [least, median, most] = query.votes.map(whole);
     const groups = query.groups === 1 ? "One group" : plural(query.groups, "group");
     const span = least === most ? plural(query.votes[0], data.unit.noun) : `${least} to ${most} (median ${median}) ${data.unit.noun}s`;
-    return `${groups}. ${compared(query)} ${fill(data.unit.each, { span })}`;
+    return `${groups}. ${pairsSentence(query)} ${fill(data.unit.each, { span })}`;
   }
 
   // --------------------------------------------------------------------------------- queries
@@ -346,7 +346,7 @@
     if (query.groups) showConnections(query);
   }
 
-  function asked() {
+  function pickedQuery() {
     const match = /^#query=(.*)$/.exec(location.hash);
     try {
       return match && numbers.get(decodeURIComponent(match[1]));
@@ -376,19 +376,19 @@
       draw: (row) => {
         const query = data.queries[row];
         const link = make("a", { href: address(query) }, make("bdi", {}, query.name));
-        const [difficulty, between] = query.told ?? [];
-        const domain = query.domain ? likely(query.domain, query.certainty) : null;
+        const [difficulty, between] = query.difficulty_words ?? [];
+        const domain = query.domain ? withProbability(query.domain, query.certainty) : null;
         const small = `difficulty ${difficulty}${domain === null ? "" : `, domain ${domain}`}`;
         return make(
-          "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.told ? [make("span", { class: "small" }, small)] : [])),
+          "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.difficulty_words ? [make("span", { class: "small" }, small)] : [])),
           number(query.items, "num"), number(query.tiers, "num"), ...(query.groups ? [number(query.groups)] : []),
-          ...(query.told ? [cell("num wide", difficulty), cell("num wide", between)] : []),
+          ...(query.difficulty_words ? [cell("num wide", difficulty), cell("num wide", between)] : []),
           ...(domain === null ? [] : [cell("num wide", domain)]), cell("name wide", make("bdi", {}, query.item[0])),
         );
       },
     });
     addEventListener("hashchange", () => {
-      const at = asked();
+      const at = pickedQuery();
       if (at === undefined || at === null) return;
       pick(at);
       if (document.activeElement !== picker) go(find("#ranking"));
@@ -412,7 +412,7 @@
   if (find("#queries")) showQueries();
   if (data.workers) showWorkers(data.workers);
   if (data.skills) showSkills(data.skills);
-  pick(asked() ?? 0);
+  pick(pickedQuery() ?? 0);
   const paper = matchMedia("print");
   paper.addEventListener("change", () => grids.forEach((grid) => grid.print(paper.matches)));
   addEventListener("beforeprint", () => grids.forEach((grid) => grid.print(true)));
