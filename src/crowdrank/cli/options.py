@@ -14,7 +14,9 @@ Judgments = Annotated[list[str], typer.Argument(help="Files, or folders of Parqu
 Columns = Annotated[str, typer.Option(help="Column names: worker=judge,left=a,... (query= for none).")]
 Gold = Annotated[
     list[str] | None,
-    typer.Option(help="File of gold grades; may be repeated. The word judgments means the labels in the judgment files."),
+    typer.Option(
+        help="File of gold grades; may be repeated. The word judgments means the labels in the judgment files."
+    ),
 ]
 GoldColumns = Annotated[str, typer.Option(help="Column names of the gold: item=doc,grade=rel.")]
 Measures = Annotated[str, typer.Option(help="Gold measures: nDCG@10 RBP(p=0.95) AP tau acc.")]

@@ -114,7 +114,7 @@ def write_comparison(folder: Folder, found: Comparison) -> None:
 
 
 def write_result(folder: Folder, result: Result, measured: dict[str, float], form: str) -> None:
-    """Write all files of a result: its tables, the report, and last fit.json, which holds the time for the others."""
+    """Write all files of a result: its tables, the report, and last fit.json, which holds the time taken."""
     from crowdrank.report import build, to_html, to_json, to_markdown
     from crowdrank.results import plain
 

@@ -45,7 +45,8 @@ def command(
     ] = None,
     columns: Columns = "",
     anchors: Annotated[
-        str | None, typer.Option(help="File of gold pairs, of workers with known quality, or of items with known label.")
+        str | None,
+        typer.Option(help="File of gold pairs, of workers with known quality, or of items with known label."),
     ] = None,
     gold: Gold = None,
     gold_columns: GoldColumns = "",
@@ -92,7 +93,9 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.engine import running
     from crowdrank.models.registry import make
 
-    named = None if asked.model is None else make(asked.model, asked.parameters)  # a wrong name fails before any file is read
+    named = (
+        None if asked.model is None else make(asked.model, asked.parameters)
+    )  # a wrong name fails before any file is read
     with running(asked.engine) as engine:
         began = time.perf_counter()
         with progress("reading"):

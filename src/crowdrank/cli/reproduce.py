@@ -12,7 +12,9 @@ NAME = "reproduce"
 
 
 def command(
-    target: Annotated[str | None, typer.Argument(help="A table or figure. Without it, the targets are listed.")] = None,
+    target: Annotated[
+        str | None, typer.Argument(help="A table or figure. Without it, the targets are listed.")
+    ] = None,
     seeds: Annotated[
         int | None,
         typer.Option(help="Number of simulated draws or random orders; each table has its own default.", min=1),

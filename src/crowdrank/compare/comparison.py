@@ -41,7 +41,7 @@ SEPARATION = 2.0
 MANY = 1_000_000
 """The most votes to compare on if the judgments do not fit in memory."""
 TRIAL, PATIENCE = 20_000, 600.0
-"""Unless models are named, a model is left out if a trial on ``TRIAL`` votes predicts more than ``PATIENCE`` seconds."""
+"""Unless models are named, one is left out if a trial on ``TRIAL`` votes predicts over ``PATIENCE`` seconds."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,8 @@ def compare_models(
         grades.require_common(table.index)
     elif dealt is None:
         raise UsageError(
-            "Without folds and without gold there is nothing to compare by.", hint=("Give ", Remedy("gold", "FILE"))
+            "Without folds and without gold there is nothing to compare by.",
+            hint=("Give ", Remedy("gold", "FILE")),
         )
     trial = _Trials(table, dealt, grades, parse(measures), status, engine)
     found = score_trials([trial.of(model) for model in ready.values()], dealt)
@@ -231,8 +232,7 @@ def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pa
         log_loss_se=_finite_or_none(loss.error),
         behind=_finite_or_none(behind.mean),
         behind_se=_finite_or_none(behind.error),
-        tied_with_best=not behind.mean
-        > SEPARATION * behind.error,  # an unknown error separates nothing
+        tied_with_best=not behind.mean > SEPARATION * behind.error,  # an unknown error separates nothing
     )
 
 
@@ -312,7 +312,9 @@ def _judgments(
     every = MANY if isinstance(table, SpooledPairs) else table.rows
     chosen = sample_votes(table, every if sample is None else whole("sample", sample), seed)
     if chosen.rows < table.rows:
-        notes.append(Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are used for the comparison."))
+        notes.append(
+            Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are used for the comparison.")
+        )
     if ties == "drop":
         decided = chosen.outcome != TIE
         if not decided.all():

@@ -135,7 +135,7 @@ def _choose(pairs: Pairs, share: float, seed: int, batch: int) -> NDArray[np.boo
 
 
 def _number_repeats(units: _Units) -> Hashes:
-    """A hash of each vote's number among identical votes (0, 1, ...); different outcomes are numbered separately."""
+    """A hash of each vote's number among identical votes (0, 1, ...); each outcome is numbered separately."""
     order = _order(units)
     rows = np.arange(len(order))
     begin = np.maximum.accumulate(np.where(_find_repeats(units, order, VOTE), 0, rows))

@@ -44,7 +44,7 @@ class Split:
 
 
 def split(judgments: Pairs | Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
-    """Deal the judgments into ``folds``, with about ``most`` votes to predict; an error if all fall into one fold."""
+    """Deal the judgments into ``folds``, with about ``most`` votes to predict; an error if all are in one."""
     if folds < 2:
         raise UsageError(f"The number of folds must be at least 2. Got {folds}.")
     if isinstance(judgments, Pairs):

@@ -120,7 +120,9 @@ def _open(
             )
         if column and column not in frame.columns:
             hint = f"The columns are {', '.join(map(repr, frame.columns))}."
-            raise InputError(f"there is no column {column!r}, which was given for {role!r}.", source=name, hint=hint)
+            raise InputError(
+                f"there is no column {column!r}, which was given for {role!r}.", source=name, hint=hint
+            )
         columns[role] = column
     return frame, name, {role: column for role, column in columns.items() if column}
 
@@ -150,7 +152,7 @@ class Anchors:
 
     @classmethod
     def read(cls, given: Any) -> Anchors:
-        """Gold pairs (any layout of pairs; the label is the truth), workers' known quality, or items' known labels.
+        """Gold pairs (any layout of pairs; the label is the truth), workers' known quality, or items' labels.
 
         Workers have ``worker`` and ``eta``, the probability of repeating the truth (eq. 4); the column
         may also be called ``quality``. Labels have ``item`` and ``label``, ``gold`` or ``grade``, and no worker.

@@ -64,8 +64,7 @@ class Judgments(ABC):
         return replace(self, **changes)
 
     def coded_as(self, index: Index) -> Self:
-        """The same judgments with the codes of another index; ids that it lacks become -1.
-        """
+        """The same judgments with the codes of another index; ids that it lacks become -1."""
         own = self.index
         if own is index:
             return self

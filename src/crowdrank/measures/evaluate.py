@@ -142,7 +142,9 @@ def _join_queries(ranking: Scored, gold: Scored) -> list[_GradedQuery]:
     if left["query"].null_count() == len(left) or right["query"].null_count() == len(right):
         for side, name in ((left, "ranking"), (right, "gold")):
             if side["query"].n_unique() > 1:
-                raise InputError(f"The {name} has queries, but the other side has none.", hint="Add a query column.")
+                raise InputError(
+                    f"The {name} has queries, but the other side has none.", hint="Add a query column."
+                )
         empty = pl.lit(None, dtype=pl.String).alias("query")
         left, right = left.with_columns(empty), right.with_columns(empty)
     joined = left.join(right, on=["query", "item"], how="left", suffix="_gold", nulls_equal=True)

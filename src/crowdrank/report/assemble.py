@@ -20,16 +20,16 @@ from crowdrank.report.words import count_noun
 from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, plain
 
 ROWS = 20_000
-"""The most rows of rankings, and of workers, that a report holds."""
+"""The most ranking rows, and the most workers, that a report holds."""
 VIEWS = ("labels", "queries", "skills")
-"""Tables that the report shows within other parts; every other table is shown as it is."""
+"""Tables that the report shows within other parts; every other table is shown unchanged."""
 TOP = 5
-"""However many queries there are, those shown are shown with this many items."""
+"""Each query that is shown has at least this many items, however many queries there are."""
 BINS = 10
 
 
 def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
-    """The content of a report from a fit's result; ``gold`` holds measures by a gold standard."""
+    """The content of a report from a fit's result; ``gold`` holds the gold measures."""
     ranking, fit, evidence, further = result.ranking, result.fit, result.evidence, result.further
     labels, queries, skills = (further.get(name) for name in VIEWS)
     assert labels is None or isinstance(labels, LabelPosterior)
@@ -59,7 +59,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
 
 
 def _table(name: str, frame: pl.DataFrame) -> TableRows:
-    """A table that has no view of its own, as it is."""
+    """The rows of a table that has no view of its own."""
     shown = frame.head(ROWS)
     rows = tuple(tuple(_cell(value) for value in row) for row in shown.iter_rows())
     return TableRows(name, tuple(frame.columns), frame.height, rows)
@@ -70,7 +70,7 @@ def _cell(value: Any) -> Any:
 
 
 def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior | None) -> pl.DataFrame:
-    """The ranking's rows, best first, with what the judgments say of each, and its label where it has one."""
+    """The ranking's rows, best first, with the evidence on each item, and its label if there is one."""
     further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
     if labels is not None:
         further |= {"label": labels.label, "probability": labels.probability.max(axis=1)}
@@ -104,9 +104,9 @@ def _judged(judged: Mapping[str, Any]) -> str:
 def _queries(
     rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int, known: Mapping[Any, Any]
 ) -> tuple[Query, ...]:
-    """The queries in the order of their ids, as many and with as many rows as a report may hold.
+    """The queries in the order of their ids, with as many queries and rows as a report may hold.
 
-    ``known``: what a model tells of a query besides its ranking.
+    ``known``: what a model says about a query besides its ranking.
     """
     most = max(TOP, ROWS // total)
     number = {name: code for code, name in enumerate(ranking.query.unique(maintain_order=True))}
@@ -154,12 +154,12 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
 
 
 def _label(value: float | None) -> float | None:
-    """A label as it is shown: whole numbers are whole."""
+    """A label for display: whole numbers become integers."""
     return int(value) if value is not None and value == int(value) else value
 
 
 COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")
-"""Columns that every model's workers have; of the others the intervals are left to workers.csv."""
+"""Columns that every model's workers have. The intervals of other columns are only in workers.csv."""
 
 
 def _crowd(people: pl.DataFrame) -> CrowdSummary:

@@ -1,4 +1,4 @@
-"""Models side by side: what a report says of a comparison."""
+"""Models side by side: a comparison as the content of a report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crowdrank.report.words import count_noun
 from crowdrank.results import Fit
 
 WIDTH = 2.0
-"""Standard errors to either side of a distance from the best."""
+"""Standard errors on each side of a distance from the best."""
 
 
 def build_contest(found: Comparison) -> ContestReport:
@@ -32,7 +32,7 @@ def build_contest(found: Comparison) -> ContestReport:
 
 
 def choice(fit: Fit) -> Contest | None:
-    """How `auto` chose the model of a fit; None where it did not, or had nothing to choose by."""
+    """How `auto` chose the model of a fit; None if it did not, or had nothing to choose by."""
     figures = fit.details.get("auto")
     return _contest(figures, figures["candidates"]) if figures and figures["candidates"] else None
 
@@ -41,14 +41,14 @@ def explain_contest(contest: Contest) -> str:
     """How to read the figures."""
     if not contest.folds:
         return (
-            "Nothing was held out: each model was fitted to all judgments, and its ranking is measured by gold. "
-            f"The order is that of {contest.measures[0] if contest.measures else 'their names'}."
+            "Nothing was held out: each model was fitted to all judgments, and its ranking was scored against "
+            f"gold. Models are sorted by {contest.measures[0] if contest.measures else 'their names'}."
         )
     return (
-        f"Each of {contest.votes:,} votes, dealt into {contest.folds} folds, was predicted by models fitted to "
-        "the other folds. The log loss is the mean of minus the logarithm of the probability that they gave it: "
-        f"the smaller, the better; guessing has {contest.guessing:.3f}. How far a model is behind the best is "
-        "shown two standard errors either way: where that reaches 0, the two cannot be told apart."
+        f"The {contest.votes:,} votes were dealt into {contest.folds} folds, and models fitted to the other folds "
+        "predicted each fold. The log loss is the mean of minus the logarithm of the probability that a model "
+        f"gave to the outcome: smaller is better; guessing has {contest.guessing:.3f}. The distance from the best "
+        "model is shown plus or minus two standard errors: if that range reaches 0, the two cannot be told apart."
     )
 
 

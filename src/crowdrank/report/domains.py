@@ -1,4 +1,4 @@
-"""What a model of domains tells: how difficult a query is and where it belongs, and who knows what."""
+"""Results of a model with domains: the difficulty and domain of each query, and the skills of each worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from crowdrank.results import Queries, Skills
 
 
 def query_traits(queries: Queries | None) -> dict[str | None, dict[str, Any]]:
-    """The fields of a ``Query`` that tell of its difficulty and its domain, by the query's name."""
+    """The fields of a ``Query`` on its difficulty and domain, by query name."""
     if queries is None:
         return {}
     several = queries.domain.shape[1] > 1
@@ -31,7 +31,7 @@ def _traits(row: dict[str, Any], several: bool) -> dict[str, Any]:
 
 
 def skill_map(skills: Skills | None, queries: Queries | None, most: int) -> SkillMap | None:
-    """Workers by domains, with at most so many cells; None for one domain, of which the workers tell all."""
+    """Workers by domain, with at most ``most`` cells; None for a single domain, which the workers table covers."""
     if skills is None or queries is None or queries.domain.shape[1] == 1:
         return None
     domains = queries.domain.shape[1]

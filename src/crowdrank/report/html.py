@@ -1,7 +1,7 @@
 """A report as one HTML page that opens offline.
 
-The first rows are in the page as they are, so it can be read without scripts; all rows are in it as
-compact data, which report.js draws, sorts and searches.
+The page holds the first rows as HTML, so it can be read without scripts, and all rows as compact data,
+which report.js draws, sorts and searches.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 FIRST_ROWS = 20
 QUALITY = Axis(0.0, 1.0, (0.0, 0.5, 1.0), 2)
 MEANINGS = {
-    "reliable": "surely above 0.6",
-    "unsure": "not enough known",
-    "spammer": "surely between 0.4 and 0.6, as by guessing",
-    "malicious": "surely below 0.5, mostly against the ranking",
+    "reliable": "almost certainly above 0.6",
+    "unsure": "not enough is known",
+    "spammer": "almost certainly between 0.4 and 0.6, like guessing",
+    "malicious": "almost certainly below 0.5, mostly against the ranking",
 }
-"""What a verdict says of the interval of a worker's quality."""
+"""What each verdict means for the interval of a worker's quality."""
 
 
 def to_html(report: Report) -> str:
-    """The page: warnings first, then the ranking, the workers, how it connects, and what would help."""
+    """The page: warnings first, then the ranking, the workers, the connections, and suggestions."""
     environment = _environment()
     script = environment.get_template("report.js").render()
     return environment.get_template("report.html").render(
@@ -63,7 +63,7 @@ def to_html(report: Report) -> str:
 
 
 def contest_to_html(report: ContestReport) -> str:
-    """The page that compares models: what was left out first, then the table."""
+    """The page that compares models: notes first, then the table."""
     return _environment().get_template("contest.html").render(report=report)
 
 
@@ -94,7 +94,7 @@ def _environment() -> Environment:
 
 
 def _hash(script: str) -> str:
-    """What the page's policy lets run: this script, and nothing that an id may bring."""
+    """The hash for the page's security policy, which runs only this script and nothing that an id may inject."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -146,7 +146,7 @@ def _people(crowd: CrowdSummary) -> dict[str, Any]:
 
 
 def _skills(found: SkillMap) -> dict[str, Any]:
-    """Workers column by column; of each the skills in the order of the domains."""
+    """Workers column by column, each with skills in the order of the domains."""
     columns: dict[str, Any] = {
         name: [[getattr(skill, name) for skill in row.skills] for row in found.rows]
         for name in ("judgments", "quality", "low", "high")
@@ -159,29 +159,29 @@ def _skills(found: SkillMap) -> dict[str, Any]:
 
 
 def _shade(skill: Skill) -> str:
-    """How a skill is coloured: how far from guessing it is, and the fainter, the wider its interval."""
+    """The color of a skill: stronger the further it is from guessing, fainter the wider its interval."""
     known = 0.0 if skill.low is None or skill.high is None else max(1 - (skill.high - skill.low), 0.0)
     return f"--far:{min(250 * abs(skill.quality - 0.5), 100):.0f}%;--sure:{60 * known:.0f}%"
 
 
 def _further(crowd: CrowdSummary | None) -> list[str]:
-    """The names of the model's own parameters of workers."""
+    """The names of the model's own worker parameters."""
     return [] if crowd is None else list(crowd.rows[0].further)
 
 
 def _place(value: float, axis: Axis) -> float:
-    """Where a value stands on an axis, in percent."""
+    """The position of a value on an axis, in percent."""
     share = (value - axis.low) / (axis.high - axis.low)
     return round(100 * min(max(share, 0.0), 1.0), 2)
 
 
 def _ticks(axis: Axis) -> str:
-    """The places of an axis' ticks, as CSS positions of the lines behind its rows."""
+    """The positions of an axis's ticks, as CSS positions of the lines behind its rows."""
     return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
 
 
 def _histogram(crowd: CrowdSummary | None) -> dict[str, Any]:
-    """The histogram of quality: a bin's verdicts as stacked blocks, heights as shares of the tallest."""
+    """The histogram of quality: the verdicts of a bin as stacked blocks, heights relative to the tallest bin."""
     if crowd is None:
         return {}
     totals = [sum(counts) for counts in zip(*crowd.bins.values(), strict=True)]

@@ -117,7 +117,10 @@ def _queries(report: Report) -> Iterator[str]:
 
 def _ranking(report: Report) -> Iterator[str]:
     yield "## Ranking"
-    yield "Items in one tier cannot be told apart from its best item. Intervals hold the true value with 90 % probability."
+    yield (
+        "Items in one tier cannot be told apart from its best item. "
+        "Intervals hold the true value with a probability of 90 %."
+    )
     for query in report.queries[:QUERIES]:
         if query.name is not None:
             yield f"### Query {_safe(query.name)}"

@@ -11,7 +11,7 @@ from crowdrank.report.words import number, signed
 
 
 def method(report: Report) -> list[tuple[str, str]]:
-    """Names and values of everything that one would need to compute the ranking again."""
+    """Names and values of everything needed to compute the ranking again."""
     return [*_gold(report), *_fit(report.fit), *_environment_facts(report.fit)]
 
 

@@ -100,7 +100,7 @@ def _pairs(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
 
 
 def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """The items whose rank is least certain, measured by the share of their query that the rank interval covers."""
+    """The items whose rank is least certain, by the share of their query that the rank interval covers."""
     median = ranking["comparisons"].median()
     width = pl.col("rank_high") - pl.col("rank_low")
     rows = (
@@ -120,7 +120,7 @@ def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
 
 
 def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """The items whose score is least certain. Ranks would not help: they stay open when many items share a label."""
+    """The items whose score is least certain. Ranks stay open whenever many items share a label."""
     median = ranking["comparisons"].median()
     width = pl.col("high") - pl.col("low")
     rows = ranking.filter(pl.col("comparisons") > 0, width.is_finite(), width > 0)

@@ -117,8 +117,8 @@ def table2a(seeds: int, data: Path | None) -> PaperTable:
         "CrowdAgg table 2(a): relevance labels by a crowd (trec2010)",
         [
             "The paper uses CS-TREC2011, which is not available: 100 topics of 190 documents, and the mean over "
-            "the topics. Ours are the labels of trec2010 on its documents with gold, without topics: one list, so "
-            "documents of different topics share one order, and a measure at a small cutoff rests on a few "
+            "the topics. Ours are the labels of trec2010 on its documents with gold, without topics: one list, "
+            "so documents of different topics share one order, and a measure at a small cutoff rests on a few "
             "documents. The paper's rows show the layout and should not be compared.",
             "The priors of BradleyTerry, MPM and Crowd-BT are fixed, not estimated, to save time: "
             + "; ".join(f"{name} {own}" for name, own in GIVEN.items())
@@ -145,7 +145,7 @@ def table2b(seeds: int, data: Path | None) -> PaperTable:
             f"{10 * TABLE2B['CrowdAggNDCG'][4]:.1f} in the paper, judging by its best P@10.",
             "The paper's nDCG@10 is below its nDCG@3 because queries with fewer than 10 items count 0 there; "
             "ours is the standard measure.",
-            'In CrowdAgg a "same" vote says nothing about the order; in the others it is half a vote for each side.',
+            'In CrowdAgg a "same" vote says nothing about the order; in the others it is half a vote for each.',
             _EQ17,
         ],
     )

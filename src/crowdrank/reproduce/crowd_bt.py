@@ -80,7 +80,10 @@ def table1(seeds: int, data: Path | None) -> PaperTable:
         columns,
         2,
         rows,
-        ["The paper's figures are from a single draw. Crowd-BT-Gold also sees each worker's answers to the 5 gold pairs."],
+        [
+            "The paper's figures are from a single draw. "
+            "Crowd-BT-Gold also sees each worker's answers to the 5 gold pairs."
+        ],
     )
 
 
@@ -156,8 +159,8 @@ def table3(seeds: int, data: Path | None) -> PaperTable:
     columns = ("model", "lambda", "ours", "print", "difference")
     title = f"Crowd-BT table 3: pairwise accuracy on reading level, {votes.rows} votes"
     remarks = [
-        "Majority-Vote-BT: 80 of the 1,418 pairs have even votes; here they are half a win for each side. If they are "
-        "broken at random, the figures move by .003 to .004, so the paper's handling decides the third digit.",
+        "Majority-Vote-BT: 80 of the 1,418 pairs have even votes; here they are half a win for each side. If they "
+        "are broken at random, the figures move by .003 to .004, so the paper's choice decides the third digit.",
         "Variance-BT: slopes are free here and the fit reaches its maximum. The paper's figures drop as "
         "regularization grows, as if its slopes were regularized too.",
     ]
@@ -182,7 +185,8 @@ def table4(seeds: int, data: Path | None) -> PaperTable:
         [
             "The paper averages over 50 orders. It does not say which prior and performance deviation TrueSkill "
             "had; ours are those of the TrueSkill paper.",
-            "The row of online Crowd-BT, .6822 (.002) in the paper, is left out: crowdrank does not have that model yet.",
+            "The row of online Crowd-BT, .6822 (.002) in the paper, is left out: "
+            "crowdrank does not have that model yet.",
         ],
     )
 

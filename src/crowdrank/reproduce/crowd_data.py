@@ -50,7 +50,7 @@ def _folder(data: Path | None, name: str, file: str) -> Path:
 
 
 def _with_relevance(votes: Judgments, gold: pl.DataFrame) -> GoldData:
-    """``gold`` has query, item, grade. An item is relevant if its grade is in the upper half of its query's range."""
+    """``gold`` has query, item, grade; relevant is a grade in the upper half of the query's range."""
     top, least = pl.col("grade").max().over("query"), pl.col("grade").min().over("query")
     graded = gold.select("query", "item", value=pl.col("grade").cast(pl.Float64))
     relevant = gold.select("query", "item", value=(pl.col("grade") > (top + least) / 2).cast(pl.Float64))

@@ -106,12 +106,12 @@ def figure4(seeds: int, data: Path | None) -> PaperTable:
         3,
         rows,
         [
-            f"SR: the share kept of each system's pairs within a query. Below 1, the figure is the mean of {seeds} "
-            "draws for the short lists, and of one draw for all queries.",
+            f"SR: the share kept of each system's pairs within a query. Below 1, the figure is the mean of "
+            f"{seeds} draws for the short lists, and of one draw for all queries.",
             "The paper shows a plot without numbers. Its data has the queries with at most 8 documents and no "
             'ties, and its "NDCG@n" sums the ranks below n. Here nDCG is the standard measure, with gains '
             "2^grade - 1, and a query without a relevant document counts 0.",
-            "A document that a system does not rank is below those that it ranks; two such documents form no pair.",
+            "A document that a system does not rank is below those that it ranks; two such form no pair.",
             *left,
         ],
     )

@@ -87,7 +87,9 @@ def bt_crowd(
     if alpha <= 0 or beta <= 0:
         raise UsageError(f"alpha and beta of the qualities must be above 0. Got {alpha} and {beta}.")
     if not (spammers >= 0 and malicious >= 0 and spammers + malicious <= 1):
-        raise UsageError("The shares of spammers and malicious workers must not be negative, and their sum must not exceed 1.")
+        raise UsageError(
+            "The shares of spammers and malicious workers must not be negative, and their sum must not exceed 1."
+        )
     scores = rng.normal(0.0, spread, items)
     quality = rng.beta(alpha, beta, workers)
     kinds = rng.permutation(workers)

@@ -76,7 +76,7 @@ def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
 
 
 def _value(name: str, setting: str, value: Any, like: float | str) -> float | str:
-    """A setting of the same type as its default: text, or a number of at least 0, whole if the default is whole."""
+    """A setting of the same type as its default: text, or a number of at least 0, whole if the default is."""
     if isinstance(like, str):
         return str(value)
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

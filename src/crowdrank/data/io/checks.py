@@ -131,7 +131,7 @@ def _check_pairs(cells: TextCells) -> _CheckedColumns:
 
 
 def _read_outcome(cells: TextCells, left: pl.Series, right: pl.Series) -> pl.Series:
-    """LEFT, RIGHT or TIE from the winner's id (``label``) or also from words (``winner``); null for an empty cell."""
+    """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``); null if empty."""
     role = "label" if "label" in cells.frame.columns else "winner"
     said = cells.frame[role]
     outcome = pl.repeat(None, len(said), dtype=pl.Int8, eager=True)

@@ -91,9 +91,7 @@ def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
     mapping = dict(mapping or {})
     unknown = [role for role in mapping if role not in ROLES]
     if unknown:
-        raise UsageError(
-            f"There is no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}."
-        )
+        raise UsageError(f"There is no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}.")
     by_role = _by_role(names, mapping, source)
     found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
     core = {role for role, name in mapping.items() if name and role not in OPTIONAL}

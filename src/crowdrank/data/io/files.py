@@ -75,7 +75,7 @@ class Source:
         return replace(self, lazy=self.table().with_row_index(ROW).with_columns(each).explode(column))
 
     def rows(self) -> int:
-        """About how many rows there are: counted if that is cheap, otherwise estimated from the first rows' length."""
+        """About how many rows there are: counted if that is cheap, otherwise estimated from the first rows."""
         if self.data is not None and self.form in ("csv", "jsonl"):
             if isinstance(self.data, bytes):
                 return self.data.count(b"\n")

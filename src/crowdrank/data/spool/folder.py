@@ -55,8 +55,8 @@ def writing(path: Path) -> Iterator[None]:
     except (OSError, pl.exceptions.PolarsError) as error:
         free = shutil.disk_usage(path.parent).free // 10**6
         raise CrowdrankError(
-            f"Judgments that do not fit in memory could not be written to {path.parent}, which has {free} MB free: "
-            f"{str(error).splitlines()[0]}",
+            f"Judgments that do not fit in memory could not be written to {path.parent}, which has {free} MB "
+            f"free: {str(error).splitlines()[0]}",
             hint=("Name a folder with more room: ", Remedy("spool", "DIR")),
         ) from error
 

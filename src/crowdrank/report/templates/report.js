@@ -10,7 +10,7 @@
     value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace("-", "−");
   const plural = (count, noun) => `${whole(count)} ${count === 1 ? noun : noun.replace(/y$/, "ie") + "s"}`;
 
-  /** An element. Ids of items and workers only ever enter as text. */
+  /** An element. Ids of items and workers are only ever inserted as text. */
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) if (value !== "") element.setAttribute(name, value);
@@ -81,7 +81,7 @@
     addButton(head) {
       const label = find(".label", head);
       const button = make("button", { type: "button" }, ...label.cloneNode(true).childNodes);
-      label.before(button); // the label itself is for paper
+      label.before(button); // the label itself is for printing
       button.addEventListener("click", () => {
         this.down = this.key === head.dataset.key ? !this.down : false;
         this.key = head.dataset.key;
@@ -116,7 +116,7 @@
         else head.removeAttribute("aria-sort");
       }
       const all = plural(this.count, this.noun);
-      const some = this.rows.length ? `${whole(this.rows.length)} of ${all}` : `None of ${all} fits.`;
+      const some = this.rows.length ? `${whole(this.rows.length)} of ${all}` : `None of ${all} match.`;
       const found = this.rows.length < this.count ? some : all;
       find(".count", this.section).textContent = found;
       this.offerMore();
@@ -139,7 +139,7 @@
           this.limit = limit;
           this.show();
           const first = this.body.rows[next];
-          first.tabIndex = -1; // the button is gone: the keyboard goes on at the first new row
+          first.tabIndex = -1; // the button is gone, so keyboard focus moves to the first new row
           first.focus({ preventScroll: true });
         });
         this.more.append(button);
@@ -149,7 +149,7 @@
       else if (left > 0) offer(`Show all ${plural(this.rows.length, this.noun)}`, Infinity);
     }
 
-    /** On paper all rows are there. */
+    /** Printing shows all rows. */
     print(printing) {
       if (printing) this.before ??= this.limit;
       this.limit = printing ? Infinity : (this.before ?? this.limit);
@@ -162,7 +162,7 @@
 
   const ranking = new Grid(find("#ranking"), "item", "rank");
 
-  /** Tiers are parted by a line where the rows are in their order, and told by bands everywhere. */
+  /** Bands mark tiers in every order; a line also separates them if the rows are in tier order. */
   function tierClass(query, row, before, key) {
     const ordered = key === "rank" || key === "tier";
     const starts = ordered && before !== null && query.tier[row] !== query.tier[before];
@@ -221,7 +221,7 @@
 
   // ---------------------------------------------------------------------------------- skills
 
-  /** A worker in a domain: the hue by the quality, the fainter the wider the interval. */
+  /** A worker in a domain: the quality sets the hue; the wider the interval, the fainter the color. */
   function skillCell(skills, row, domain) {
     const [quality, low, high] = [skills.quality, skills.low, skills.high].map((values) => values[row][domain]);
     const verdict = data.verdicts[skills.verdict[row][domain]];
@@ -256,10 +256,10 @@
 
   // ------------------------------------------------------------------------------ connections
 
-  /** A sentence of the unit of judgments with its figures in place. */
+  /** A sentence with its placeholders replaced by figures. */
   const fill = (sentence, figures) => sentence.replace(/{(\w+)}/g, (_, key) => figures[key]);
 
-  /** Who was compared with whom: a square for each pair of items, or of runs of neighbours in rank. */
+  /** Who was compared with whom: a square for each pair of items, or of runs of neighbors in rank. */
   function picture(query) {
     const { side, cells } = query.matrix;
     const size = 400 / side;
@@ -307,11 +307,11 @@
 
   function caption(query, most) {
     const judgments = `${data.unit.noun}s`;
-    const each = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
+    const each = query.matrix.side === query.items ? "an item" : "a run of neighbors in rank";
     return make(
       "figcaption", {}, make("strong", {}, data.unit.picture),
-      make("p", {}, `Each row and column is ${each}, the best first.`),
-      make("p", {}, `The stronger its colour, the more ${judgments} a square has: from none to ${whole(most)}.`),
+      make("p", {}, `Each row and column is ${each}, best first.`),
+      make("p", {}, `The stronger its color, the more ${judgments} a square has: from none to ${whole(most)}.`),
       make("p", { class: "note" }, `Squares along the diagonal are close in rank: ${judgments} there settle the order.`),
     );
   }
@@ -321,7 +321,7 @@
     const words = find("#picture .links");
     if (words) words.textContent = summary(query);
     const figure = find("#picture .map");
-    const none = () => [make("p", { class: "note" }, "There is no picture of this one, to keep the page small.")];
+    const none = () => [make("p", { class: "note" }, "To keep the page small, this query has no picture.")];
     figure.replaceChildren(...(query.matrix ? picture(query) : none()));
   }
 
@@ -351,7 +351,7 @@
     try {
       return match && numbers.get(decodeURIComponent(match[1]));
     } catch {
-      return undefined; // the address was mangled on its way
+      return undefined; // the address is malformed
     }
   }
 
@@ -400,7 +400,7 @@
     section.focus({ preventScroll: true });
   }
 
-  /** Links to sections leave the address alone: it keeps the picked query. */
+  /** Links to sections do not change the address, which holds the picked query. */
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
