@@ -105,7 +105,7 @@ class TestContent:
         monkeypatch.setattr("crowdrank.report.assemble.ROWS", 10)
         found = report(random_votes(queries=3))
         assert [len(query.rows) for query in found.queries] == [5, 5]
-        assert "the first 2 of 3 queries are here, with their first 5 items each" in found.cut
+        assert "the first 2 of 3 queries, with their first 5 items each" in found.cut
 
 
 def lists(*orders):
@@ -181,7 +181,7 @@ class TestLabels:
 
     def test_quality_is_told_of_labels_that_differ(self):
         found = report(self.FRAME, cr.DawidSkene())
-        assert "on a pair of items whose labels differ: 1 is one who always agrees" in explain_quality(found)
+        assert "on a pair of items whose labels differ: 1 means always agreeing" in explain_quality(found)
         assert "on an average pair" in explain_quality(report(random_votes()))
 
 
@@ -260,7 +260,7 @@ class TestSuggestions:
             comparisons=[8.0, 8.0, 8.0, 8.0, 1.0],
         )  # fmt: skip
         assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "lists")] == [
-            ("bridge", "Ask for lists that hold both “a” and “e”: that would join a group of 1 item to the "
+            ("bridge", "Ask for lists that hold both “a” and “e”: this would join a group of 1 item to the "
              "largest group of 4 items."),
             ("pair", "The first place is open: ask for lists that hold both “a” and “b”: they are neighbours at "
              "ranks 1 and 2, and these lists cannot tell them apart."),
@@ -290,7 +290,7 @@ class TestSuggestions:
         [
             ("malicious", "Check 2 malicious workers, “v” (15 judgments) and “w” (5 judgments): they mostly"),
             ("spammer", "Check 2 spammers, “v” (15 judgments) and “w” (5 judgments), or leave them out: "),
-            ("unsure", "Hear more from 2 unsure workers, “w” (5 judgments) and “v” (15 judgments): "),
+            ("unsure", "Ask 2 unsure workers, “w” (5 judgments) and “v” (15 judgments) for more judgments: "),
         ],
     )
     def test_workers_by_verdict(self, verdict, start):
