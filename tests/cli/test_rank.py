@@ -193,7 +193,7 @@ class TestInput:
         ran = crowdrank("rank", "-", "--missing", "above", stdin=rows)
         assert (ran.code, "'below' or 'unknown'" in ran.err) == (2, True)
         ran = crowdrank("rank", "-", "--missing", "below", stdin="winner,loser\na,b\n")
-        assert (ran.code, "is said of rankings" in ran.err) == (2, True)
+        assert (ran.code, "applies only to rankings" in ran.err) == (2, True)
 
     def test_gold_in_the_judgments_themselves(self, crowdrank, tmp_path):
         text = "2 qid:1 1:1 2:2 #docid = a\n0 qid:1 1:2 2:NULL #docid = b\n0 qid:1 1:NULL 2:1 #docid = c\n"

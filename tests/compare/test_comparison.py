@@ -9,7 +9,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.compare import comparison
-from crowdrank.compare.comparison import Trial, scored
+from crowdrank.compare.comparison import Trial, score_trials
 from crowdrank.compare.folds import deal
 from crowdrank.compare.predictions import Predictions
 from crowdrank.compare.split import Split
@@ -124,13 +124,13 @@ class TestMarks:
         return Split(pairs, fold, pairs, fold)
 
     def test_best_first_and_who_is_as_good(self, dealt):
-        found = scored([trial("far", 0.9), trial("near", 0.62), trial("best", 0.6)], dealt)
+        found = score_trials([trial("far", 0.9), trial("near", 0.62), trial("best", 0.6)], dealt)
         assert [row.model for row in found.rows] == ["best", "near", "far"]
         assert [row.tied_with_best for row in found.rows] == [True, True, False]
         assert found.best.model == "best"
 
     def test_the_difference_is_taken_vote_by_vote(self, dealt):
-        found = scored([trial("best", 0.6), trial("far", 0.9)], dealt)
+        found = score_trials([trial("best", 0.6), trial("far", 0.9)], dealt)
         each = np.r_[[math.log(0.6 / 0.9)] * 60, [math.log(0.4 / 0.1)] * 40]
         far = found.rows[1]
         assert far.behind == pytest.approx(each.mean())
@@ -140,10 +140,10 @@ class TestMarks:
     def test_failures_come_last_and_orders_before_them(self, dealt):
         order = Trial("order", Predictions(None, np.ones(100)))
         failed = Trial("failed", error="no")
-        found = scored([failed, order, trial("best", 0.6)], dealt)
+        found = score_trials([failed, order, trial("best", 0.6)], dealt)
         assert [row.model for row in found.rows] == ["best", "order", "failed"]
         assert found.rows[1].accuracy == 0.6
-        assert scored([order, failed], dealt).best is None
+        assert score_trials([order, failed], dealt).best is None
 
 
 def test_a_model_that_fails_is_reported(monkeypatch):
@@ -236,14 +236,14 @@ def test_too_few_votes_are_an_error():
 
 
 def test_as_plain_data():
-    told = []
-    found = cr.compare_models(random_votes(), ["bt", "borda"], folds=2, told=told.append)
+    status = []
+    found = cr.compare_models(random_votes(), ["bt", "borda"], folds=2, status=status.append)
     data = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert data["folds"] == 2
     assert data["votes"] == 400
     assert [one["model"] for one in data["models"]] == ["bt", "borda"]
     assert {"log_loss", "log_loss_se", "accuracy", "seconds", "gold", "tied_with_best"} <= set(data["models"][0])
-    assert told == [
+    assert status == [
         f"{name}: {what}" for name in ("bt", "borda") for what in ("fold 1 of 2", "fold 2 of 2", "all judgments")
     ]
 

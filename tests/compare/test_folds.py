@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crowdrank as cr
-from crowdrank.compare.folds import deal, hashed, sampled
+from crowdrank.compare.folds import deal, hash_ids, sample_votes
 from helpers import random_votes
 
 VOTE = st.tuples(st.sampled_from("uvw"), st.sampled_from("qr"), *[st.sampled_from("abcde")] * 2, st.booleans())
@@ -80,7 +80,7 @@ def test_other_workers_and_items_change_nothing_for_a_worker():
 
 def test_the_hash_is_the_same_on_every_machine():
     """Pinned: a change deals all votes anew, and is to be said in CHANGELOG."""
-    found = hashed(pl.Series(["a", "é"]), np.array([0, 1]), 0)
+    found = hash_ids(pl.Series(["a", "é"]), np.array([0, 1]), 0)
     assert found.tolist() == [
         3405396810240292928,
         3394012004367669963,
@@ -98,7 +98,7 @@ class TestSample:
     def test_units_stay_together(self):
         frame = units(random_votes(votes=3000, items=6))
         pairs = cr.read(frame.drop("low", "high").with_columns(weight=pl.arange(1, 3001) * 1.0))
-        part = sampled(pairs, 1000)
+        part = sample_votes(pairs, 1000)
         assert 700 < part.rows < 1300
         taken = frame.with_columns(taken=pl.Series(np.isin(np.arange(1, 3001), part.weight)))
         assert taken.group_by("worker", "low", "high").agg(pl.col("taken").n_unique())["taken"].max() == 1
@@ -109,24 +109,24 @@ class TestSample:
         shuffled = frame.sample(fraction=1, shuffle=True, seed=3)
         counts = [
             np.unique(np.stack([part.left, part.right, part.outcome]), axis=1, return_counts=True)
-            for part in (sampled(cr.read(some), 500) for some in (frame, shuffled))
+            for part in (sample_votes(cr.read(some), 500) for some in (frame, shuffled))
         ]
         assert all((a == b).all() for a, b in zip(*counts, strict=True))
         assert 300 < counts[0][1].sum() < 700
 
     def test_without_workers_a_pair_keeps_some_of_its_votes(self):
         frame = pl.DataFrame({"winner": ["a"] * 900 + ["b"] * 100, "loser": ["b"] * 900 + ["a"] * 100})
-        part = sampled(cr.read(frame), 500)
+        part = sample_votes(cr.read(frame), 500)
         assert 400 < part.rows < 600
         assert 0.85 < (part.left == 0).mean() < 0.95
 
     def test_votes_on_disk_are_sampled_alike(self, tmp_path):
         random_votes(votes=3000).write_csv(tmp_path / "votes.csv")
-        memory = sampled(cr.read(tmp_path / "votes.csv"), 800)
-        disk = sampled(cr.read(tmp_path / "votes.csv", memory="1KB", spool=tmp_path), 800)
+        memory = sample_votes(cr.read(tmp_path / "votes.csv"), 800)
+        disk = sample_votes(cr.read(tmp_path / "votes.csv", memory="1KB", spool=tmp_path), 800)
         for name in ("left", "right", "outcome", "worker"):
             assert (getattr(memory, name) == getattr(disk, name)).all()
 
     def test_all_where_there_are_few(self):
         pairs = cr.read(random_votes())
-        assert sampled(pairs, 400) is pairs
+        assert sample_votes(pairs, 400) is pairs

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crowdrank.compare.scores import figure, hits, leading, log_losses
+from crowdrank.compare.scores import figure, hits, likelier_side, log_losses
 
 SAID = np.array([[0.5, 0.2, 0.3], [0.1, 0.6, 0.3], [0.3, 0.4, 0.3], [1.0, 0.0, 0.0]])
 LEFT, RIGHT, TIE = 0, 1, 2
@@ -28,7 +28,7 @@ def test_no_loss_is_infinite():
 
 
 def test_a_tie_in_the_prediction_is_half_a_hit():
-    ahead = leading(np.array([[0.5, 0.2, 0.3], [0.3, 0.4, 0.3], [0.1, 0.1, 0.8]]))
+    ahead = likelier_side(np.array([[0.5, 0.2, 0.3], [0.3, 0.4, 0.3], [0.1, 0.1, 0.8]]))
     assert ahead.tolist() == [1, 0, -1]
     assert hits(ahead, np.array([LEFT, LEFT, LEFT], np.int8)).tolist() == [1, 0.5, 0]
     assert hits(ahead, np.array([RIGHT, RIGHT, RIGHT], np.int8)).tolist() == [0, 0.5, 1]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.compare.split import fewer, split, thinned
+from crowdrank.compare.split import sample_queries, sample_units, split
 from helpers import random_labels, random_lists, random_votes
 
 ALL = 10**9
@@ -63,7 +63,7 @@ def test_a_part_of_the_votes_is_asked_about():
 @pytest.mark.parametrize("frame", [random_lists(queries=4), random_labels()], ids=["lists", "labels"])
 def test_a_part_of_it(frame):
     table = cr.read(frame)
-    part = thinned(table, 0.5)
+    part = sample_units(table, 0.5)
     assert 0.2 * table.rows < part.rows < 0.8 * table.rows
 
 
@@ -126,12 +126,12 @@ def test_whole_lists_are_scored_where_a_model_gives_their_probability():
 
 def test_fewer_queries_with_all_that_was_judged_in_them():
     table = cr.read(random_lists(queries=12))
-    part = fewer(table, 0.5)
+    part = sample_queries(table, 0.5)
     kept = np.unique(part.query)
     assert 2 <= len(kept) <= 10
     assert part.rows == int(np.isin(table.query, kept).sum())
     alone = cr.read(random_lists())
-    assert fewer(alone, 0.5).rows == thinned(alone, 0.5).rows
+    assert sample_queries(alone, 0.5).rows == sample_units(alone, 0.5).rows
 
 
 def test_folds_of_ties_alone_are_not_asked_about():

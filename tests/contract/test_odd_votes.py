@@ -75,7 +75,7 @@ def test_one_pair(entry):
 
 @every_model(read_before)
 def test_one_item_is_an_error(entry):
-    with pytest.raises(cr.InputError, match="no row is left"):
+    with pytest.raises(cr.InputError, match="no usable rows"):
         fit(entry, votes_of([("w", "a", "a")]))
 
 

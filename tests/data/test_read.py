@@ -231,8 +231,8 @@ class TestMistakes:
             ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", 'columns="label=NAME"']),
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "columns="]),
             ("left,right,label\na,b,a\na,b,c\n", ["row 2, column 'label'", "'b' or 'tie'. Got 'c'"]),
-            ("left,right,label\na,b,\n", ["no row is left", "1 row has no outcome"]),
-            ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "understood", "'perhaps'"]),
+            ("left,right,label\na,b,\n", ["no usable rows", "1 row has no outcome"]),
+            ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "must be one of left, right, tie", "'perhaps'"]),
             ("winner,loser\na,b\n,b\n", ["row 2", "column 'winner'", "missing"]),
             ("winner,loser\na,tie\n", ["row 1", "column 'loser'", "cannot be an item"]),
             ("winner,loser,weight\na,b,1\na,b,NaN\n", ["row 2", "column 'weight'", "Got 'NaN'"]),
@@ -245,16 +245,16 @@ class TestMistakes:
             ("item,label\na,inf\n", ["row 1", "column 'label'", "Got 'inf'"]),
             ("worker,item,rank\nx,a,1\nx,b,2\nx,a,3\n", ["row 3, column 'item'", "ranked twice", "'a'"]),
             ("left,right,label,item,rank\na,b,a,a,1\n", ["more than one kind"]),
-            ("winner,loser\na,b\na,b,c,d\n", ["row 2", "4 fields where the header has 2"]),
+            ("winner,loser\na,b\na,b,c,d\n", ["row 2", "4 fields; the header has 2"]),
             (b"winner,loser\na,b\n\xff\xfe,b\n", ["row 2", "not UTF-8"]),
             (gzip.compress(PAIRS.encode() * 500)[:-20], ["gzip data is damaged or cut off"]),
             ('{"winner": [1, 2], "loser": "b"}\n', ["column 'winner'", "lists or objects"]),
             ('{"winner": "a"\n', ["row 1", "not a JSON object"]),
-            ("1 Q0 d1 1 9.5 s\n1 Q0 d2\n", ["row 2", "3 fields where the first line has 6"]),
+            ("1 Q0 d1 1 9.5 s\n1 Q0 d2\n", ["row 2", "3 fields; the first line has 6"]),
             ("PAR1 but no more", ["damaged or cut off"]),
             ("winner,loser\na,b\n".encode("utf-16"), ["not UTF-8 text"]),
-            ("worker,left,right,label,Label\nx,a,b,a,b\n", ["column 'label'", "two columns of this name"]),
-            ("worker,left,right,label,label\nx,a,b,a,b\n", ["column 'label'", "two columns of this name"]),
+            ("worker,left,right,label,Label\nx,a,b,a,b\n", ["column 'label'", "two columns with this name"]),
+            ("worker,left,right,label,label\nx,a,b,a,b\n", ["column 'label'", "two columns with this name"]),
             ("winner,loser,weight\na,b,1e300\n", ["row 1, column 'weight'", "from 0 to 1e+12"]),
             ("winner,loser\na,b\n\na,\n", ["row 3, column 'loser'"]),
         ],
@@ -277,7 +277,7 @@ class TestMistakes:
             cr.read(tmp_path)
 
     def test_a_mapped_column_that_is_not_there(self, file):
-        with pytest.raises(cr.InputError, match="no column 'who', which was named as 'worker'"):
+        with pytest.raises(cr.InputError, match="no column 'who', which was given for 'worker'"):
             cr.read(file(PAIRS), columns={"worker": "who"})
 
     def test_a_role_that_is_not_there(self, file):
@@ -307,7 +307,7 @@ class TestMistakes:
     def test_two_pandas_columns_of_one_name(self):
         import pandas as pd
 
-        with pytest.raises(cr.InputError, match="two columns of one name"):
+        with pytest.raises(cr.InputError, match="two columns with the same name"):
             cr.read(pd.DataFrame([["a", "b", "c"]], columns=["winner", "loser", "loser"]))
 
     def test_something_else_altogether(self):

@@ -116,7 +116,7 @@ def test_what_is_left_out_is_counted_over_all_batches():
     frame = frame.with_columns(label=pl.when(pl.col("left") == pl.col("right")).then("left").otherwise("label"))
     assert [note.message for note in on_disk(frame).notes] == [
         "frame: 3 rows compare an item with itself and are left out.",
-        "frame: 2 rows name no worker and are kept as those of one worker, (unknown).",
+        "frame: 2 rows name no worker and are kept under one worker, (unknown).",
     ]
 
 
@@ -196,7 +196,7 @@ def test_half_of_what_is_free_where_nothing_is_said():
 
 
 def test_an_amount_that_is_none():
-    with pytest.raises(UsageError, match="amount of memory"):
+    with pytest.raises(UsageError, match="memory must be an amount"):
         budget("much")
 
 
@@ -205,7 +205,7 @@ def test_a_full_disk_is_said(monkeypatch, tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    with pytest.raises(CrowdrankError, match=r"could not be kept in .*MB are free: .*No space left") as caught:
+    with pytest.raises(CrowdrankError, match=r"could not be written to .*MB free: .*No space left") as caught:
         on_disk(random_votes(), spool=tmp_path)
     assert caught.value.exit_code == 1
     assert "spool=DIR" in str(caught.value)

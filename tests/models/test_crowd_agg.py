@@ -314,7 +314,7 @@ def test_direct_is_the_best_pair_probability_on_mirex(real):
     found = {}
     for pair in PAIRS:
         data = mirex(real)
-        found[pair] = data.measured(cr.CrowdAggNDCG(pair=pair, quality="equal").fit(data.votes), "acc")["acc"]
+        found[pair] = data.measure(cr.CrowdAggNDCG(pair=pair, quality="equal").fit(data.votes), "acc")["acc"]
     assert found["direct"] == pytest.approx(0.834, abs=5e-4)
     assert found["logistic"] == pytest.approx(0.828, abs=5e-4)
     assert found["centred"] == pytest.approx(0.762, abs=2e-3)

@@ -20,7 +20,7 @@ from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
 from crowdrank.prepared.panels import panels
 from crowdrank.prepared.votes import Votes
-from crowdrank.reproduce.tpp import accuracy, matching, measured, true_domains
+from crowdrank.reproduce.tpp import accuracy, distance_to_truth, matching, true_domains
 from crowdrank.simulate import tpp_crowd
 
 
@@ -64,7 +64,7 @@ def test_orders_domains_and_liars_are_found(seed):
     assert model.fit_.details["domains"]["number"] == 2
     likely = model.queries_.domain.argmax(axis=1)
     assert accuracy(likely, true_domains(model.queries_.query, crowd)) > 0.9
-    apart, upside = measured(model.ranking_, crowd)
+    apart, upside = distance_to_truth(model.ranking_, crowd)
     assert apart < 0.1 * 15  # of the 15 pairs of a query
     assert upside == 0
     both = skills_of(model, crowd)
@@ -321,7 +321,7 @@ def test_both_inferences_report_the_same_likelihood(inference, crowd, fitted):
     found = log_likelihood(shards, answer.score, answer.difficulty, answer.tau, answer.theta)
     assert model.fit_.log_likelihood == pytest.approx(found, rel=1e-12)
     assert found > math.log(0.5) * len(crowd.judgments) / 2
-    assert measured(model.ranking_, crowd)[0] < 0.1 * 15
+    assert distance_to_truth(model.ranking_, crowd)[0] < 0.1 * 15
 
 
 def test_a_change_of_scale_leaves_the_likelihood():

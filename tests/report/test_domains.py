@@ -11,7 +11,7 @@ import pytest
 import crowdrank as cr
 from crowdrank.cli.output import Folder, write_result
 from crowdrank.report import build, to_html, to_json, to_markdown
-from crowdrank.report.domains import natures, skill_map
+from crowdrank.report.domains import query_traits, skill_map
 from crowdrank.results import Queries, Skills, verdicts
 from helpers import random_domains, random_votes
 
@@ -44,15 +44,15 @@ ALONE = replace(QUERIES, domain=np.ones((3, 1)))
 
 class TestContent:
     def test_what_is_told_of_a_query(self):
-        assert natures(QUERIES)["p"] == {
+        assert query_traits(QUERIES)["p"] == {
             "difficulty": 0.123, "difficulty_low": 0.0, "difficulty_high": 0.5, "domain": 1, "probability": 0.8,
         }  # fmt: skip
-        assert natures(QUERIES)["q"]["domain"] == 2
-        assert natures(QUERIES)["r"]["difficulty_high"] is None
-        assert natures(None) == {}
+        assert query_traits(QUERIES)["q"]["domain"] == 2
+        assert query_traits(QUERIES)["r"]["difficulty_high"] is None
+        assert query_traits(None) == {}
 
     def test_one_domain_is_not_told(self):
-        assert natures(ALONE)["p"]["domain"] is None
+        assert query_traits(ALONE)["p"]["domain"] is None
         assert skill_map(SKILLS, ALONE, 100) is None
 
     def test_workers_with_most_judgments_come_first(self):

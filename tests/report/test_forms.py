@@ -53,7 +53,7 @@ class TestPage:
         html = to_html(report(random_votes(), gold={"tau": 0.5}))
         headings = re.findall(r"<h2 [^>]*>([^<]+)", html)
         assert headings[1:] == [
-            "Ranking", "Workers", "How the comparisons connect", "What would make it surer", "How it was computed",
+            "Ranking", "Workers", "How the comparisons connect", "What would make the ranking more certain", "How it was computed",
         ]  # fmt: skip
         assert "<dt>tau by gold</dt><dd>0.5000</dd>" in html
 
@@ -65,11 +65,11 @@ class TestPage:
     def test_without_workers_and_without_warnings(self):
         html = to_html(report(random_votes(votes=2000).drop("worker"), cr.BradleyTerry()))
         assert 'id="workers"' not in html
-        assert "Nothing to warn of: the fit converged, all items are connected, each won and lost." in html
+        assert "No warnings: the fit converged, all items are connected, and each has won and lost." in html
 
     def test_lists_are_told_in_their_words(self):
         html = to_html(report(random_lists(workers=20), cr.PlackettLuce()))
-        assert "Nothing to warn of: the fit converged, and the lists link all items." in html
+        assert "No warnings: the fit converged, and the lists link all items." in html
         assert "How the lists connect</h2>" in html
         assert 'data-key="comparisons" class="num wide" title="Lists that hold the item"' in html
         assert 'data-key="label"' not in html
@@ -77,7 +77,7 @@ class TestPage:
 
     def test_labels_are_told_in_their_words(self):
         html = to_html(report(random_labels(queries=2, labels=2000), cr.DawidSkene()))
-        assert "Nothing to warn of: the fit converged, and every item has labels." in html
+        assert "No warnings: the fit converged, and every item has labels." in html
         assert "connect" not in told(html).lower()
         assert re.search(r'<td class="num wide">\d \(\d\.\d\d\)</td></tr>', html)
         for other in ("votes", "linked groups", "pairs", ">met<"):
@@ -134,7 +134,7 @@ class TestMarkdown:
         text = to_markdown(report(random_votes(), gold={"tau": 0.5}))
         assert re.findall(r"^#+ .*", text, re.M) == [
             "# Ranking of 12 items by crowd-bt", "## Warnings", "## Ranking", "## Workers",
-            "## How the comparisons connect", "## What would make it surer", "## How it was computed",
+            "## How the comparisons connect", "## What would make the ranking more certain", "## How it was computed",
         ]  # fmt: skip
         assert len(re.findall(r"^\| \d", text, re.M)) == 12
         assert "- tau by gold: 0.5000" in text
@@ -157,7 +157,7 @@ class TestMarkdown:
     def test_where_nothing_is_open_that_is_said(self):
         rows = [("a", "b"), ("b", "a")] + [("a", "b")] * 200
         text = to_markdown(report(pl.DataFrame(rows, schema=["winner", "loser"], orient="row"), cr.BradleyTerry()))
-        assert "Nothing stands out: every neighbour in rank is told apart, and no worker needs a look." in text
+        assert "Nothing stands out: all neighbors in rank can be told apart, and no worker needs checking." in text
 
     def test_names_cannot_bring_markup(self):
         text = to_markdown(report(hostile_votes()))

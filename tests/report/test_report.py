@@ -10,7 +10,7 @@ from crowdrank.report import build
 from crowdrank.report.notes import cautions
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.units import UNITS
-from crowdrank.report.words import connected, perfect, split
+from crowdrank.report.words import connection_sentences, explain_quality, split_sentence
 from helpers import random_labels, random_lists, random_votes
 
 
@@ -105,7 +105,7 @@ class TestContent:
         monkeypatch.setattr("crowdrank.report.assemble.ROWS", 10)
         found = report(random_votes(queries=3))
         assert [len(query.rows) for query in found.queries] == [5, 5]
-        assert "the first 2 of 3 queries are here, with their first 5 items each" in found.cut
+        assert "the first 2 of 3 queries, with their first 5 items each" in found.cut
 
 
 def lists(*orders):
@@ -129,7 +129,7 @@ class TestLists:
             "x": 1,
             "y": 1,
         }
-        assert not found.labelled
+        assert not found.has_labels
 
     def test_pairs_made_of_them_are_votes(self):
         found = report(lists("abc", "acb"), cr.BradleyTerry())
@@ -137,7 +137,7 @@ class TestLists:
 
     def test_how_they_connect(self):
         found = report(lists("abc", "acb", "xy"), cr.PlackettLuce())
-        assert list(connected(found.connections, UNITS["lists"])) == [
+        assert list(connection_sentences(found.connections, UNITS["lists"])) == [
             "The items fall into 2 groups that share no list.",
             "For 4 of 10 possible pairs some list holds both items (40 %).",
             "An item is in 1 to 2 (median 2) lists.",
@@ -146,11 +146,11 @@ class TestLists:
 
     def test_how_those_of_several_queries_connect(self):
         found = report(random_lists(queries=2), cr.PlackettLuce())
-        assert split(found) == "In every query the lists link all items."
+        assert split_sentence(found) == "In every query the lists link all items."
 
     def test_of_one_pair(self):
         found = report(lists("ab"), cr.PlackettLuce())
-        assert list(connected(found.connections, UNITS["lists"]))[1:] == [
+        assert list(connection_sentences(found.connections, UNITS["lists"]))[1:] == [
             "For 1 of 1 possible pair some list holds both items (100 %).",
             "An item is in 1 list.",
             "An item shares a list with 1 other item.",
@@ -164,7 +164,7 @@ class TestLabels:
         found = report(self.FRAME, cr.Average())
         labels = {row.item: (row.label, row.probability) for row in found.queries[0].rows}
         assert labels == {"a": (5, 1.0), "b": (1, 0.75), "c": (3, 1.0), "d": (3, 1.0)}
-        assert found.labelled
+        assert found.has_labels
         assert (found.unit, found.facts[0]) == ("labels", "11 ratings")
 
     def test_labels_follow_their_items_in_every_query(self):
@@ -181,8 +181,8 @@ class TestLabels:
 
     def test_quality_is_told_of_labels_that_differ(self):
         found = report(self.FRAME, cr.DawidSkene())
-        assert "on a pair of items whose labels differ: 1 is one who always agrees" in perfect(found)
-        assert "on an average pair" in perfect(report(random_votes()))
+        assert "on a pair of items whose labels differ: 1 means always agreeing" in explain_quality(found)
+        assert "on an average pair" in explain_quality(report(random_votes()))
 
 
 class TestCautions:
@@ -260,7 +260,7 @@ class TestSuggestions:
             comparisons=[8.0, 8.0, 8.0, 8.0, 1.0],
         )  # fmt: skip
         assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "lists")] == [
-            ("bridge", "Ask for lists that hold both “a” and “e”: that would join a group of 1 item to the "
+            ("bridge", "Ask for lists that hold both “a” and “e”: this would join a group of 1 item to the "
              "largest group of 4 items."),
             ("pair", "The first place is open: ask for lists that hold both “a” and “b”: they are neighbours at "
              "ranks 1 and 2, and these lists cannot tell them apart."),
@@ -290,7 +290,7 @@ class TestSuggestions:
         [
             ("malicious", "Check 2 malicious workers, “v” (15 judgments) and “w” (5 judgments): they mostly"),
             ("spammer", "Check 2 spammers, “v” (15 judgments) and “w” (5 judgments), or leave them out: "),
-            ("unsure", "Hear more from 2 unsure workers, “w” (5 judgments) and “v” (15 judgments): "),
+            ("unsure", "Ask 2 unsure workers, “w” (5 judgments) and “v” (15 judgments) for more judgments: "),
         ],
     )
     def test_workers_by_verdict(self, verdict, start):

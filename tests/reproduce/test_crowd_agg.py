@@ -110,5 +110,5 @@ class TestSpammers:
 
 def test_missing_data_is_named(tmp_path):
     for target in ("crowdagg-table2a", "crowdagg-table2b", "crowdagg-readinglevel"):
-        with pytest.raises(cr.InputError, match="not there"):
+        with pytest.raises(cr.InputError, match="was not found"):
             reproduce(target, data=tmp_path)

@@ -52,5 +52,5 @@ def test_figure4_counts_every_worker_and_half_are_perfect(real):
 def test_unknown_targets_and_missing_data_are_named(tmp_path):
     with pytest.raises(cr.UsageError, match="no target 'table9'"):
         reproduce("table9")
-    with pytest.raises(cr.InputError, match="not there"):
+    with pytest.raises(cr.InputError, match="was not found"):
         reproduce("crowd-bt-table3", data=tmp_path)

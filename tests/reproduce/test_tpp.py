@@ -12,12 +12,12 @@ from crowdrank.reproduce.tpp import (
     TABLE3,
     Setting,
     accuracy,
-    compared,
+    compare_methods,
+    distance_to_truth,
     figure3,
     figure5,
     malicious_auc,
     matching,
-    measured,
     rounds,
 )
 from crowdrank.results import Queries, Skills, verdicts
@@ -49,7 +49,7 @@ def test_distances_by_counting_pairs():
         )
         for own in (part.to_dicts() for part in both.partition_by("query"))
     ]
-    distance, upside_down = measured(ranking, crowd)
+    distance, upside_down = distance_to_truth(ranking, crowd)
     assert distance == pytest.approx(np.mean(counts))
     assert upside_down == sum(count > 5 for count in counts)
     assert upside_down >= 1
@@ -57,10 +57,10 @@ def test_distances_by_counting_pairs():
 
 def test_more_votes_bring_a_smaller_distance():
     sparse = replace(TINY, sparsity=0.2, queries=40)
-    found = compared([TINY, sparse], ["CrowdBT"], seeds=3)
+    found = compare_methods([TINY, sparse], ["CrowdBT"], seeds=3)
     assert found[TINY, "CrowdBT"][0] < found[sparse, "CrowdBT"][0]
     assert 0 < found[sparse, "CrowdBT"][1] < 1
-    one = compared([TINY], ["CrowdBT"], seeds=1)[TINY, "CrowdBT"]
+    one = compare_methods([TINY], ["CrowdBT"], seeds=1)[TINY, "CrowdBT"]
     assert one[1] == "-"
 
 
@@ -108,7 +108,7 @@ def test_domains_come_apart_round_by_round():
 
 def test_tpp_is_better_than_its_variant_without_workers():
     setting = replace(TINY, workers=8, queries=30, demographic=2)
-    found = compared([setting], ["TPP", "TPPUniExp", "CrowdBT"], seeds=2)
+    found = compare_methods([setting], ["TPP", "TPPUniExp", "CrowdBT"], seeds=2)
     assert found[setting, "TPP"][0] < found[setting, "TPPUniExp"][0]
 
 

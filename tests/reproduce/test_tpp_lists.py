@@ -49,5 +49,5 @@ def test_figure4_on_a_few_queries(real, monkeypatch, queries):
 
 
 def test_without_its_data_is_an_error(tmp_path):
-    with pytest.raises(cr.InputError, match="MQ2008-agg is not there"):
+    with pytest.raises(cr.InputError, match="MQ2008-agg data was not found"):
         reproduce("tpp-figure4", data=tmp_path)

@@ -1,6 +1,6 @@
-"""The command line: one file for each verb, thin over the library.
+"""The command line: one file per command, each a thin layer over the library.
 
-Nothing heavy is imported before a command runs.
+Nothing slow is imported before a command runs.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run a command. Exit 0 done, 1 the work failed, 2 bad usage or bad input, 130 interrupted."""
+    """Run a command. Exit code 0: done; 1: the work failed; 2: bad usage or bad input; 130: interrupted."""
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _terminated)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores signals, and so do we
+            signal.signal(number, _exit_on_signal)
     if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     app()
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every failure turned into a message on stderr and an exit code."""
+def _guard(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with every failure turned into a message on stderr and an exit code."""
 
     @wraps(command)
     def run(*words: Any, **options: Any) -> None:
@@ -57,7 +57,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             _end(error.wording(flag), error.exit_code)
         except KeyboardInterrupt:
             _end("interrupted; nothing was written.", 130)
-        except BrokenPipeError:  # the reader of a pipe has seen enough
+        except BrokenPipeError:  # the reader of the pipe has closed it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:
             _end(str(error), 1)
@@ -82,4 +82,4 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 for _module in COMMANDS:
-    app.command(_module.NAME)(_guarded(_module.command))
+    app.command(_module.NAME)(_guard(_module.command))

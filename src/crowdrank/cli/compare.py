@@ -34,10 +34,10 @@ NAME = "compare"
 def command(
     judgments: Judgments,
     models: Annotated[
-        str, typer.Option(help="Names from `crowdrank models`, separated by commas; else all that can run.")
+        str, typer.Option(help="Names from `crowdrank models`, separated by commas. Default: all that can run.")
     ] = "",
     folds: Annotated[
-        int, typer.Option(help="Into how many parts the judgments are dealt; 0: by gold and time alone.")
+        int, typer.Option(help="Number of parts to deal the judgments into. 0: compare only by gold and time.")
     ] = 5,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, name=value, for the models that have it.")
@@ -46,21 +46,21 @@ def command(
     gold: Gold = None,
     gold_columns: GoldColumns = "",
     measures: Measures = "",
-    ties: Annotated[str, typer.Option(help="keep, or drop tied votes first.")] = "keep",
+    ties: Annotated[str, typer.Option(help="keep tied votes, or drop them first.")] = "keep",
     sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
     engine: Place = "local",
     missing: Missing = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
-    seed: Annotated[int, typer.Option(help="Seed of the folds, and of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the folds and of everything random.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for compare.json and a report.")] = None,
 ) -> None:
-    """Compare models by how well they predict votes that they have not seen.
+    """Compare models by how well they predict unseen votes.
 
-    Votes, lists or labels are dealt into folds; the votes of each are predicted by every model, fitted to the
-    others. Prints log loss and accuracy with their standard errors, measures by gold where there is some, and
-    seconds, the best model first. With --out DIR the folder gets compare.json, report.html and report.md.
+    Votes, lists or labels are dealt into folds. Every model predicts the votes of each fold after a fit to the
+    other folds. Prints log loss and accuracy with their standard errors, gold measures if gold is given, and
+    seconds, best model first. With --out DIR the folder gets compare.json, report.html and report.md.
     """
     from crowdrank.compare import compare_models
     from crowdrank.engine import open_engine
@@ -69,16 +69,16 @@ def command(
 
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
-        find(name)  # a wrong name is said before a file is read
+        find(name)  # report a wrong name before reading any file
     own = parse_settings(settings or [])
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status, warn
 
-        with open_engine(engine) as place, status("reading") as told:
+        with open_engine(engine) as place, status("reading") as shown:
             table, grades = Sources(judgments, columns, gold, gold_columns, memory, spool, missing).read()
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
-                ties=ties, sample=sample, seed=seed, engine=place, told=told,
+                ties=ties, sample=sample, seed=seed, engine=place, status=shown,
             )  # fmt: skip
         warn(found.notes)
         if folder is not None:
@@ -90,8 +90,8 @@ def command(
 
 
 def _show(found: Comparison) -> None:
-    """A table on a terminal, aligned text in a pipe."""
-    from crowdrank.cli.terminal import aligned, table
+    """Print a table on a terminal, aligned text in a pipe."""
+    from crowdrank.cli.terminal import print_aligned, table
 
     measures = list(dict.fromkeys(name for row in found.rows for name in row.gold))
     held_out = ("log loss", "±", "accuracy", "±") if found.folds else ()
@@ -102,7 +102,7 @@ def _show(found: Comparison) -> None:
     if sys.stdout.isatty():
         table("", columns, rows, left=("model", ""))
     else:
-        aligned(columns, rows, left=("model", ""))
+        print_aligned(columns, rows, left=("model", ""))
     for row in found.rows:
         if row.error is not None:
             print(f"warning: {row.model} failed: {row.error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""crowdrank demo: the main job on a simulated crowd."""
+"""crowdrank demo: rank the judgments of a simulated crowd."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def command(
     out: Annotated[Path, typer.Option(help="Folder for the demo's files.")] = Path("crowdrank-demo"),
     seed: Annotated[int, typer.Option(help="Seed of the simulated crowd.")] = 0,
 ) -> None:
-    """Simulate a crowd of good workers, spammers and liars; rank with and without worker quality; report."""
+    """Simulate a crowd of good workers, spammers and liars, rank with and without worker quality, and report."""
     from crowdrank.cli.terminal import print_ranking, table
     from crowdrank.data import Scored, read, read_ranking
     from crowdrank.measures import evaluate
@@ -41,5 +41,5 @@ def command(
         truth = {"judgments": crowd.judgments, "gold": crowd.gold, "true_workers": crowd.workers}
         folder.write({f"{name}.csv": frame_writer(frame) for name, frame in truth.items()})
         write_result(folder, model.result_.with_seconds(read=0.0), {}, "csv")
-    print(f"\nOpen {out / 'report.html'} in a browser. The same by hand:")
+    print(f"\nOpen {out / 'report.html'} in a browser. To do the same yourself:")
     print(f"  crowdrank rank {out / 'judgments.csv'} --model crowd-bt --out my-result")

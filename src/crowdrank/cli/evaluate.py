@@ -17,10 +17,10 @@ def command(
         str, typer.Argument(help="Gold: [query,] item and grade, gold, label or true_rank; or qrels.")
     ],
     measures: Annotated[str, typer.Option(help="Measures, separated by spaces.")] = DEFAULT,
-    gold_columns: Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")] = "",
+    gold_columns: Annotated[str, typer.Option(help="Column names of the gold: item=doc,grade=rel.")] = "",
     json: Annotated[bool, typer.Option("--json", help="As JSON: {measure: value}.")] = False,
 ) -> None:
-    """Score a ranking by a gold standard: the mean of each measure over the gold's queries."""
+    """Score a ranking against a gold standard: the mean of each measure over the gold's queries."""
     from crowdrank.data import read_gold, read_ranking
     from crowdrank.measures import evaluate, parse
 

@@ -1,4 +1,4 @@
-"""crowdrank models: the names."""
+"""crowdrank models: the list of models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME = "models"
 
 
 def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
-    """List the models: names, kinds of input, whether they need workers, paper, what changes their answer."""
+    """List the models: name, kinds of input, need for workers, summary, paper, and what may change the answer."""
     from crowdrank.models.registry import entries
 
     columns = ("model", "kinds", "workers", "what", "paper", "varies with")

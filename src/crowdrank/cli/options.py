@@ -10,14 +10,16 @@ import typer
 
 from crowdrank.errors import Remedy, UsageError
 
-Judgments = Annotated[list[str], typer.Argument(help="Files, folders of Parquet; - is standard input.")]
-Columns = Annotated[str, typer.Option(help="Names of columns: worker=judge,left=a,... (query= for none).")]
+Judgments = Annotated[list[str], typer.Argument(help="Files, or folders of Parquet files; - is standard input.")]
+Columns = Annotated[str, typer.Option(help="Column names: worker=judge,left=a,... (query= for none).")]
 Gold = Annotated[
     list[str] | None,
-    typer.Option(help="Gold grades to score by; may be repeated. The word judgments: the files' own labels."),
+    typer.Option(
+        help="File of gold grades; may be repeated. The word judgments means the labels in the judgment files."
+    ),
 ]
-GoldColumns = Annotated[str, typer.Option(help="Names of columns of the gold: item=doc,grade=rel.")]
-Measures = Annotated[str, typer.Option(help="Measures by gold: nDCG@10 RBP(p=0.95) AP tau acc.")]
+GoldColumns = Annotated[str, typer.Option(help="Column names of the gold: item=doc,grade=rel.")]
+Measures = Annotated[str, typer.Option(help="Gold measures: nDCG@10 RBP(p=0.95) AP tau acc.")]
 Place = Annotated[str, typer.Option("--engine", help="Where to compute: local, dask, tcp://host:port.")]
 Memory = Annotated[
     str | None,
@@ -30,12 +32,12 @@ SpoolFolder = Annotated[
 
 Missing = Annotated[
     str | None,
-    typer.Option(help="What it means that a list does not rank an item: below (it stands below) or unknown."),
+    typer.Option(help="Meaning of an item that a list does not rank: below (all ranked items) or unknown."),
 ]
 
 
 def parse_settings(given: list[str]) -> dict[str, Any]:
-    """``name=value`` pairs; a value is JSON, else text."""
+    """``name=value`` pairs; a value is JSON if it parses, otherwise text."""
     settings: dict[str, Any] = {}
     for one in given:
         name, sign, value = one.partition("=")

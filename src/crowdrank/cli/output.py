@@ -1,4 +1,4 @@
-"""Writing results: everything is staged beside its place, then renamed, so nothing half-written stays."""
+"""Writing results: files are staged, then moved into place, so no half-written file remains."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FORMATS = ("csv", "parquet", "json")
 class Folder:
     """A folder to write into, checked before the work begins.
 
-    Files are written into a hidden folder inside it and moved into place when all of them are done; on
-    any failure the folder, and those above it, are left as they were.
+    Files are written into a hidden folder inside it and moved into place when all are done. After a
+    failure the folder and its parents are as they were before.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,12 +54,12 @@ class Folder:
             self._remove_made()
 
     def _remove_made(self) -> None:
-        for folder in self._made:  # from the innermost out
+        for folder in self._made:  # innermost first
             if folder.exists() and not any(folder.iterdir()):
                 folder.rmdir()
 
     def write(self, files: Mapping[str, Callable[[Path], Any]], stale: Collection[str] = ()) -> None:
-        """Write each file by its function, then move all of them into place and remove the stale ones."""
+        """Write each file with its function, then move all files into place and remove the stale ones."""
         for name, write in files.items():
             write(self.stage / name)
         for name in files:
@@ -69,7 +69,7 @@ class Folder:
 
 
 def write_frame(frame: pl.DataFrame, path: Path, form: str) -> None:
-    """A frame as CSV, Parquet or JSON rows."""
+    """Write a frame as CSV, Parquet or JSON rows."""
     if form == "csv":
         frame.write_csv(path)
     elif form == "parquet":
@@ -93,14 +93,14 @@ def text_writer(text: str) -> Callable[[Path], None]:
 
 
 def check_format(form: str) -> str:
-    """One of the formats, or an error that lists them."""
+    """Return the format; an unknown one is an error that lists the formats."""
     if form not in FORMATS:
         raise UsageError(f"--format must be one of {', '.join(FORMATS)}. Got {form!r}.")
     return form
 
 
 def write_comparison(folder: Folder, found: Comparison) -> None:
-    """compare.json, and the page and the Markdown of it."""
+    """Write compare.json, report.html and report.md."""
     from crowdrank.report import build_contest, contest_to_html, contest_to_markdown
 
     report = build_contest(found)
@@ -114,7 +114,7 @@ def write_comparison(folder: Folder, found: Comparison) -> None:
 
 
 def write_result(folder: Folder, result: Result, measured: dict[str, float], form: str) -> None:
-    """All files of a result: its tables, the report, and fit.json last, as it says how long the others took."""
+    """Write all files of a result: its tables, the report, and last fit.json, which holds the time taken."""
     from crowdrank.report import build, to_html, to_json, to_markdown
     from crowdrank.results import to_plain
 
@@ -139,7 +139,7 @@ def write_result(folder: Folder, result: Result, measured: dict[str, float], for
 
 
 def _tables_in(path: Path) -> list[str]:
-    """The tables of an older result in the folder, which must not be taken for the new one's."""
+    """The tables of an older result in the folder, which must not be mistaken for new ones."""
     try:
         old = json.loads((path / "fit.json").read_text(encoding="utf-8"))["tables"]
     except (OSError, ValueError, KeyError, TypeError):

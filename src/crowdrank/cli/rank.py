@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NAME = "rank"
 MANY_PAIRS = 1_000_000
 CLASSES = 20
-"""Ratings of more distinct values are numbers, not classes."""
+"""Ratings with more distinct values than this are numbers, not classes."""
 
 
 def command(
@@ -45,7 +45,8 @@ def command(
     ] = None,
     columns: Columns = "",
     anchors: Annotated[
-        str | None, typer.Option(help="Gold pairs, workers of known quality, or items of known label.")
+        str | None,
+        typer.Option(help="File of gold pairs, of workers with known quality, or of items with known label."),
     ] = None,
     gold: Gold = None,
     gold_columns: GoldColumns = "",
@@ -61,8 +62,8 @@ def command(
     """Rank items by the judgments of a crowd.
 
     With --out DIR the folder gets ranking.csv, workers.csv, fit.json, and a report as report.html,
-    report.md and report.json; labels.csv, queries.csv (difficulty, domain) and skills.csv (workers by
-    domain) from models that have them. Without it the ranking goes to stdout: a table on a terminal,
+    report.md and report.json; some models add labels.csv, queries.csv (difficulty, domain) and skills.csv
+    (workers by domain). Without --out the ranking goes to stdout: a table on a terminal,
     CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
@@ -75,7 +76,7 @@ def command(
 
 @dataclass(frozen=True)
 class _Request:
-    """What was asked for."""
+    """The user's request."""
 
     sources: Sources
     model: str | None
@@ -92,45 +93,49 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
     from crowdrank.engine import open_engine
     from crowdrank.models.registry import make
 
-    named = None if asked.model is None else make(asked.model, asked.parameters)  # a wrong name: before any file
+    # made before any file is read, so that a wrong name fails first
+    named = None if asked.model is None else make(asked.model, asked.parameters)
     with open_engine(asked.engine) as engine:
         began = time.perf_counter()
         with progress("reading"):
             table, grades = asked.sources.read()
             known = None if asked.anchors is None else Anchors.read(asked.anchors)
         reading = time.perf_counter() - began
-        estimator = named or make(_usual(table), asked.parameters)
-        _tell(estimator, table)
+        estimator = named or make(_default_model(table), asked.parameters)
+        _announce_conversion(estimator, table)
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
     result = estimator.result_.with_seconds(read=reading)
     warn(result.fit.warnings)
-    measured = _measured(estimator, grades, asked.measures)
+    measure_by_gold = _measure(estimator, grades, asked.measures)
     if folder is not None:
-        write_result(folder, result, measured, asked.form)
+        write_result(folder, result, measure_by_gold, asked.form)
     elif sys.stdout.isatty() and asked.form == "csv":
         print_ranking(result.ranking.polars())
     else:
         print_frame(result.ranking.polars(), asked.form)
-    for name, value in measured.items():
+    for name, value in measure_by_gold.items():
         print(f"{name} by gold: {value:.4f}", file=sys.stderr)
 
 
-def _tell(estimator: Model, table: AnyJudgments) -> None:
-    """That a conversion to pairs will take a while."""
-    from crowdrank.data import Rankings, Ratings, count_pairs, described
+def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
+    """Say on stderr that a conversion to pairs will take a while."""
+    from crowdrank.data import Rankings, Ratings, count_pairs, size_in_words
     from crowdrank.models.registry import find
 
     if not isinstance(table, Ratings | Rankings) or "pairs" not in find(estimator.name).kinds:
         return
     count = count_pairs(table)
     if count > MANY_PAIRS:
-        print(f"{described(table)} are compared as {count} pairs; that takes a while.", file=sys.stderr)
+        print(f"{size_in_words(table)} are compared as {count} pairs; this takes a while.", file=sys.stderr)
 
 
-def _usual(table: AnyJudgments) -> str:
-    """The model if none is named: `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few
-    classes by known workers, and the average for other ratings."""
+def _default_model(table: AnyJudgments) -> str:
+    """The model if none is named.
+
+    `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few classes by known workers, and
+    the average for other ratings.
+    """
     from crowdrank.data import Rankings, Ratings
 
     if isinstance(table, Rankings):
@@ -140,10 +145,10 @@ def _usual(table: AnyJudgments) -> str:
     return "auto"
 
 
-def _measured(estimator: Model, grades: Any, measures: str) -> dict[str, float]:
+def _measure(estimator: Model, grades: Any, measures: str) -> dict[str, float]:
     if grades is None:
         return {}
-    from crowdrank.compare import measured
+    from crowdrank.compare import measure_by_gold
     from crowdrank.measures import GOLD_MEASURES
 
-    return measured(estimator, grades, measures or GOLD_MEASURES)
+    return measure_by_gold(estimator, grades, measures or GOLD_MEASURES)

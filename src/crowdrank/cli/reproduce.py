@@ -1,4 +1,4 @@
-"""crowdrank reproduce: a paper's table, ours beside theirs."""
+"""crowdrank reproduce: a paper's table, our figures next to the printed ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ NAME = "reproduce"
 
 
 def command(
-    target: Annotated[str | None, typer.Argument(help="A table; without it the targets are listed.")] = None,
+    target: Annotated[
+        str | None, typer.Argument(help="A table or figure. Without it, the targets are listed.")
+    ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(help="Number of simulated draws, or of random orders; each table has its usual one.", min=1),
+        typer.Option(help="Number of simulated draws or random orders; each table has its own default.", min=1),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder of the papers' real data.")
+        Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder with the papers' real data.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Reproduce a table of a paper: our figures beside the printed ones."""
+    """Reproduce a table of a paper: our figures next to the printed ones."""
     from crowdrank.reproduce import TARGETS, reproduce
 
     if target is None:

@@ -15,7 +15,7 @@ NAME = "simulate"
 
 
 def command(
-    preset: Annotated[str, typer.Argument(help="A preset; a wrong name lists them.")],
+    preset: Annotated[str, typer.Argument(help="A preset from the list above.")],
     out: Annotated[Path, typer.Option(help="Folder for judgments.csv, gold.csv, workers.csv.")],
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     settings: Annotated[

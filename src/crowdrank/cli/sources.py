@@ -1,4 +1,4 @@
-"""What commands read: judgments, and gold to score by."""
+"""The input of commands: judgments, and gold to score by."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from crowdrank.data import AnyJudgments, Scored
 
 OWN = "judgments"
-"""As gold: the labels that the files of judgments hold themselves."""
+"""As a gold file: use the labels in the judgment files."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Files as they were named, the names of their columns, and what a missing item means in rankings."""
+    """File names, column names, memory options, and what a missing item means in rankings."""
 
     judgments: list[str]
     columns: str = ""
@@ -26,7 +26,7 @@ class Sources:
     missing: str | None = None
 
     def read(self) -> tuple[AnyJudgments, Scored | None]:
-        """The judgments, and the gold where there is one; gold that cannot score them is an error."""
+        """The judgments, and the gold if there is one; gold that cannot score them is an error."""
         from crowdrank.data import parse_mapping, read, read_gold
 
         columns = parse_mapping(self.columns)

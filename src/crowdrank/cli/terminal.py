@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def warn(notes: Sequence[Note]) -> None:
-    """Each note on a line of its own on stderr; which model was chosen is nothing to be warned of."""
+    """Print each note on its own line on stderr; the choice of a model is a note, not a warning."""
     for note in notes:
         print(f"{'note' if note.code == 'auto' else 'warning'}: {note.wording(flag)}", file=sys.stderr)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()) -> None:
-    """A table on stdout; columns named in ``left`` are text."""
+    """Print a table on stdout; columns named in ``left`` are left-aligned text."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -40,8 +40,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], lef
     console.print(shown)
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
-    """The same as plain text, for a pipe: columns two blanks apart."""
+def print_aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
+    """Print a table as plain text, for a pipe, with two spaces between columns."""
     lines = [list(columns), *map(list, rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
     for line in lines:
@@ -53,7 +53,7 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequenc
 
 
 def print_frame(frame: pl.DataFrame, form: str) -> None:
-    """The whole frame on stdout as CSV, JSON or Parquet."""
+    """Print the whole frame on stdout as CSV, JSON or Parquet."""
     sys.stdout.flush()
     if form == "parquet":
         frame.write_parquet(sys.stdout.buffer)
@@ -64,7 +64,7 @@ def print_frame(frame: pl.DataFrame, form: str) -> None:
 
 
 def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
-    """The top of each query's ranking as a table."""
+    """Print the top of each query's ranking as a table."""
     for key, part in frame.group_by(["query"], maintain_order=True):
         rows = [
             (
@@ -85,7 +85,7 @@ def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
 
 @contextmanager
 def status(what: str) -> Iterator[Callable[[str], None] | None]:
-    """A callback that says on stderr what is being done, and only where stderr is a terminal."""
+    """A callback that shows the current step on stderr, or None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -97,7 +97,7 @@ def status(what: str) -> Iterator[Callable[[str], None] | None]:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
-    """The same for the steps of a fit."""
+    """A callback that shows the steps of a fit on stderr, or None if stderr is not a terminal."""
     with status(what) as update:
         if update is None:
             yield None

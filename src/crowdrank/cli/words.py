@@ -1,4 +1,4 @@
-"""What mends an error, as it is typed on the command line."""
+"""Remedies for errors, as flags of the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from crowdrank.errors import Remedy
 
 
 def flag(remedy: Remedy) -> str:
-    """A remedy as a flag: ``--set regularization=0.5`` for a parameter, else ``--model bt``."""
+    """A remedy as a flag: ``--set regularization=0.5`` for a parameter, otherwise ``--model bt``."""
     if remedy.parameter:
         return f"--set {remedy.argument}={remedy.value}"
     return f"--{remedy.argument} {remedy.value}".rstrip()

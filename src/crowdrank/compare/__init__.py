@@ -1,5 +1,5 @@
-"""Models against held-out votes, and the choice `auto`."""
+"""Models compared on held-out votes, and `auto`, which chooses among them."""
 
-from crowdrank.compare.comparison import Comparison, Row, compare_models, measured
+from crowdrank.compare.comparison import Comparison, Row, compare_models, measure_by_gold
 
-__all__ = ["Comparison", "Row", "compare_models", "measured"]
+__all__ = ["Comparison", "Row", "compare_models", "measure_by_gold"]

@@ -1,4 +1,4 @@
-"""auto: of a few candidates the one that predicts held-out votes best, fitted to all votes."""
+"""auto: the candidate that predicts held-out votes best, fitted to all votes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from crowdrank.compare.comparison import Comparison, attempt, runnable, scored
-from crowdrank.compare.folds import sampled
-from crowdrank.compare.split import Split, fewer, split
+from crowdrank.compare.comparison import Comparison, attempt, runnable, score_trials
+from crowdrank.compare.folds import sample_votes
+from crowdrank.compare.split import Split, sample_queries, split
 from crowdrank.data import Anchors, AnyJudgments, Pairs, Rankings, Ratings, SpooledPairs, count_pairs, read
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
@@ -21,23 +21,23 @@ CANDIDATES = {
     "rankings": ("bt", "mallows", "judge-bt", "plackett-luce"),
     "ratings": ("average", "ordinal", "dawid-skene"),
 }
-"""For each kind of judgments; the last that can run is taken where there is nothing to choose by."""
+"""The candidates for each kind of judgments. If nothing can be held out, the last one that can run is used."""
 SPARE = 10
-"""Of lists and labels the choice looks at this many times ``sample`` pairs."""
+"""For lists and labels, the choice uses this many times ``sample`` pairs."""
 FEW = 20
-"""With fewer votes nothing is held out."""
+"""With fewer votes than this, nothing is held out."""
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """The model chosen, why in a sentence, and the figures where there are some."""
+    """The chosen model, the reason as a sentence, and the comparison, if there was one."""
 
     chosen: Model
     why: str
     found: Comparison | None = None
 
     def details(self) -> dict[str, Any]:
-        """As fit.json has it."""
+        """The choice as fit.json shows it."""
         figures = {} if self.found is None else self.found.as_dict()
         return {
             "chosen": self.chosen.name,
@@ -49,12 +49,12 @@ class _Choice:
 class Auto(Model):
     """The candidate with the smallest log loss on held-out votes, fitted to all votes.
 
-    Votes are dealt into ``folds``; each is predicted by every candidate that can run, fitted to the
-    others. ``sample``: about so many votes, chosen by a hash of their ids, are used for the choice.
-    ``settings``: parameters of the candidates, each for those that have it; ``set_params`` takes them by
-    name. With fewer than 20 votes, or one candidate, there is no choice, and that is said. ``fit_`` is the
-    chosen model's, with the figures in ``details["auto"]``. Under other ids the folds are others, and
-    where two candidates are close the choice may be.
+    Votes are dealt into ``folds``. Every candidate that can run predicts each fold after a fit to the other
+    folds. ``sample``: about this many votes, chosen by a hash of their ids, are used for the choice.
+    ``settings``: parameters of the candidates; each one goes to the candidates that have it, and
+    ``set_params`` takes them by name. With fewer than 20 votes, or with one candidate, there is no choice, and
+    a note says so. ``fit_`` is that of the chosen model, with the figures in ``details["auto"]``. The folds
+    depend on the ids, so if two candidates are close, other ids may change the choice.
     """
 
     name = "auto"
@@ -78,7 +78,7 @@ class Auto(Model):
         return set(self.parameters()).union(*(registry.find(name).load().parameters() for name in names))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of its own, or of its candidates; an unknown name is an error that lists the names."""
+        """Set its own parameters or those of its candidates; an unknown name is an error that lists the names."""
         own = {name: value for name, value in params.items() if name in self.parameters()}
         others = {name: value for name, value in params.items() if name not in own}
         if unknown := sorted(set(others) - self.settable()):
@@ -97,7 +97,7 @@ class Auto(Model):
         engine: Engine | str | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Choose, then fit the chosen model to all judgments; the arguments are those of every model."""
+        """Choose, then fit the chosen model to all judgments. The arguments are the same as for every model."""
         began = time.perf_counter()
         table = read(judgments)
         known = None if anchors is None else Anchors.read(anchors)
@@ -117,12 +117,12 @@ class Auto(Model):
             return _Choice(default, f"auto took {default.name}: no other candidate can run without workers.")
         most, seed = whole("sample", self.sample), whole("seed", self.seed)
         if isinstance(table, Pairs | SpooledPairs):
-            part: Pairs | Rankings | Ratings = sampled(table, most, seed).compact()
+            part: Pairs | Rankings | Ratings = sample_votes(table, most, seed).compact()
             votes = part.rows
         else:
             votes = count_pairs(table)
-            share = SPARE * most / max(votes, 1)  # pairs of a list hang together: more of them tell as much
-            part = table if share >= 1 else fewer(table, share, seed).compact()
+            share = SPARE * most / max(votes, 1)  # pairs of one list are dependent, so more of them are needed
+            part = table if share >= 1 else sample_queries(table, share, seed).compact()
         if votes < FEW:
             return _Choice(default, f"auto took {default.name}: with {votes} votes nothing can be held out.")
         try:
@@ -136,7 +136,9 @@ class Auto(Model):
     ) -> _Choice:
         here = engine if isinstance(engine, LocalEngine) else None  # a sample is not worth a cluster
         default = list(models.values())[-1]
-        found = scored([attempt(model, dealt, anchors=anchors, engine=here) for model in models.values()], dealt)
+        found = score_trials(
+            [attempt(model, dealt, anchors=anchors, engine=here) for model in models.values()], dealt
+        )
         if found.best is None:
             return _Choice(
                 default, f"auto took {default.name}: no candidate could be fitted to a part of the votes."
@@ -145,10 +147,10 @@ class Auto(Model):
 
 
 def _sentence(found: Comparison) -> str:
-    """Which model was chosen and by which figures."""
+    """A sentence that names the chosen model and the figures behind the choice."""
     best, *others = (row for row in found.rows if row.log_loss is not None)
-    told = ", ".join(f"{row.model} {row.log_loss:.4f}" for row in others)
-    against = f" (against {told})" if told else ""
+    listed = ", ".join(f"{row.model} {row.log_loss:.4f}" for row in others)
+    against = f" (against {listed})" if listed else ""
     return (
         f"auto chose {best.model}: its log loss on held-out votes is the smallest, {best.log_loss:.4f}{against}, "
         f"over {found.votes} votes in {found.folds} folds."

@@ -1,4 +1,4 @@
-"""Models side by side: how well each predicts votes that it has not seen."""
+"""Models side by side: how well each predicts unseen votes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.compare.folds import sampled
-from crowdrank.compare.predictions import Predictions, Told, predict
+from crowdrank.compare.folds import sample_votes
+from crowdrank.compare.predictions import Predictions, Status, predict
 from crowdrank.compare.scores import Figure, figure, hits, log_losses
-from crowdrank.compare.split import Split, split, thinned
+from crowdrank.compare.split import Split, sample_units, split
 from crowdrank.data import (
     TIE,
     AnyJudgments,
@@ -29,28 +29,28 @@ from crowdrank.data import (
     read_ranking,
 )
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
-from crowdrank.measures import GOLD_MEASURES, Measure, evaluate, label_accuracy, parse
+from crowdrank.measures import GOLD_MEASURES, MeasureSpec, evaluate, label_accuracy, parse
 from crowdrank.models.base import Model, whole
 from crowdrank.models.registry import entries, find, make_all
 from crowdrank.results import to_plain
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
-"""What a fit may end with without ending the comparison; a wrong parameter does."""
-TOLD_APART = 2.0
-"""A model is told from the best where its mean loss is behind by more standard errors than this."""
+"""Errors of a fit that do not end the comparison. A wrong parameter does end it."""
+SEPARATION = 2.0
+"""A model differs from the best if its mean loss is behind by more than this many standard errors."""
 MANY = 1_000_000
-"""The most votes that are compared on where the judgments do not fit in memory."""
+"""The most votes to compare on if the judgments do not fit in memory."""
 TRIAL, PATIENCE = 20_000, 600.0
-"""Unless models are named, one that by a trial on so many votes would take more seconds is left out."""
+"""Unless models are named, one is left out if a trial on ``TRIAL`` votes predicts over ``PATIENCE`` seconds."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A model's figures. None: the model has no such figure, or there is nothing to take it from.
+    """A model's figures. None means that the model has no such figure, or that it cannot be computed.
 
-    ``behind`` is its mean log loss less the best model's, ``behind_se`` the standard error of that
-    difference, vote by vote. ``seconds`` and ``gold`` are those of the fit to all votes. ``list_loss`` is the
-    mean of -ln P over whole lists held out.
+    ``behind`` is its mean log loss minus that of the best model, ``behind_se`` the standard error of that
+    difference, vote by vote. ``seconds`` and ``gold`` are from the fit to all votes. ``list_loss`` is the
+    mean of -ln P over whole held-out lists.
     """
 
     model: str
@@ -70,9 +70,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models, best first; those that give no probabilities follow by accuracy, those that failed come last.
+    """Models, best first. Models without probabilities follow, sorted by accuracy; failed models come last.
 
-    ``votes`` were dealt into ``folds``; ``ties``: some of them are ties, and the log loss is that of
+    ``votes`` were dealt into ``folds``. ``ties`` is True if some votes are ties; the log loss then covers
     three outcomes. ``notes`` say what was left out.
     """
 
@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def best(self) -> Row | None:
-        """The row of the smallest log loss; None where no model has one."""
+        """The row with the smallest log loss; None if no model has one."""
         first = self.rows[0] if self.rows else None
         return None if first is None or first.log_loss is None or first.error is not None else first
 
@@ -119,17 +119,17 @@ def compare_models(
     sample: int | None = None,
     seed: int = 0,
     engine: Any = None,
-    told: Told | None = None,
+    status: Status | None = None,
 ) -> Comparison:
-    """Fit each model to all folds but one and let it predict that one; best first.
+    """Fit each model to all folds but one and let it predict that one. The best model comes first.
 
-    ``models``: names; where none are given all that can run here, and `auto`. ``folds``: how many; 0 holds
-    nothing out, for gold and time alone. ``gold``: grades that score the fit to all judgments, by ``measures``;
-    models of labels have the share of right labels besides. ``settings``: parameters, each for the models that
-    have it. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on about so many votes. ``told``
-    is called with a few words on what is being done.
+    ``models``: names; by default all that can run on these judgments, and `auto`. ``folds``: how many; 0 holds
+    nothing out and compares only gold measures and time. ``gold``: grades that score the fit to all judgments,
+    by ``measures``; models of labels also get the share of correct labels. ``settings``: parameters, each for
+    the models that have it. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on about this
+    many votes. ``status`` is called with a few words on the current step.
 
-    Lists are held out whole, ratings label by label; what is predicted is every pair of them.
+    Lists are held out whole, ratings label by label; models predict every pair of held-out items.
 
     >>> votes = [("a", "b"), ("b", "c"), ("a", "c"), ("b", "a"), ("c", "b"), ("a", "c")] * 5
     >>> winner, loser = zip(*votes)
@@ -137,12 +137,12 @@ def compare_models(
     >>> sorted(row.model for row in found.rows)
     ['bt', 'thurstone']
     """
-    asked = make_all(_asked(models), {"seed": whole("seed", seed), **(settings or {})})
+    asked = make_all(_requested_names(models), {"seed": whole("seed", seed), **(settings or {})})
     table, notes = _judgments(read(judgments), ties, sample, seed)
     able, left_out = runnable(list(asked), table)
     ready = {name: asked[name] for name in able}
     if models is None:
-        ready, slow = _quick(ready, table, whole("folds", folds), seed, engine)
+        ready, slow = _quick_models(ready, table, whole("folds", folds), seed, engine)
         left_out += slow
     if not ready:
         raise InputError(
@@ -155,15 +155,16 @@ def compare_models(
         grades.require_common(table.index)
     elif dealt is None:
         raise UsageError(
-            "With no folds and no gold there is nothing to compare by.", hint=("Give ", Remedy("gold", "FILE"))
+            "Without folds and without gold there is nothing to compare by.",
+            hint=("Give ", Remedy("gold", "FILE")),
         )
-    trial = _Trials(table, dealt, grades, parse(measures), told, engine)
-    found = scored([trial.of(model) for model in ready.values()], dealt)
+    trial = _Trials(table, dealt, grades, parse(measures), status, engine)
+    found = score_trials([trial.of(model) for model in ready.values()], dealt)
     return replace(found, seed=seed, notes=(*notes, *left_out))
 
 
 def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[Note]]:
-    """The models that take these judgments, and a note on each that does not."""
+    """The models that accept these judgments, and a note on each that does not."""
     able, notes = [], []
     for name in names:
         entry = find(name)
@@ -178,24 +179,24 @@ def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[No
     return able, notes
 
 
-def attempt(model: Model, dealt: Split, told: Told | None = None, **options: Any) -> Trial:
-    """The model's predictions; a fit that fails is reported, a wrong parameter is an error."""
+def attempt(model: Model, dealt: Split, status: Status | None = None, **options: Any) -> Trial:
+    """The model's predictions. A failed fit is reported in the trial; a wrong parameter is an error."""
     try:
-        return Trial(model.name, predict(model, dealt, told, **options))
+        return Trial(model.name, predict(model, dealt, status, **options))
     except FAILURES as error:
         return Trial(model.name, error=str(error))
     except UsageError as error:
         raise UsageError(f"{model.name}: {error.message}", hint=error.hint) from None
 
 
-def scored(trials: Sequence[Trial], dealt: Split | None) -> Comparison:
-    """The trials as a table, best first, with those marked that cannot be told from the best.
+def score_trials(trials: Sequence[Trial], dealt: Split | None) -> Comparison:
+    """The trials as a table, best first, with a mark on models that cannot be distinguished from the best.
 
-    Where nothing was held out, by the first measure of gold.
+    If nothing was held out, the first gold measure decides the order.
     """
     if dealt is None:
         rows = [_row(trial, {}, None, None) for trial in trials]
-        return Comparison(tuple(sorted(rows, key=_place)), 0, 0, ties=False)
+        return Comparison(tuple(sorted(rows, key=_sort_key)), 0, 0, ties=False)
     pairs = dealt.asked
     ties = bool((pairs.outcome == TIE).any())
     losses = {
@@ -207,7 +208,7 @@ def scored(trials: Sequence[Trial], dealt: Split | None) -> Comparison:
     means = {name: figure(loss, pairs.weight).mean for name, loss in losses.items() if name not in failed}
     best = min(means, key=means.__getitem__) if means else None
     rows = [_row(trial, losses, best, pairs) for trial in trials]
-    return Comparison(tuple(sorted(rows, key=_place)), len(dealt.numbers), pairs.rows, ties)
+    return Comparison(tuple(sorted(rows, key=_sort_key)), len(dealt.numbers), pairs.rows, ties)
 
 
 def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pairs | None) -> Row:
@@ -215,22 +216,23 @@ def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pa
     if trial.predictions is None or pairs is None:
         return row
     accuracy = _accuracy(trial.predictions, pairs)
-    row = replace(row, accuracy=_known(accuracy.mean), accuracy_se=_known(accuracy.error))
+    row = replace(row, accuracy=_finite_or_none(accuracy.mean), accuracy_se=_finite_or_none(accuracy.error))
     if trial.predictions.lists is not None:
         whole_lists = figure(*trial.predictions.lists)
-        row = replace(row, list_loss=_known(whole_lists.mean), list_loss_se=_known(whole_lists.error))
+        row = replace(
+            row, list_loss=_finite_or_none(whole_lists.mean), list_loss_se=_finite_or_none(whole_lists.error)
+        )
     if trial.model not in losses or best is None:
         return row
     loss = figure(losses[trial.model], pairs.weight)
     behind = figure(losses[trial.model] - losses[best], pairs.weight)
     return replace(
         row,
-        log_loss=_known(loss.mean),
-        log_loss_se=_known(loss.error),
-        behind=_known(behind.mean),
-        behind_se=_known(behind.error),
-        tied_with_best=not behind.mean
-        > TOLD_APART * behind.error,  # an error that is not known tells nothing apart
+        log_loss=_finite_or_none(loss.mean),
+        log_loss_se=_finite_or_none(loss.error),
+        behind=_finite_or_none(behind.mean),
+        behind_se=_finite_or_none(behind.error),
+        tied_with_best=not behind.mean > SEPARATION * behind.error,  # an unknown error separates nothing
     )
 
 
@@ -240,19 +242,21 @@ def _accuracy(predictions: Predictions, pairs: Pairs) -> Figure:
     return figure(hits(predictions.ahead[decided], pairs.outcome[decided]), weight)
 
 
-def _place(row: Row) -> tuple[bool, float, float, float]:
+def _sort_key(row: Row) -> tuple[bool, float, float, float]:
     loss = math.inf if row.log_loss is None else row.log_loss
     accuracy = math.inf if row.accuracy is None else -row.accuracy
     first = next(iter(row.gold.values()), None)
     return row.error is not None, loss, accuracy, math.inf if first is None else -first
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def measured(model: Model, gold: Scored, measures: str | Sequence[Measure] = GOLD_MEASURES) -> dict[str, float]:
-    """What gold says of a fitted model: its ranking by ``measures``, and the share of right labels."""
+def measure_by_gold(
+    model: Model, gold: Scored, measures: str | Sequence[MeasureSpec] = GOLD_MEASURES
+) -> dict[str, float]:
+    """The gold measures of a fitted model: ``measures`` of its ranking, and the share of correct labels."""
     found = evaluate(read_ranking(model.ranking_.polars()), gold, measures)
     if model.labels_ is not None:
         found["labels"] = label_accuracy(model.labels_.polars(), gold)
@@ -261,33 +265,33 @@ def measured(model: Model, gold: Scored, measures: str | Sequence[Measure] = GOL
 
 @dataclass(frozen=True, eq=False)
 class _Trials:
-    """What every model is tried on."""
+    """The judgments, folds and gold on which every model is tried."""
 
     table: Judgments
     dealt: Split | None
     gold: Scored | None
-    measures: Sequence[Measure]
-    told: Told | None
+    measures: Sequence[MeasureSpec]
+    status: Status | None
     engine: Any
 
     def of(self, model: Model) -> Trial:
-        """The model's predictions; then its fit to all judgments, for its time and its gold measures."""
+        """The model's predictions, then its time and gold measures from a fit to all judgments."""
         found = Trial(model.name)
         if self.dealt is not None:
-            found = attempt(model, self.dealt, self.told, engine=self.engine)
-        if self.told is not None:
-            self.told(f"{model.name}: all judgments")
+            found = attempt(model, self.dealt, self.status, engine=self.engine)
+        if self.status is not None:
+            self.status(f"{model.name}: all judgments")
         try:
             fitted = model.clone().fit(self.table, engine=self.engine)
         except FAILURES as error:
             return replace(found, error=str(error))
-        own = {} if self.gold is None else measured(fitted, self.gold, self.measures)
-        known = {name: _known(value) for name, value in own.items()}
+        own = {} if self.gold is None else measure_by_gold(fitted, self.gold, self.measures)
+        known = {name: _finite_or_none(value) for name, value in own.items()}
         return replace(found, seconds=fitted.fit_.seconds["fit"], gold=known)
 
 
-def _asked(models: Iterable[str] | None) -> list[str]:
-    """The names asked for, each once; all where none are given."""
+def _requested_names(models: Iterable[str] | None) -> list[str]:
+    """The requested names, each once; all names if none are given."""
     names = list(entries()) if models is None else list(dict.fromkeys(models))
     if not names:
         raise UsageError("No model was named.", hint=f"The models are {', '.join(entries())}.")
@@ -299,16 +303,18 @@ def _asked(models: Iterable[str] | None) -> list[str]:
 def _judgments(
     table: AnyJudgments, ties: str, sample: int | None, seed: int
 ) -> tuple[Pairs | Rankings | Ratings, list[Note]]:
-    """What is compared on, and what was left out."""
+    """The judgments to compare on, and notes on what was left out."""
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
     notes = list(table.notes)
     if isinstance(table, Rankings | Ratings):
         return table, notes
     every = MANY if isinstance(table, SpooledPairs) else table.rows
-    chosen = sampled(table, every if sample is None else whole("sample", sample), seed)
+    chosen = sample_votes(table, every if sample is None else whole("sample", sample), seed)
     if chosen.rows < table.rows:
-        notes.append(Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are compared on."))
+        notes.append(
+            Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are used for the comparison.")
+        )
     if ties == "drop":
         decided = chosen.outcome != TIE
         if not decided.all():
@@ -321,14 +327,16 @@ def _judgments(
     return chosen.compact(), notes
 
 
-def _quick(
+def _quick_models(
     models: Mapping[str, Model], table: Pairs | Rankings | Ratings, folds: int, seed: int, engine: Any
 ) -> tuple[dict[str, Model], list[Note]]:
-    """The models that will not take too long, by the time that a part of many votes takes."""
+    """The models that will not take too long, judging by their time on a sample of the votes."""
     votes = table.rows if isinstance(table, Pairs) else count_pairs(table)
     if votes <= 5 * TRIAL:
         return dict(models), []
-    part = sampled(table, TRIAL, seed) if isinstance(table, Pairs) else thinned(table, TRIAL / votes, seed)
+    part = (
+        sample_votes(table, TRIAL, seed) if isinstance(table, Pairs) else sample_units(table, TRIAL / votes, seed)
+    )
     part = part.compact()
     quick, notes = {}, []
     for name, model in models.items():
@@ -344,7 +352,7 @@ def _quick(
 
 
 def _seconds(model: Model, table: Judgments, engine: Any) -> float:
-    """How long a fit takes; one that fails takes no time, and fails again where it is reported."""
+    """How long a fit takes. A failed fit counts as 0: it will fail again in the trial, which reports it."""
     try:
         return model.clone().fit(table, engine=engine).fit_.seconds["fit"]
     except FAILURES:

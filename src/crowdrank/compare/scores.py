@@ -1,12 +1,13 @@
 """How well held-out votes were predicted.
 
-A vote with outcome y and weight w, of which the model said p, has the log loss l = -ln p(y). With
+A vote with outcome y and weight w, to which the model gave probability p(y), has the log loss l = -ln p(y). With
 W = sum of w,
 
     mean = sum w l / W,      standard error = sqrt(sum w (l - mean)^2 / (W (W - 1))):
 
-a weight of 2 counts as two votes. The error is that over votes; that votes of one worker resemble each
-other does not enter it. Where no vote is a tie, left and right are taken as all there is: p / (p_left + p_right).
+a weight of 2 counts as two votes. The error treats votes as independent and ignores that votes of one worker
+resemble each other. If no vote is a tie, probabilities are renormalized over left and right:
+p / (p_left + p_right).
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 from crowdrank.data import LEFT, RIGHT, TIE, Floats
 
 LEAST = 1e-15
-"""Probabilities are taken as no less, so that no loss is infinite."""
+"""Smaller probabilities are raised to this, so that no loss is infinite."""
 EVEN = 1e-12
-"""Two sides whose probabilities differ by less are not told apart."""
+"""Two sides are even if their probabilities differ by at most this."""
 
 
 class Figure(NamedTuple):
-    """A mean over votes and its standard error, which is not a number where there is one vote."""
+    """A mean over votes and its standard error, which is NaN for a single vote."""
 
     mean: float
     error: float
@@ -52,12 +53,12 @@ def log_losses(probabilities: Floats, outcome: NDArray[np.int8], *, ties: bool) 
     return -np.log(np.clip(said, LEAST, 1.0))
 
 
-def leading(probabilities: Floats) -> Floats:
-    """1 where left is the likelier side, -1 where right is, 0 where neither."""
+def likelier_side(probabilities: Floats) -> Floats:
+    """1 if left is the likelier side, -1 if right is, 0 if neither."""
     ahead = probabilities[:, 0] - probabilities[:, 2]
     return np.where(np.abs(ahead) <= EVEN, 0.0, np.sign(ahead))
 
 
 def hits(ahead: Floats, outcome: NDArray[np.int8]) -> Floats:
-    """Of decided votes: 1 where the side ahead won, 0 where it lost, a half where none was ahead."""
+    """For each decided vote: 1 if the side ahead won, 0 if it lost, 1/2 if neither was ahead."""
     return (1.0 + np.where(outcome == LEFT, 1.0, -1.0) * ahead) / 2.0

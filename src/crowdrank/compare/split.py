@@ -1,9 +1,9 @@
-"""Judgments dealt into folds, and the votes of each fold that models fitted to the others predict.
+"""Judgments dealt into folds, and the votes of each fold, which models fitted to the other folds predict.
 
 Pairs are dealt vote by vote (see ``folds``). Lists are held out whole: those of one worker about one query
-are one unit, and the units of a worker are spread over the folds; a list that nobody signed is a unit of its
-own. Ratings are held out label by label, spread in the same way. What is predicted is always a vote between
-two items: of a held-out list, or of two held-out labels of one worker, every pair.
+are one unit, and the units of a worker are spread over the folds; a list without a worker is its own
+unit. Ratings are held out label by label, spread in the same way. Models always predict votes between two
+items: every pair of a held-out list, or of one worker's held-out labels.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.compare.folds import deal, hashed, mixed, sampled
-from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, joined_pairs, made_pairs
+from crowdrank.compare.folds import deal, hash_ids, mix_hashes, sample_votes
+from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, join_pairs, make_pairs
 from crowdrank.errors import InputError, UsageError
 from crowdrank.random import Hashes
 
 Folds = NDArray[np.int64]
 LARGE = 4_000_000
-"""With more pairs in a fold, a part of the lists or labels is chosen before they are made."""
+"""If a fold has more pairs than this, lists or labels are sampled before the pairs are made."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """``judgments`` and the fold of each of their rows; the votes ``asked`` about and the ``fold`` of each."""
+    """``judgments`` and the fold of each row; the votes to predict (``asked``) and the ``fold`` of each."""
 
     judgments: Judgments
     row_fold: Folds
@@ -39,46 +39,46 @@ class Split:
         return np.unique(self.fold)
 
     def given(self, number: int) -> Judgments:
-        """What a model is fitted to that predicts a fold: all the others."""
+        """The judgments to fit a model that predicts this fold: all other folds."""
         return self.judgments.take(self.row_fold != number).compact()
 
 
 def split(judgments: Pairs | Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
-    """The judgments dealt into ``folds``, with about ``most`` votes to predict; an error where all are in one."""
+    """Deal the judgments into ``folds``, with about ``most`` votes to predict; an error if all are in one."""
     if folds < 2:
         raise UsageError(f"The number of folds must be at least 2. Got {folds}.")
     if isinstance(judgments, Pairs):
         fold = deal(judgments, folds, seed)
         found = Split(judgments, fold, judgments, fold)
     else:
-        found = _of_others(judgments, folds, seed, ties, most)
+        found = _split_units(judgments, folds, seed, ties, most)
     if not found.asked.rows or (found.row_fold == found.row_fold[0]).all():
         raise InputError("There are too few votes to hold some of them out.")
     return found
 
 
-def thinned(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
-    """About this share of the lists or labels, chosen by a hash; the index stays."""
+def sample_units(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
+    """About this share of the lists or labels, chosen by a hash; the index stays the same."""
     units, first, _ = _units(judgments, seed)
-    return _chosen(judgments, first[units], share)
+    return _choose(judgments, first[units], share)
 
 
-def fewer(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
-    """About this share of the queries with all that was judged in them; of the lists or labels of a single one."""
+def sample_queries(judgments: Rankings | Ratings, share: float, seed: int = 0) -> Rankings | Ratings:
+    """About this share of the queries with all their judgments; with too few queries, of the lists or labels."""
     queries = judgments.index.queries
     if queries is None or len(queries) * share < 1:
-        return thinned(judgments, share, seed)
-    return _chosen(judgments, hashed(queries, judgments.query, seed), share)
+        return sample_units(judgments, share, seed)
+    return _choose(judgments, hash_ids(queries, judgments.query, seed), share)
 
 
-def _chosen(judgments: Rankings | Ratings, key: Hashes, share: float) -> Rankings | Ratings:
+def _choose(judgments: Rankings | Ratings, key: Hashes, share: float) -> Rankings | Ratings:
     rows = key.astype(np.float64) < share * 2.0**64
     return judgments.take(rows) if rows.any() else judgments
 
 
-def _of_others(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
+def _split_units(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
     if isinstance(judgments, Rankings):
-        judgments = judgments.complete()  # what stands below stands below whatever else is held out
+        judgments = judgments.complete()  # a missing item stays below, whatever else is held out
     rows = _deal_rows(judgments, folds, seed)
     held = [judgments.take(rows == number) for number in range(folds)]
     counts = [count_pairs(part) for part in held]
@@ -88,25 +88,25 @@ def _of_others(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, 
     parts = [
         (number, found)
         for number, (part, count) in enumerate(zip(held, counts, strict=True))
-        if count and (found := _votes_of(part, count, share, ties, seed)).rows
+        if count and (found := _make_votes(part, count, share, ties, seed)).rows
     ]
     if not parts:
         raise InputError("There are too few votes to hold some of them out.")
     fold = np.repeat([number for number, _ in parts], [part.rows for _, part in parts])
-    return Split(judgments, rows, joined_pairs([part for _, part in parts]), fold)
+    return Split(judgments, rows, join_pairs([part for _, part in parts]), fold)
 
 
-def _votes_of(held: Rankings | Ratings, count: int, share: float, ties: str, seed: int) -> Pairs:
+def _make_votes(held: Rankings | Ratings, count: int, share: float, ties: str, seed: int) -> Pairs:
     """About this share of the pairs that a fold's judgments make.
 
-    Where these are very many, lists or labels are left out before they are made: pairs grow with the square of
-    a worker's labels.
+    If there are very many, lists or labels are sampled before the pairs are made: the number of pairs grows with
+    the square of a worker's labels.
     """
     if count > LARGE and share < 1.0:
-        held = thinned(held, share if isinstance(held, Rankings) else share**0.5, seed)
+        held = sample_units(held, share if isinstance(held, Rankings) else share**0.5, seed)
         share = 1.0
-    found = made_pairs(held, ties=ties)
-    return sampled(found, max(1, round(share * found.rows)), seed)
+    found = make_pairs(held, ties=ties)
+    return sample_votes(found, max(1, round(share * found.rows)), seed)
 
 
 def _deal_rows(judgments: Rankings | Ratings, folds: int, seed: int) -> Folds:
@@ -118,24 +118,24 @@ def _deal_rows(judgments: Rankings | Ratings, folds: int, seed: int) -> Folds:
 
 
 def _units(judgments: Rankings | Ratings, seed: int) -> tuple[NDArray[Any], Hashes, Hashes]:
-    """The unit of each row; of each unit a hash and its worker's."""
+    """The unit of each row, and for each unit its hash and its worker's hash."""
     index, rows = judgments.index, len(judgments.item)
-    query = np.broadcast_to(hashed(index.queries, judgments.query, seed), rows)
-    worker = np.broadcast_to(hashed(index.workers, judgments.worker, seed), rows)
-    item = hashed(index.items, judgments.item, seed)
+    query = np.broadcast_to(hash_ids(index.queries, judgments.query, seed), rows)
+    worker = np.broadcast_to(hash_ids(index.workers, judgments.worker, seed), rows)
+    item = hash_ids(index.items, judgments.item, seed)
     if isinstance(judgments, Ratings):
-        key = mixed(mixed(query, item), worker)
+        key = mix_hashes(mix_hashes(query, item), worker)
         if judgments.worker is None:
-            key = mixed(key, np.lexsort((judgments.label, key)).argsort().astype(np.uint64))
+            key = mix_hashes(key, np.lexsort((judgments.label, key)).argsort().astype(np.uint64))
     elif judgments.worker is not None:
-        key = mixed(query, worker)
-    else:  # what a list says is all that it goes by; equal lists are told apart by their number
-        said = mixed(item, np.nan_to_num(judgments.rank, nan=-1.0).view(np.uint64))
+        key = mix_hashes(query, worker)
+    else:  # only its content identifies a list; equal lists are numbered
+        said = mix_hashes(item, np.nan_to_num(judgments.rank, nan=-1.0).view(np.uint64))
         total = np.zeros(judgments.lists, np.uint64)
         np.add.at(total, judgments.list, said)
         order = np.argsort(total, kind="stable")
         again = np.arange(len(order)) - np.searchsorted(total[order], total[order])
-        total[order] = mixed(total[order], again.astype(np.uint64))
-        key = mixed(query, total[judgments.list])
+        total[order] = mix_hashes(total[order], again.astype(np.uint64))
+        key = mix_hashes(query, total[judgments.list])
     hashes, first, units = np.unique(key, return_index=True, return_inverse=True)
     return units, hashes, worker[first]

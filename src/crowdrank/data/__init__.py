@@ -1,13 +1,13 @@
-"""The only room that knows files, columns and ids."""
+"""Judgments as coded tables. Only this package knows files, columns and ids."""
 
 from crowdrank.data.arrays import Floats, Integers, Ints, Resident, summed
-from crowdrank.data.convert import count_pairs, described, made_pairs, to_lists, to_pairs
+from crowdrank.data.convert import count_pairs, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
-from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translated
+from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.read import AnyJudgments, read
 from crowdrank.data.spool.pairs import SpooledPairs
-from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings, joined_pairs
+from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings, join_pairs
 
 __all__ = [
     "LEFT",
@@ -28,17 +28,17 @@ __all__ = [
     "Scored",
     "SpooledPairs",
     "count_pairs",
-    "described",
-    "joined_pairs",
-    "made_pairs",
+    "join_pairs",
+    "make_pairs",
     "named_nodes",
     "node_codes",
     "parse_mapping",
     "read",
     "read_gold",
     "read_ranking",
+    "size_in_words",
     "summed",
     "to_lists",
     "to_pairs",
-    "translated",
+    "translate_ids",
 ]

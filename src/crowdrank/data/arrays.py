@@ -1,4 +1,4 @@
-"""Array types, and the one sum that everything here is made of."""
+"""Array types, and the sum by code that the models build on."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Resident:
     """A shard in memory."""
 
     def load(self) -> Self:
-        """It is its own reference."""
+        """Return the shard itself: it is already in memory."""
         return self
 
     @property
     def nbytes(self) -> int:
-        """The memory that its rows take."""
+        """The bytes that its rows take."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
 
 
 def summed(codes: NDArray[Any], values: NDArray[Any] | None, size: int) -> Floats:
-    """The sum of the values that share a code (their number where no values are given), one entry a code."""
+    """The sum of the values for each code; without values, how often each code occurs."""
     return cast(Floats, np.bincount(codes, values, size).astype(np.float64, copy=False))

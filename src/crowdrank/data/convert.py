@@ -1,4 +1,4 @@
-"""Ratings and rankings as pairs: explicit, and said in the result."""
+"""Ratings and rankings as pairs or lists. Every conversion is explicit and noted in the result."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MOST_PAIRS = 200_000_000
 def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPairs:
     """Every pair of items that one worker judged within one query (or list), as a comparison.
 
-    The better label, or the smaller rank, wins; equal ones are a tie, kept (``ties="keep"``) or left
-    out (``"drop"``). Where missing items stand below, a list lets each item that it ranks win against each
-    that it does not, and says nothing of two that it does not rank. A pair carries the weight of its two
-    rows' geometric mean. Pairs come back as they are.
+    The better label, or the smaller rank, wins. Equal ones are a tie, which is kept (``ties="keep"``) or
+    left out (``"drop"``). If missing items are below, each item that a list ranks wins against each item
+    that it does not rank; two unranked items form no pair. A pair's weight is the geometric mean of the
+    weights of its two rows. Pairs are returned unchanged.
     """
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
@@ -31,7 +31,7 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         return judgments
     if not isinstance(judgments, Ratings | Rankings):
         raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
-    found = made_pairs(judgments, ties=ties)
+    found = make_pairs(judgments, ties=ties)
     if not found.rows:
         raise InputError(
             f"These {judgments.kind} give no pair: no worker judged two items differently.",
@@ -40,23 +40,23 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
     return found
 
 
-def made_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
-    """The same of ratings or rankings, where there may be no pair at all."""
+def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
+    """The pairs that ratings or rankings give, possibly none."""
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
     if isinstance(judgments, Ratings) and judgments.worker is not None:
-        judgments = _once(judgments)
+        judgments = _average_repeats(judgments)
     if isinstance(judgments, Rankings):
         judgments = judgments.complete()
         value = np.where(judgments.ranked, -judgments.rank, -np.inf)
     else:
         value = judgments.label
-    total = _counted(judgments)
+    total = _count_complete(judgments)
     if total > MOST_PAIRS:
         raise InputError(
             f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
             hint="Use a model that takes ratings or rankings as they are, or split the queries.",
         )
-    first, second = _within(_groups(judgments), value > -np.inf)
+    first, second = _pairs_within(_group_codes(judgments), value > -np.inf)
     left, right = judgments.item[first], judgments.item[second]
     difference = np.sign(value[first] - value[second])
     keep = left != right
@@ -68,7 +68,7 @@ def made_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
     below = isinstance(judgments, Rankings) and not judgments.ranked.all()
     how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
-    message = f"{described(judgments)} were read as {len(first)} pairs ({how})."
+    message = f"{size_in_words(judgments)} were read as {len(first)} pairs ({how})."
     return Pairs(
         index=judgments.index,
         left=left,
@@ -77,8 +77,8 @@ def made_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
         sided=False,
         judged=judged,
         weight=weight,
-        worker=_at(judgments.worker, first),
-        query=_at(judgments.query, first),
+        worker=_take_optional(judgments.worker, first),
+        query=_take_optional(judgments.query, first),
         timestamp=None if judgments.timestamp is None else judgments.timestamp[second],
         notes=(*judgments.notes, Note("conversion", message)),
         backend=judgments.backend,
@@ -88,23 +88,23 @@ def made_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
 def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     """Ranked lists: rankings as they are, ratings as one list for each worker within a query.
 
-    The larger label stands first, equal ones are tied. Ratings without workers are one list a query.
+    The larger label comes first, equal labels are tied. Ratings without workers are one list per query.
     """
     if isinstance(judgments, Rankings):
         return judgments
     if not isinstance(judgments, Ratings):
         raise InputError(
-            f"{model} takes rankings or ratings, and these judgments are {judgments.kind}.",
+            f"{model} takes rankings or ratings, but these judgments are {judgments.kind}.",
             hint="Choose a model that takes them.",
         )
-    if judgments.worker is None and len(np.unique(_cells(judgments))) < judgments.rows:
+    if judgments.worker is None and len(np.unique(_label_codes(judgments))) < judgments.rows:
         raise InputError(
-            f"{model} needs to know who judged: these ratings name no worker, and some items several times.",
+            f"{model} needs to know who judged: these ratings name no worker, and rate some items several times.",
             hint=("Name the column: ", Remedy("columns", "worker=NAME")),
         )
-    ratings = _once(judgments)
-    groups, lists = np.unique(_groups(ratings), return_inverse=True)
-    message = f"{described(judgments)} were read as {len(groups)} lists."
+    ratings = _average_repeats(judgments)
+    groups, lists = np.unique(_group_codes(ratings), return_inverse=True)
+    message = f"{size_in_words(judgments)} were read as {len(groups)} lists."
     return Rankings(
         index=ratings.index,
         item=ratings.item,
@@ -120,14 +120,14 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     )
 
 
-def _cells(ratings: Ratings) -> NDArray[np.int64]:
-    """One number for each worker's label of an item within a query."""
-    return np.asarray(_groups(ratings).astype(np.int64) * len(ratings.index.items) + ratings.item)
+def _label_codes(ratings: Ratings) -> NDArray[np.int64]:
+    """A number for each combination of query, worker and item."""
+    return np.asarray(_group_codes(ratings).astype(np.int64) * len(ratings.index.items) + ratings.item)
 
 
-def _once(ratings: Ratings) -> Ratings:
-    """Ratings in which nobody rates an item twice: the mean label, with the weight of all."""
-    _, first, place = np.unique(_cells(ratings), return_index=True, return_inverse=True)
+def _average_repeats(ratings: Ratings) -> Ratings:
+    """Ratings in which no worker rates an item twice: repeats become their mean label, with their total weight."""
+    _, first, place = np.unique(_label_codes(ratings), return_index=True, return_inverse=True)
     if len(first) == ratings.rows:
         return ratings
     weight = summed(place, ratings.weight, len(first))
@@ -135,7 +135,7 @@ def _once(ratings: Ratings) -> Ratings:
     return replace(ratings.take(first), label=label / weight, weight=weight)
 
 
-def described(judgments: Ratings | Rankings) -> str:
+def size_in_words(judgments: Ratings | Rankings) -> str:
     """How many judgments there are, in words."""
     if isinstance(judgments, Ratings):
         return f"{judgments.rows} ratings"
@@ -143,26 +143,26 @@ def described(judgments: Ratings | Rankings) -> str:
 
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
-    """How many pairs they convert to, ties and repeated items included."""
-    return _counted(judgments.complete() if isinstance(judgments, Rankings) else judgments)
+    """How many pairs the judgments convert to, ties and repeated items included."""
+    return _count_complete(judgments.complete() if isinstance(judgments, Rankings) else judgments)
 
 
-def _counted(judgments: Ratings | Rankings) -> int:
-    """The same of ratings, or of rankings with a row for every item that counts."""
+def _count_complete(judgments: Ratings | Rankings) -> int:
+    """The number of pairs of ratings, or of rankings with a row for every item that counts."""
     if isinstance(judgments, Ratings):
-        sizes = np.unique(_groups(judgments), return_counts=True)[1]
+        sizes = np.unique(_group_codes(judgments), return_counts=True)[1]
         return int((sizes * (sizes - 1) // 2).sum())
     ranked = np.bincount(judgments.list[judgments.ranked], minlength=judgments.lists)
     unranked = np.bincount(judgments.list, minlength=judgments.lists) - ranked
     return int((ranked * (ranked - 1) // 2 + ranked * unranked).sum())
 
 
-def _at(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+def _take_optional(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
     return None if column is None else column[rows]
 
 
-def _groups(judgments: Ratings | Rankings) -> NDArray[Any]:
-    """What is compared with what: one number for each list, or each (query, worker) of ratings."""
+def _group_codes(judgments: Ratings | Rankings) -> NDArray[Any]:
+    """The group of each row, within which items are compared: a list, or a (query, worker) of ratings."""
     if isinstance(judgments, Rankings):
         return judgments.list
     group = np.zeros(judgments.rows, np.int64)
@@ -173,9 +173,11 @@ def _groups(judgments: Ratings | Rankings) -> NDArray[Any]:
     return group
 
 
-def _within(group: NDArray[Any], leads: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers of every pair of rows of one group of which one leads, groups in the order in which they
-    begin; rows that lead come first within their group."""
+def _pairs_within(group: NDArray[Any], leads: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers of every pair of rows within a group in which at least one row leads.
+
+    Groups are in order of first appearance; leading rows come first within their group.
+    """
     _, first_row, group = np.unique(group, return_index=True, return_inverse=True)
     group = np.argsort(np.argsort(first_row))[group]
     order = np.lexsort((~leads, group))

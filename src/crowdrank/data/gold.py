@@ -1,4 +1,4 @@
-"""Gold, which only scores; and anchors, which enter a fit."""
+"""Gold, which only scores a ranking, and anchors, which are part of a fit."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.data.index import Index, Nodes, node_codes, translated
-from crowdrank.data.io.cells import Cells, first_row, from_native
+from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
+from crowdrank.data.io.cells import TextCells, first_row, from_native
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.files import as_text, open_source
 from crowdrank.data.io.read import read
@@ -26,18 +26,18 @@ GRADES = ("grade", "gold", "label", "true_rank")
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Items with a number each: a gold standard's grades or a ranking's scores, by query.
+    """A number for each item, by query: a gold standard's grades or a ranking's scores.
 
-    ``frame`` has query (null where there is one query only), item, value; larger = better.
+    ``frame`` has query (null if there is only one query), item, value; larger = better.
     """
 
     frame: pl.DataFrame
 
     def require_common(self, index: Index) -> None:
-        """An error where judgments with this index cannot be scored by this gold: said before a fit, not after."""
+        """Raise an error, before any fit, if this gold cannot score judgments with this index."""
         if index.queries is None and self.frame["query"].n_unique() > 1:
             raise InputError(
-                "The gold has queries, the judgments have none.",
+                "The gold has queries, but the judgments have none.",
                 hint=("Name them: ", Remedy("columns", "query=NAME")),
             )
         if not index.items.is_in(self.frame["item"].to_list()).any():
@@ -49,11 +49,11 @@ class Scored:
 def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> Scored:
     """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.
 
-    A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` gives these names to
-    columns that have others: ``"item=doc,grade=rel"``. Several files, in a list, are read as one.
+    A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` maps these names
+    to other column names: ``"item=doc,grade=rel"``. A list of files is read as one.
     """
     if isinstance(given, list | tuple):
-        return _together([read_gold(one, columns=columns) for one in given], given)
+        return _merge_gold([read_gold(one, columns=columns) for one in given], given)
     frame, name, columns = _open(given, columns, gold=True)
     found = next((grade for grade in GRADES if grade in columns), None)
     if found is None or "item" not in columns:
@@ -62,14 +62,14 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
             source=name,
             hint=f"Gold has item and one of {', '.join(GRADES)}; query is optional.",
         )
-    scored = _scored(frame, name, columns, found)
+    scored = _read_scores(frame, name, columns, found)
     if found == "true_rank":
         scored = scored.with_columns(pl.col("value").max().over("query") - pl.col("value"))
     return Scored(scored)
 
 
-def _together(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
-    """Gold of several files as one; an item that two of them grade is an error."""
+def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
+    """Gold of several files as one. An item that two files grade is an error."""
     if not parts:
         raise InputError("No gold was given.", hint="Name at least one file.")
     frame = pl.concat([part.frame for part in parts])
@@ -83,7 +83,7 @@ def _together(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
 
 
 def read_ranking(given: Any) -> Scored:
-    """A ranking to be scored: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run)."""
+    """A ranking to score: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run)."""
     frame, name, columns = _open(given)
     found = next((value for value in ("score", "rank") if value in columns), None)
     if found is None or "item" not in columns:
@@ -92,17 +92,17 @@ def read_ranking(given: Any) -> Scored:
             source=name,
             hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
         )
-    scored = _scored(frame, name, columns, found)
+    scored = _read_scores(frame, name, columns, found)
     return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored)
 
 
 def _open(
     given: Any, mapping: Mapping[str, str] | str | None = None, *, gold: bool = False
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
-    """The frame as text, a name for errors, and its columns by their lower-case names."""
+    """The frame as text, its name in errors, and its columns by lower-case name."""
     if isinstance(given, str | Path):
         source = open_source(given)
-        source = source.gold_face() if gold else source
+        source = source.as_gold() if gold else source
         frame, name = source.read_text(), source.name
     else:
         frame, _ = from_native(given)
@@ -110,7 +110,7 @@ def _open(
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)
     columns = {column.strip().lower(): column for column in reversed(frame.columns)}
-    frame = frame.select(columns.values())  # of names that differ in case alone, the first
+    frame = frame.select(columns.values())  # if names differ only in case, the first one counts
     if "qid" in columns:
         columns.setdefault("query", columns["qid"])
     for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
@@ -120,15 +120,17 @@ def _open(
             )
         if column and column not in frame.columns:
             hint = f"The columns are {', '.join(map(repr, frame.columns))}."
-            raise InputError(f"there is no column {column!r}, named as {role!r}.", source=name, hint=hint)
+            raise InputError(
+                f"there is no column {column!r}, which was given for {role!r}.", source=name, hint=hint
+            )
         columns[role] = column
     return frame, name, {role: column for role, column in columns.items() if column}
 
 
-def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
+def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
     roles = [role for role in ("query", "item", value) if role in columns]
     named = frame.select(pl.col(columns[role]).alias(role) for role in roles)
-    cells = Cells(named, columns, name)
+    cells = TextCells(named, columns, name)
     query = (
         named["query"] if "query" in named.columns else pl.repeat(None, len(named), dtype=pl.String, eager=True)
     )
@@ -136,13 +138,13 @@ def _scored(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: s
     twice = scored.select(pl.struct("query", "item").is_duplicated()).to_series()
     if twice.any():
         repeat = scored.select(~pl.struct("query", "item").is_first_distinct()).to_series()
-        raise cells.error("item", first_row(repeat), "the item stands twice in one query.")
+        raise cells.error("item", first_row(repeat), "the item appears twice in one query.")
     return scored
 
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """What is known for certain before the fit: gold pairs, workers of known quality, and labels of items."""
+    """What is known for certain before the fit: gold pairs, workers' qualities, and labels of items."""
 
     pairs: Pairs | None = None
     workers: Mapping[str, float] | None = None
@@ -150,10 +152,10 @@ class Anchors:
 
     @classmethod
     def read(cls, given: Any) -> Anchors:
-        """Gold pairs (any layout of pairs; the label is the truth), workers of known quality, or labels of items.
+        """Gold pairs (any layout of pairs; the label is the truth), workers' known quality, or items' labels.
 
-        Workers have ``worker`` and ``eta``, the probability of repeating the truth (eq. 4), which may
-        also be called ``quality``. Labels have ``item`` and ``label``, ``gold`` or ``grade``, and no worker.
+        Workers have ``worker`` and ``eta``, the probability of repeating the truth (eq. 4); the column
+        may also be called ``quality``. Labels have ``item`` and ``label``, ``gold`` or ``grade``, and no worker.
         """
         if isinstance(given, Anchors):
             return given
@@ -163,8 +165,8 @@ class Anchors:
             return cls(workers=_known_workers(frame, name, columns, found))
         label = next((role for role in GRADES[:-1] if role in columns), None)
         if label and "item" in columns and "worker" not in columns:
-            return cls(labels=Scored(_scored(frame, name, columns, label)))
-        again = isinstance(given, str | Path) and str(given) != "-"  # errors then name the file
+            return cls(labels=Scored(_read_scores(frame, name, columns, label)))
+        again = isinstance(given, str | Path) and str(given) != "-"  # so that errors name the file
         pairs = read(given if again else frame, memory=sys.maxsize)
         if not isinstance(pairs, Pairs):
             raise InputError(
@@ -174,12 +176,15 @@ class Anchors:
         return cls(pairs=pairs)
 
     def gold(self, nodes: Nodes, index: Index) -> tuple[NDArray[np.int64], int]:
-        """Gold pairs as (better, worse) nodes, and how many of the given ones are of no use: ties, and
-        pairs of things that nobody judged. A gold pair without a query holds in every query."""
+        """Gold pairs as (better, worse) nodes, and how many of the given pairs are of no use.
+
+        Ties are of no use, nor are pairs of items that nobody judged. A gold pair without a query holds in
+        every query.
+        """
         if self.pairs is None:
             return np.empty((0, 2), np.int64), 0
         own = self.pairs
-        item = translated(own.index.items, index.items)
+        item = translate_ids(own.index.items, index.items)
         swap = own.outcome == RIGHT
         better = item[np.where(swap, own.right, own.left)]
         worse = item[np.where(swap, own.left, own.right)]
@@ -187,7 +192,7 @@ class Anchors:
         query: NDArray[Any] | None = None
         if index.queries is not None:
             if own.query is not None and own.index.queries is not None:
-                query = translated(own.index.queries, index.queries)[own.query]
+                query = translate_ids(own.index.queries, index.queries)[own.query]
             else:
                 place = np.tile(place, len(index.queries))
                 query = np.repeat(np.arange(len(index.queries), dtype=np.int32), own.rows)
@@ -203,7 +208,7 @@ class Anchors:
         """Codes and qualities of the workers whose quality is known."""
         if not self.workers or index.workers is None:
             return np.empty(0, np.int64), np.empty(0)
-        codes = translated(pl.Series(list(self.workers)), index.workers).astype(np.int64)
+        codes = translate_ids(pl.Series(list(self.workers)), index.workers).astype(np.int64)
         quality = np.array(list(self.workers.values()), float)
         return codes[codes >= 0], quality[codes >= 0]
 
@@ -215,12 +220,12 @@ class Anchors:
             problem = "The judgments and the known labels of the anchors have no item in common."
             raise InputError(problem, hint="Ids are text: '01' is not '1'.")
         frame = self.labels.frame
-        item, value = translated(frame["item"], index.items), frame["value"].to_numpy().astype(float)
+        item, value = translate_ids(frame["item"], index.items), frame["value"].to_numpy().astype(float)
         query: NDArray[Any] | None = None
         if index.queries is not None:
             query = np.full(len(frame), -1, np.int32)
             named = frame["query"].is_not_null().to_numpy()
-            query[named] = translated(frame["query"].drop_nulls(), index.queries)
+            query[named] = translate_ids(frame["query"].drop_nulls(), index.queries)
             every = np.arange(len(index.queries), dtype=np.int32)
             query = np.concatenate([query[named], np.repeat(every, int((~named).sum()))])
             item, value = (np.concatenate([own[named], np.tile(own[~named], len(every))]) for own in (item, value))
@@ -231,11 +236,11 @@ class Anchors:
 
 def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> dict[str, float]:
     named = frame.rename({columns[own]: own for own in ("worker", role)})
-    cells = Cells(named, columns, name)
+    cells = TextCells(named, columns, name)
     quality, ids = cells.number(role), cells.required("worker")
     outside = (quality < 0) | (quality > 1)
     if outside.any():
         raise cells.error(role, first_row(outside), "a quality lies between 0 and 1.")
     if ids.is_duplicated().any():
-        raise cells.error("worker", first_row(~ids.is_first_distinct()), "the worker stands twice.")
+        raise cells.error("worker", first_row(~ids.is_first_distinct()), "the worker appears twice.")
     return dict(zip(ids.to_list(), quality.to_list(), strict=True))

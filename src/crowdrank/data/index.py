@@ -1,4 +1,4 @@
-"""Ids and their codes: sorted for a batch, append-only for votes that come one by one; items within queries."""
+"""Ids and their codes: sorted for a batch, append-only for votes that arrive one by one; items within queries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crowdrank.data.arrays import Ints
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """The ids behind the codes. ``queries`` or ``workers`` is None where the data has none."""
+    """The ids behind the codes. ``queries`` or ``workers`` is None if the data has none."""
 
     items: pl.Series
     workers: pl.Series | None = None
@@ -22,10 +22,10 @@ class Index:
 
 
 class GrowingIndex:
-    """Codes of items within queries (nodes) and of workers, in the order in which they are first met.
+    """Codes of items within queries (nodes) and of workers, in order of first appearance.
 
-    The index of a file is sorted, so that its codes depend on the set of ids alone; one more id would renumber all
-    that follow. For votes that come one by one, a new id takes the next code here.
+    The index of a file is sorted, so its codes depend only on the set of ids, but one more id would renumber all
+    that follow. For votes that arrive one by one, a new id takes the next code here.
 
     >>> index = GrowingIndex()
     >>> index.node("b"), index.node("a"), index.node("b"), index.worker("w")
@@ -37,11 +37,11 @@ class GrowingIndex:
         self._workers: dict[str, int] = {}
 
     def node(self, item: str, query: str | None = None) -> int:
-        """The code of an item within a query; a new one if it was not met before."""
+        """The code of an item within a query; a new code if the item is new."""
         return self._nodes.setdefault((query, item), len(self._nodes))
 
     def worker(self, worker: str) -> int:
-        """The code of a worker; a new one if the worker was not met before."""
+        """The code of a worker; a new code if the worker is new."""
         return self._workers.setdefault(worker, len(self._workers))
 
     @property
@@ -62,14 +62,14 @@ class GrowingIndex:
         return query, item, worker
 
     def query_codes(self) -> Ints:
-        """The number of each node's query, in the order in which the queries were first met."""
+        """The number of each node's query; queries are numbered in order of first appearance."""
         codes: dict[str | None, int] = {}
         return np.array([codes.setdefault(query, len(codes)) for query, _ in self._nodes], np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """What is ranked: (query, item) codes, sorted by query; ``query`` is all 0 where there is one."""
+    """What is ranked: (query, item) codes, sorted by query; ``query`` is all 0 if there is only one."""
 
     query: Ints
     item: Ints
@@ -79,7 +79,7 @@ class Nodes:
 
 
 def named_nodes(items: int, query: Ints | None, *named: Ints) -> Nodes:
-    """The nodes that these columns of items name; every item where there are no queries."""
+    """The nodes that these columns of items name; every item if there are no queries."""
     if query is None:
         every = np.arange(items, dtype=np.int32)
         return Nodes(np.zeros_like(every), every)
@@ -88,14 +88,14 @@ def named_nodes(items: int, query: Ints | None, *named: Ints) -> Nodes:
     return Nodes((seen // items).astype(np.int32), (seen % items).astype(np.int32))
 
 
-def merged_nodes(items: int, one: Nodes, other: Nodes) -> Nodes:
-    """The nodes of both."""
+def merge_nodes(items: int, one: Nodes, other: Nodes) -> Nodes:
+    """The union of two sets of nodes."""
     query, item = (np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("query", "item"))
     return named_nodes(items, query, item)
 
 
-def translated(ids: pl.Series, target: pl.Series | None) -> Ints:
-    """The code that each id has among others, -1 where it has none."""
+def translate_ids(ids: pl.Series, target: pl.Series | None) -> Ints:
+    """The code of each id in ``target``; -1 if it has none."""
     if target is None:
         return np.full(len(ids), -1, np.int32)
     places = pl.Series(np.arange(len(target), dtype=np.int32))
@@ -103,7 +103,7 @@ def translated(ids: pl.Series, target: pl.Series | None) -> Ints:
 
 
 def node_codes(nodes: Nodes, index: Index, query: Ints | None, item: Ints) -> NDArray[np.int64]:
-    """The node of each (query, item); -1 where no judgment names it."""
+    """The node of each (query, item); -1 if no judgment names it."""
     width = len(index.items)
     keys = nodes.query.astype(np.int64) * width + nodes.item
     wanted = item.astype(np.int64) if query is None else query.astype(np.int64) * width + item

@@ -1,7 +1,7 @@
 """The judgments of a crowd as frozen, integer-coded tables with an index back to the ids.
 
-Ids are text. A code is the position of its id in the sorted index, so the coding depends on
-nothing but the set of ids.
+Ids are text. A code is the position of its id in the sorted index, so the coding depends
+only on the set of ids.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints
-from crowdrank.data.index import Index, Nodes, named_nodes, translated
+from crowdrank.data.index import Index, Nodes, named_nodes, translate_ids
 from crowdrank.errors import InputError, Note
 
 LEFT, RIGHT, TIE = 0, 1, 2
 """Codes of a pair's outcome."""
 
 UNKNOWN_WORKER = "(unknown)"
-"""The worker that stands for rows whose worker is missing."""
+"""The worker id of all rows that name no worker."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Judgments(ABC):
-    """What the three kinds share. ``None`` in an optional column: absent, or 1 for ``weight``."""
+    """What the three kinds share. ``None`` means that an optional column is absent; an absent ``weight`` is 1."""
 
     kind: ClassVar[str] = ""
     item_columns: ClassVar[tuple[str, ...]] = ("item",)
@@ -55,7 +55,7 @@ class Judgments(ABC):
         """Number of rows."""
 
     def take(self, rows: NDArray[Any]) -> Self:
-        """The same table with only these rows (a mask, or row numbers); the index stays."""
+        """The table with only these rows (a mask or row numbers); the index stays the same."""
         changes = {
             column.name: value[rows]
             for column in fields(self)
@@ -64,34 +64,31 @@ class Judgments(ABC):
         return replace(self, **changes)
 
     def coded_as(self, index: Index) -> Self:
-        """The same judgments with the codes of another index; what it does not know is -1.
-
-        Of the items those are kept that the rows name.
-        """
+        """The same judgments with the codes of another index; ids that it lacks become -1."""
         own = self.index
         if own is index:
             return self
 
-        def recoded(ids: pl.Series | None, others: pl.Series | None, codes: Ints | None) -> Ints | None:
-            return codes if codes is None or ids is None else translated(ids, others)[codes]
+        def recode(ids: pl.Series | None, others: pl.Series | None, codes: Ints | None) -> Ints | None:
+            return codes if codes is None or ids is None else translate_ids(ids, others)[codes]
 
         changes: dict[str, Any] = {
-            name: recoded(own.items, index.items, getattr(self, name)) for name in self.item_columns
+            name: recode(own.items, index.items, getattr(self, name)) for name in self.item_columns
         }
-        changes["worker"] = recoded(own.workers, index.workers, self.worker)
-        changes["query"] = recoded(own.queries, index.queries, self.query)
+        changes["worker"] = recode(own.workers, index.workers, self.worker)
+        changes["query"] = recode(own.queries, index.queries, self.query)
         return replace(self, index=index, **changes)
 
     def compact(self) -> Self:
-        """The same judgments with an index of the ids that they name, and of no others."""
+        """The same judgments with an index of only the ids that they name."""
 
-        def used(ids: pl.Series | None, *codes: Ints | None) -> pl.Series | None:
+        def used_ids(ids: pl.Series | None, *codes: Ints | None) -> pl.Series | None:
             own = [column for column in codes if column is not None]
             return ids if ids is None or not own else ids.gather(np.unique(np.concatenate(own)))
 
-        items = used(self.index.items, *(getattr(self, name) for name in self.item_columns))
+        items = used_ids(self.index.items, *(getattr(self, name) for name in self.item_columns))
         assert items is not None
-        workers, queries = used(self.index.workers, self.worker), used(self.index.queries, self.query)
+        workers, queries = used_ids(self.index.workers, self.worker), used_ids(self.index.queries, self.query)
         return self.coded_as(Index(items, workers, queries))
 
     def summary(self) -> dict[str, Any]:
@@ -110,8 +107,8 @@ class Judgments(ABC):
 class Pairs(Judgments):
     """Pairwise judgments: ``left``, ``right`` and an ``outcome`` (LEFT, RIGHT or TIE).
 
-    ``sided`` is False where the file says only who won, not who stood where. ``judged``: every item that was
-    judged, where the pairs were made of other judgments and may not name them all.
+    ``sided`` is False if the file says only who won, not which item was on which side. ``judged`` is every item
+    that was judged, if the pairs were made from other judgments and may not name them all.
     """
 
     kind = "pairs"
@@ -129,13 +126,13 @@ class Pairs(Judgments):
         return len(self.left)
 
     def batches(self) -> Iterator[Pairs]:
-        """Everything at once: pairs in memory are their own only batch."""
+        """All pairs as one batch: they are already in memory."""
         yield self
 
     def coded_as(self, index: Index) -> Pairs:
-        """The same votes with the codes of another index; what it does not know is -1.
+        """The same votes with the codes of another index; ids that it lacks become -1.
 
-        Of the items those are kept that the votes name.
+        ``judged`` is dropped: only items that the votes name count.
         """
         return self if index is self.index else replace(super().coded_as(index), judged=None)
 
@@ -149,7 +146,7 @@ class Pairs(Judgments):
         query: Sequence[Any] | NDArray[Any] | None = None,
         weight: Sequence[float] | NDArray[Any] | None = None,
     ) -> Pairs:
-        """Pairs from plain sequences, one entry a vote; anything that Polars takes as a column.
+        """Pairs from plain sequences with an entry per vote, in any type that Polars accepts as a column.
 
         >>> Pairs.from_votes(winner=["a", "a"], loser=["b", "c"], worker=["w", "w"]).rows
         2
@@ -186,11 +183,11 @@ class Ratings(Judgments):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rankings(Judgments):
-    """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it stands in.
+    """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it is in.
 
-    ``rank`` is NaN where a list names an item without ranking it. ``missing`` says what it means that a list
-    does not rank an item of its query: it stands ``"below"`` all that are ranked, with no order among those
-    below, as in a top-k list; or its place is ``"unknown"``, as in a list of a part of the items.
+    ``rank`` is NaN if a list names an item without ranking it. ``missing`` says what it means if a list does
+    not rank an item of its query. ``"below"``: the item is below all ranked items, with no order among those
+    below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items.
     """
 
     kind = "rankings"
@@ -216,9 +213,9 @@ class Rankings(Judgments):
         return {**super().summary(), "lists": self.lists, "missing": self.missing}
 
     def complete(self) -> Rankings:
-        """The same with a row for every item that counts in a list, and for no other.
+        """The same lists with a row for every item that counts in a list, and for no other.
 
-        Where ``missing`` is "below" these are all items of the list's query, else those that it ranks.
+        If ``missing`` is "below", these are all items of the list's query, otherwise those that it ranks.
         """
         if self.missing == "unknown":
             return self if self.ranked.all() else self.take(self.ranked)
@@ -242,27 +239,27 @@ class Rankings(Judgments):
         table = replace(table, item=item, rank=np.where(there, table.rank, np.nan))
         weight = table.weight
         if weight is not None:
-            weight = np.where(table.ranked, weight, self._mean_weight()[table.list])
-        timestamp = None if self.timestamp is None else self._last()[table.list]
+            weight = np.where(table.ranked, weight, self._mean_weights()[table.list])
+        timestamp = None if self.timestamp is None else self._last_times()[table.list]
         return replace(table, weight=weight, timestamp=timestamp)
 
-    def _mean_weight(self) -> Floats:
-        """For each list the mean weight of what it ranks, which what it does not rank has too."""
+    def _mean_weights(self) -> Floats:
+        """For each list the mean weight of the items that it ranks; its unranked items get the same weight."""
         own, ranked = self.list[self.ranked], self.ranked
         assert self.weight is not None
         total = np.bincount(own, self.weight[ranked], self.lists)
         return np.asarray(total / np.maximum(np.bincount(own, minlength=self.lists), 1))
 
-    def _last(self) -> Floats:
-        """For each list the time of its last row, when it was done."""
+    def _last_times(self) -> Floats:
+        """For each list the time of its last row, when the list was finished."""
         last = np.full(self.lists, -np.inf)
         assert self.timestamp is not None
         np.maximum.at(last, self.list, self.timestamp)
         return last
 
 
-def joined_pairs(parts: Sequence[Pairs]) -> Pairs:
-    """The votes of all parts, which share an index, one after the other."""
+def join_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """The votes of all parts in sequence; the parts share an index."""
     first = parts[0]
     columns: dict[str, Any] = {
         column.name: np.concatenate([getattr(part, column.name) for part in parts])
@@ -275,9 +272,9 @@ def joined_pairs(parts: Sequence[Pairs]) -> Pairs:
 def code_columns(
     frame: pl.DataFrame, codes: Mapping[str, NDArray[np.int32]], *items: str
 ) -> dict[str, NDArray[Any]]:
-    """The columns of ids as codes, and the optional numbers, as a table of judgments is made with them.
+    """The columns of ids as codes, and the optional numbers: arguments for a table of judgments.
 
-    ``items`` are the columns that hold items; ``codes`` has for each sort of id the code of each number.
+    ``items`` are the columns that hold items; ``codes`` maps, for each sort of id, a number to its code.
     """
     sorts = {**dict.fromkeys(items, "item"), **{sort: sort for sort in codes if sort != "item"}}
     coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}

@@ -1,13 +1,13 @@
-"""How good a ranking is, by gold; and how well bad workers were found. Knows no model."""
+"""How good a ranking is by gold, and how well bad workers were found. Independent of all models."""
 
-from crowdrank.measures.evaluate import GOLD_MEASURES, Measure, evaluate, parse
+from crowdrank.measures.evaluate import GOLD_MEASURES, MeasureSpec, evaluate, parse
 from crowdrank.measures.labels import label_accuracy
 from crowdrank.measures.listwise import ap, dcg, err, ndcg, precision, rbp, rr
 from crowdrank.measures.order import kendall_distance, kendall_tau, pairwise_accuracy, roc_auc, spearman
 
 __all__ = [
     "GOLD_MEASURES",
-    "Measure",
+    "MeasureSpec",
     "ap",
     "dcg",
     "err",

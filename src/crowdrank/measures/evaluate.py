@@ -18,8 +18,8 @@ from crowdrank.measures import listwise, order
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A measure as written, ``nDCG(gain=linear)@10``: its name, its parameters and its cut."""
+class MeasureSpec:
+    """A measure as written, ``nDCG(gain=linear)@10``: its name, its parameters and its cutoff."""
 
     text: str
     name: str
@@ -28,8 +28,8 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class _Query:
-    """One query: items of the ranking (unknown ones have grade 0), and every gold grade."""
+class _GradedQuery:
+    """One query: the ranked items (those without gold have grade 0), and every gold grade."""
 
     scores: Floats
     grades: Floats
@@ -54,20 +54,20 @@ _ORDER: dict[str, Callable[[Floats, Floats], float]] = {
     "distance": order.kendall_distance,
 }
 GOLD_MEASURES = "acc tau nDCG@10"
-"""What a ranking is measured by where gold is given and nothing else is asked for."""
+"""The default measures if gold is given."""
 NAMES = "nDCG DCG RBP AP P ERR RR tau acc spearman distance"
 _FORM = re.compile(r"(?P<name>[A-Za-z]+)(@(?P<early>\d+))?(\((?P<parameters>[^)]*)\))?(@(?P<cut>\d+))?")
 
 
-def parse(text: str) -> list[Measure]:
+def parse(text: str) -> list[MeasureSpec]:
     """``"nDCG@10 RBP(p=0.95) AP tau acc"`` as measures."""
     words = re.findall(r"[^\s(]+(?:\([^)]*\))?[^\s]*", text.replace(",", ", ") if "(" not in text else text)
     if not words:
         raise UsageError("No measure was named.", hint=f"The measures are {NAMES}.")
-    return [_measure(word.strip(",")) for word in words]
+    return [_parse_measure(word.strip(",")) for word in words]
 
 
-def _measure(text: str) -> Measure:
+def _parse_measure(text: str) -> MeasureSpec:
     match = _FORM.fullmatch(text)
     name = match["name"].lower() if match else ""
     if match is None or name not in {**_LISTWISE, **_ORDER}:
@@ -82,45 +82,45 @@ def _measure(text: str) -> Measure:
         if not sign or key not in allowed:
             known = ", ".join(sorted(allowed)) or "none"
             raise UsageError(
-                f"{text}: {part.strip()!r} is not a parameter of it.", hint=f"Its parameters: {known}."
+                f"{text}: {part.strip()!r} is not one of its parameters.", hint=f"Its parameters: {known}."
             )
-        parameters[key] = _value(value)
+        parameters[key] = _parse_value(value)
         if key != "gain" and isinstance(parameters[key], str):
             raise UsageError(f"{text}: {key} must be a number. Got {value!r}.")
     number = match["cut"] or match["early"]
     cut = int(number) if number else None
     if cut is not None and name in _ORDER:
-        raise UsageError(f"{text}: this measure takes no cut.")
+        raise UsageError(f"{text}: this measure takes no cutoff.")
     if cut == 0:
-        raise UsageError(f"{text}: a cut is at least 1.")
-    return Measure(text, name, parameters, cut)
+        raise UsageError(f"{text}: a cutoff must be at least 1.")
+    return MeasureSpec(text, name, parameters, cut)
 
 
-def _value(text: str) -> float | str:
+def _parse_value(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
         return text.strip("'\"")
 
 
-def evaluate(ranking: Scored, gold: Scored, measures: str | Sequence[Measure]) -> dict[str, float]:
+def evaluate(ranking: Scored, gold: Scored, measures: str | Sequence[MeasureSpec]) -> dict[str, float]:
     """Each measure's mean over the queries of the gold standard.
 
-    A query that the ranking lacks, or with nothing relevant, counts 0 in the listwise measures. The
-    measures of order use the items that both have, and the queries where they are defined.
+    A query that the ranking lacks, or that has no relevant item, counts 0 in the listwise measures. The
+    measures of order use the items that both have, and the queries for which they are defined.
     """
     chosen = parse(measures) if isinstance(measures, str) else measures
-    queries = _queries(ranking, gold)
-    return {measure.text: _mean(measure, queries) for measure in chosen}
+    queries = _join_queries(ranking, gold)
+    return {measure.text: _mean_over_queries(measure, queries) for measure in chosen}
 
 
-def _mean(measure: Measure, queries: list[_Query]) -> float:
-    values = np.array([_one(measure, query) for query in queries])
+def _mean_over_queries(measure: MeasureSpec, queries: list[_GradedQuery]) -> float:
+    values = np.array([_measure_query(measure, query) for query in queries])
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-def _one(measure: Measure, query: _Query) -> float:
+def _measure_query(measure: MeasureSpec, query: _GradedQuery) -> float:
     if measure.name in _ORDER:
         if query.both.sum() < 2:
             return float("nan")
@@ -136,13 +136,15 @@ def _one(measure: Measure, query: _Query) -> float:
     return function(query.scores, query.grades, cut=measure.cut, **parameters)
 
 
-def _queries(ranking: Scored, gold: Scored) -> list[_Query]:
-    """The two joined, a query at a time; a side without queries goes with the other's only one."""
+def _join_queries(ranking: Scored, gold: Scored) -> list[_GradedQuery]:
+    """The ranking and the gold joined by query. If one side has no queries, the other may have only one."""
     left, right = ranking.frame, gold.frame
     if left["query"].null_count() == len(left) or right["query"].null_count() == len(right):
         for side, name in ((left, "ranking"), (right, "gold")):
             if side["query"].n_unique() > 1:
-                raise InputError(f"The {name} has queries, the other side has none.", hint="Add a query column.")
+                raise InputError(
+                    f"The {name} has queries, but the other side has none.", hint="Add a query column."
+                )
         empty = pl.lit(None, dtype=pl.String).alias("query")
         left, right = left.with_columns(empty), right.with_columns(empty)
     joined = left.join(right, on=["query", "item"], how="left", suffix="_gold", nulls_equal=True)
@@ -152,20 +154,20 @@ def _queries(ranking: Scored, gold: Scored) -> list[_Query]:
             hint="Ids are text: '01' is not '1'. Compare both files.",
         )
     most = float(right["value"].max())  # type: ignore[arg-type]
-    ranked = dict(_parts(joined))
+    ranked = dict(_split_by_query(joined))
     nothing = np.empty(0)
     queries = []
-    for key, part in _parts(right):
+    for key, part in _split_by_query(right):
         grades = part["value"].to_numpy()
         own = ranked.get(key)
         if own is None:
-            queries.append(_Query(nothing, nothing, grades, nothing.astype(bool), most))
+            queries.append(_GradedQuery(nothing, nothing, grades, nothing.astype(bool), most))
             continue
         known = own["value_gold"].is_not_null().to_numpy()
         given = own["value_gold"].fill_null(0.0).to_numpy()
-        queries.append(_Query(own["value"].to_numpy(), given, grades, known, most))
+        queries.append(_GradedQuery(own["value"].to_numpy(), given, grades, known, most))
     return queries
 
 
-def _parts(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:
+def _split_by_query(frame: pl.DataFrame) -> list[tuple[Any, pl.DataFrame]]:
     return [(key[0], part) for key, part in frame.group_by(["query"], maintain_order=True)]

@@ -53,7 +53,7 @@ def _inversions(values: NDArray[np.int64]) -> int:
 def kendall_tau(x: Floats, y: Floats) -> float:
     """Kendall's tau-b: (concordant - discordant) / sqrt(pairs untied in x times pairs untied in y).
 
-    NaN where one of the two is constant.
+    NaN if one of the two is constant.
     """
     concordant, discordant, x_only, y_only, _ = _pair_counts(x, y)
     untied = concordant + discordant
@@ -68,7 +68,7 @@ def kendall_distance(x: Floats, y: Floats) -> float:
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Spearman's rho: the correlation of the ranks, ties at their mean rank; NaN if one is constant."""
+    """Spearman's rho: the correlation of the ranks, ties at their mean rank; NaN if x or y is constant."""
     a, b = (_mean_ranks(np.asarray(values, float)) for values in (x, y))
     a, b = a - a.mean(), b - b.mean()
     scale = float(np.sqrt((a @ a) * (b @ b)))
@@ -82,10 +82,10 @@ def _mean_ranks(values: Floats) -> Floats:
 
 
 def pairwise_accuracy(scores: Floats, grades: Floats) -> float:
-    """Share of the pairs with different grades that the scores order rightly (Crowd-BT eq. 20).
+    """Share of the pairs with different grades that the scores order correctly (Crowd-BT eq. 20).
 
-    A pair of equal scores counts half, the expected value over the orders of ties; NaN if all grades
-    are equal.
+    A pair of equal scores counts half, which is the expected value over the orders of ties. NaN if all
+    grades are equal.
     """
     concordant, discordant, scores_tied, _, _ = _pair_counts(scores, grades)
     pairs = concordant + discordant + scores_tied
@@ -93,7 +93,7 @@ def pairwise_accuracy(scores: Floats, grades: Floats) -> float:
 
 
 def roc_auc(scores: Floats, positive: NDArray[np.bool_]) -> float:
-    """Probability that a positive scores above a negative, ties half; NaN if there is only one class.
+    """Probability that a positive scores above a negative, ties counting half; NaN if there is only one class.
 
     For finding bad workers: scores = 1 - quality, positive = known to be bad.
     """

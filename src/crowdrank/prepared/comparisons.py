@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Ints, Resident, summed
-from crowdrank.data.index import Index, Nodes, merged_nodes, named_nodes, node_codes
+from crowdrank.data.index import Index, Nodes, merge_nodes, named_nodes, node_codes
 from crowdrank.data.tables import RIGHT, TIE, Pairs
 from crowdrank.prepared.plan import cut
 
@@ -121,7 +121,7 @@ def nodes_of(batches: Iterable[Pairs], index: Index) -> Nodes:
     """The nodes that these pairs name."""
     width = len(index.items)
     return reduce(
-        lambda known, more: merged_nodes(width, known, more),
+        lambda known, more: merge_nodes(width, known, more),
         (named_nodes(width, batch.query, batch.left, batch.right) for batch in batches),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import Index, Integers, Nodes, Rankings, node_codes, read, to_lists, translated
+from crowdrank.data import Index, Integers, Nodes, Rankings, node_codes, read, to_lists, translate_ids
 from crowdrank.errors import InputError
 from crowdrank.prepared.lists import Lists
 
@@ -37,23 +37,23 @@ def read_held_out(judgments: Any, nodes: Nodes, index: Index, model: str) -> Hel
     if table.missing == "below":
         table = _with_all_items(table, nodes, index)
     lists = Lists(table)
-    query = None if lists.index.queries is None else translated(lists.index.queries, index.queries)
-    item = translated(lists.index.items, index.items)
+    query = None if lists.index.queries is None else translate_ids(lists.index.queries, index.queries)
+    item = translate_ids(lists.index.items, index.items)
     own = node_codes(nodes, index, None if query is None else query[lists.nodes.query], item[lists.nodes.item])
     worker = None
     if lists.worker is not None and lists.index.workers is not None and index.workers is not None:
-        worker = translated(lists.index.workers, index.workers)[lists.worker]
+        worker = translate_ids(lists.index.workers, index.workers)[lists.worker]
     return HeldOut(lists, own[lists.node], worker, lists.number, table.lists)
 
 
 def _with_all_items(table: Rankings, nodes: Nodes, index: Index) -> Rankings:
     """The lists with all items that the fit has in their queries. The added items are unranked."""
     items = pl.concat([table.index.items, index.items]).unique().sort()
-    own, theirs = translated(table.index.items, items), translated(index.items, items)
+    own, theirs = translate_ids(table.index.items, items), translate_ids(index.items, items)
     query = np.zeros(len(table.item), np.int64) if table.query is None else table.query.astype(np.int64)
     node_query = nodes.query
     if index.queries is not None:
-        node_query = translated(index.queries, table.index.queries)[nodes.query]
+        node_query = translate_ids(index.queries, table.index.queries)[nodes.query]
     where, first = np.unique(query, return_index=True)
     place = np.searchsorted(where, node_query)
     known = (place < len(where)) & (where[np.minimum(place, len(where) - 1)] == node_query)

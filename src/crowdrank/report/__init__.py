@@ -1,4 +1,4 @@
-"""A result as data first, then as a page, as Markdown and as JSON."""
+"""Reports: a result as data first, then as HTML, Markdown and JSON."""
 
 from crowdrank.report.assemble import build
 from crowdrank.report.content import ContestReport, Report, to_json

@@ -10,26 +10,26 @@ import polars as pl
 
 from crowdrank.report.axes import axis_of
 from crowdrank.report.connections import connections, matrix, pairs_of
-from crowdrank.report.content import VERDICTS, Crowd, Item, Query, Report, TableRows, Worker
+from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Query, Report, TableRows, Worker
 from crowdrank.report.contest import choice
-from crowdrank.report.domains import natures, skill_map
+from crowdrank.report.domains import query_traits, skill_map
 from crowdrank.report.notes import cautions
-from crowdrank.report.rounding import bounded, rounded, significant, tidy
+from crowdrank.report.rounding import round_finite, round_to, significant, tidy
 from crowdrank.report.suggestions import suggestions
-from crowdrank.report.words import counted
+from crowdrank.report.words import count_noun
 from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, to_plain
 
 ROWS = 20_000
-"""The most rows of rankings, and of workers, that a report holds."""
+"""The most ranking rows, and the most workers, that a report holds."""
 VIEWS = ("labels", "queries", "skills")
-"""Tables that the report shows within other parts; every other table is shown as it is."""
+"""Tables that the report shows within other parts; every other table is shown unchanged."""
 TOP = 5
-"""However many queries there are, those shown are shown with this many items."""
+"""Each query that is shown has at least this many items, however many queries there are."""
 BINS = 10
 
 
 def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
-    """The content of a report from a fit's result; ``gold`` holds measures by a gold standard."""
+    """The content of a report from a fit's result; ``gold`` holds the gold measures."""
     ranking, fit, evidence, further = result.ranking, result.fit, result.evidence, result.further
     labels, queries, skills = (further.get(name) for name in VIEWS)
     assert labels is None or isinstance(labels, LabelPosterior)
@@ -44,7 +44,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         cautions=cautions(fit.warnings),
         items=fit.judgments["items"],
         queries_total=len(sizes),
-        queries=_queries(rows, ranking, evidence, len(sizes), natures(queries)),
+        queries=_queries(rows, ranking, evidence, len(sizes), query_traits(queries)),
         crowd=None if people is None else _crowd(people),
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
@@ -59,7 +59,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
 
 
 def _table(name: str, frame: pl.DataFrame) -> TableRows:
-    """A table that has no view of its own, as it is."""
+    """The rows of a table that has no view of its own."""
     shown = frame.head(ROWS)
     rows = tuple(tuple(_cell(value) for value in row) for row in shown.iter_rows())
     return TableRows(name, tuple(frame.columns), frame.height, rows)
@@ -70,7 +70,7 @@ def _cell(value: Any) -> Any:
 
 
 def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior | None) -> pl.DataFrame:
-    """The ranking's rows, best first, with what the judgments say of each, and its label where it has one."""
+    """The ranking's rows, best first, with the evidence on each item, and its label if there is one."""
     further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
     if labels is not None:
         further |= {"label": labels.label, "probability": labels.probability.max(axis=1)}
@@ -81,32 +81,32 @@ def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior 
 def _title(fit: Fit) -> str:
     queries = fit.judgments["queries"]
     inside = f" in {queries:,} queries" if queries > 1 else ""
-    return f"Ranking of {counted(fit.judgments['items'], 'item')}{inside} by {fit.model}"
+    return f"Ranking of {count_noun(fit.judgments['items'], 'item')}{inside} by {fit.model}"
 
 
 def _facts(fit: Fit) -> tuple[str, ...]:
     judged = fit.judgments
     facts = [_judged(judged)]
     if judged["workers"]:
-        facts.append(counted(judged["workers"], "worker"))
-    facts.append(counted(judged["items"], "item"))
+        facts.append(count_noun(judged["workers"], "worker"))
+    facts.append(count_noun(judged["items"], "item"))
     if judged["queries"] > 1:
-        facts.append(counted(judged["queries"], "query", "queries"))
+        facts.append(count_noun(judged["queries"], "query", "queries"))
     return (*facts, f"model {fit.model}")
 
 
 def _judged(judged: Mapping[str, Any]) -> str:
     if judged["kind"] == "rankings":
-        return f"{counted(judged['lists'], 'list')} of {counted(judged['rows'], 'ranked item')}"
-    return counted(judged["rows"], judged["kind"].removesuffix("s"))
+        return f"{count_noun(judged['lists'], 'list')} of {count_noun(judged['rows'], 'ranked item')}"
+    return count_noun(judged["rows"], judged["kind"].removesuffix("s"))
 
 
 def _queries(
     rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int, known: Mapping[Any, Any]
 ) -> tuple[Query, ...]:
-    """The queries in the order of their ids, as many and with as many rows as a report may hold.
+    """The queries in the order of their ids, with as many queries and rows as a report may hold.
 
-    ``known``: what a model tells of a query besides its ranking.
+    ``known``: what a model says about a query besides its ranking.
     """
     most = max(TOP, ROWS // total)
     number = {name: code for code, name in enumerate(ranking.query.unique(maintain_order=True))}
@@ -140,9 +140,9 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
         item=row["item"],
         rank=row["rank"],
         tier=row["tier"],
-        score=rounded(row["score"], decimals),
-        low=bounded(row["low"], decimals),
-        high=bounded(row["high"], decimals),
+        score=round_to(row["score"], decimals),
+        low=round_finite(row["low"], decimals),
+        high=round_finite(row["high"], decimals),
         rank_low=row["rank_low"],
         rank_high=row["rank_high"],
         comparisons=tidy(row["comparisons"]),
@@ -154,18 +154,18 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
 
 
 def _label(value: float | None) -> float | None:
-    """A label as it is shown: whole numbers are whole."""
+    """A label for display: whole numbers become integers."""
     return int(value) if value is not None and value == int(value) else value
 
 
 COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")
-"""Columns that every model's workers have; of the others the intervals are left to workers.csv."""
+"""Columns that every model's workers have. The intervals of other columns are only in workers.csv."""
 
 
-def _crowd(people: pl.DataFrame) -> Crowd:
+def _crowd(people: pl.DataFrame) -> CrowdSummary:
     own = [name for name in people.columns if name not in COMMON and not name.endswith(("_low", "_high"))]
     counts = dict(people["verdict"].value_counts().iter_rows())
-    return Crowd(
+    return CrowdSummary(
         workers=len(people),
         rows=tuple(_worker(row, own) for row in people.head(ROWS).iter_rows(named=True)),
         verdicts={verdict: counts[verdict] for verdict in VERDICTS if verdict in counts},
@@ -180,10 +180,10 @@ def _worker(row: dict[str, Any], own: list[str]) -> Worker:
         worker=row["worker"],
         judgments=tidy(row["judgments"]),
         quality=round(row["quality"], 3),
-        low=bounded(row["low"], 3),
-        high=bounded(row["high"], 3),
+        low=round_finite(row["low"], 3),
+        high=round_finite(row["high"], 3),
         verdict=row["verdict"],
-        further={name: bounded(row[name], 3) for name in own},
+        further={name: round_finite(row[name], 3) for name in own},
     )
 
 

@@ -1,4 +1,4 @@
-"""The axes that intervals are drawn on."""
+"""The axes on which intervals are drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crowdrank.report.content import Axis
 
 
 def axis_of(values: Iterable[float]) -> Axis:
-    """An axis that holds every value that is bounded, with some room at either end."""
+    """An axis that holds every finite value, with some room at both ends."""
     bounded = [value for value in values if math.isfinite(value)]
     low, high = min(bounded), max(bounded)
     if high - low < 1e-9:

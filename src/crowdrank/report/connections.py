@@ -1,4 +1,4 @@
-"""How the comparisons connect, from the evidence on each item."""
+"""How the comparisons connect the items, from the evidence on each item."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from crowdrank.results import Evidence
 
 
 def connections(rows: pl.DataFrame, possible: int, unit: str) -> Connections | None:
-    """The figures of these rows of a ranking, of whose pairs ``possible`` could have been compared.
+    """The figures for these rows of a ranking; ``possible`` is how many pairs could have been compared.
 
-    None for labels: they are on one scale, whoever gave them.
+    None for labels: they are on one scale and need no connection.
     """
     if unit == "labels":
         return None
@@ -29,12 +29,12 @@ def connections(rows: pl.DataFrame, possible: int, unit: str) -> Connections | N
 
 
 def pairs_of(items: int) -> int:
-    """The number of pairs of so many items."""
+    """The number of pairs among this many items."""
     return items * (items - 1) // 2
 
 
 def matrix(evidence: Evidence, query: int) -> Matrix | None:
-    """The picture of a query's comparisons; None where it was not counted or has nothing to show."""
+    """The matrix of a query's comparisons; None if it was not counted or has nothing to show."""
     counted = evidence.matrix(query)
     if counted is None or len(counted) < 2:
         return None

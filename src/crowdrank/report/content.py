@@ -1,4 +1,4 @@
-"""What a report says, as plain data: the page, the Markdown and the JSON are views of it."""
+"""The content of a report as plain data; HTML, Markdown and JSON are views of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERDICTS = ("malicious", "spammer", "unsure", "reliable")
 
 @dataclass(frozen=True)
 class Caution:
-    """Warnings of one kind: what they are called, what they say, and what to make of it."""
+    """Warnings of one kind: their title, their messages, and advice."""
 
     code: str
     title: str
@@ -21,10 +21,10 @@ class Caution:
 
 @dataclass(frozen=True)
 class Item:
-    """A row of a ranking; an end of the score's interval is None where it is not bounded.
+    """A row of a ranking; an end of the score's interval is None if it is not bounded.
 
     ``comparisons`` counts the votes, lists or labels (the report's ``unit``). ``label`` is the most probable
-    one, for models of labels, and None for others.
+    label if the model has labels, otherwise None.
     """
 
     item: str
@@ -44,7 +44,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Axis:
-    """The axis that intervals are drawn on; ``decimals`` is how many its numbers are shown with."""
+    """The axis on which intervals are drawn; its numbers are shown with ``decimals`` decimals."""
 
     low: float
     high: float
@@ -54,7 +54,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Span:
-    """The least, the median and the most of something."""
+    """A minimum, median and maximum."""
 
     least: float
     median: float
@@ -81,8 +81,8 @@ class Connections:
 class Matrix:
     """Votes between items, or lists that hold both, in rank order.
 
-    The upper triangle, row by row, the diagonal included. A row is an item, or where there are more items
-    than ``side`` a run of neighbours in rank.
+    The upper triangle, row by row, including the diagonal. A row is an item or, if there are more items than
+    ``side``, a run of neighbors in rank.
     """
 
     side: int
@@ -91,10 +91,10 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Query:
-    """A ranking: ``items`` is how many there are, ``rows`` those shown, best first.
+    """The ranking of a query: ``items`` is the number of items, ``rows`` are those shown, best first.
 
-    ``difficulty``, an end of its interval (None where it is not bounded) and the most probable ``domain`` with
-    its ``probability`` are there for models that tell them, the domain where there are several.
+    ``difficulty``, its interval (an end is None if it is not bounded) and the most probable ``domain`` with its
+    ``probability`` are set if the model estimates them; the domain only if there are several.
     """
 
     name: str | None
@@ -125,10 +125,10 @@ class Worker:
 
 
 @dataclass(frozen=True)
-class Crowd:
-    """The workers: how many there are, those shown (the worst first), and how the quality spreads.
+class CrowdSummary:
+    """The workers: how many there are, those shown (worst first), and the distribution of quality.
 
-    ``bins`` holds for each verdict the number of workers in each of ten bins of quality, 0 to 1.
+    ``bins`` holds, for each verdict, the number of workers in each of ten bins of quality from 0 to 1.
     """
 
     workers: int
@@ -149,8 +149,8 @@ class Skill:
 
 
 @dataclass(frozen=True)
-class Skilled:
-    """A worker with her skill in each domain, the largest domain first."""
+class SkillRow:
+    """A worker with the worker's skill in each domain, largest domain first."""
 
     worker: str
     judgments: float
@@ -159,19 +159,19 @@ class Skilled:
 
 @dataclass(frozen=True)
 class SkillMap:
-    """Workers by domains: ``queries`` is how many each domain has, by their most probable one.
+    """Workers by domain: ``queries`` is the number of queries whose most probable domain is each one.
 
-    ``workers`` is how many there are, ``rows`` those shown, the one with most judgments first.
+    ``workers`` is the number of workers, ``rows`` are those shown, with the most judgments first.
     """
 
     queries: tuple[int, ...]
     workers: int
-    rows: tuple[Skilled, ...]
+    rows: tuple[SkillRow, ...]
 
 
 @dataclass(frozen=True)
 class TableRows:
-    """A further table of a model: ``total`` is how many rows it has, ``rows`` those shown."""
+    """A further table of a model: ``total`` is its number of rows, ``rows`` are those shown."""
 
     name: str
     columns: tuple[str, ...]
@@ -181,7 +181,7 @@ class TableRows:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One thing that would make the ranking surer, as a sentence, and what it names."""
+    """One thing that would make the ranking more certain, as a sentence, and the ids that it names."""
 
     kind: str
     sentence: str
@@ -192,9 +192,9 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Contender:
-    """A model among others; ``low`` to ``high`` is its distance from the best, two standard errors either way.
+    """A model in a comparison; ``low`` to ``high`` is its distance from the best, ± two standard errors.
 
-    ``place`` is "best", "as good" where it cannot be told from the best, "behind", "order only" where it
+    ``place`` is "best", "as good" if it cannot be distinguished from the best, "behind", "order only" if it
     gives no probabilities, or "failed" for the reason ``error``.
     """
 
@@ -216,7 +216,7 @@ class Contender:
 class Contest:
     """Models by how well they predict held-out votes, best first.
 
-    ``axis`` is that of the distances from the best, ``guessing`` the log loss of one who knows nothing.
+    ``axis`` is for the distances from the best; ``guessing`` is the log loss of a random guess.
     """
 
     rows: tuple[Contender, ...]
@@ -245,13 +245,13 @@ class ContestReport:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report shows: plain values, no arrays.
+    """Everything that a report shows, as plain values without arrays.
 
-    ``items`` and ``queries_total`` count all there are; ``queries`` may hold fewer, and each of them
-    fewer rows, where showing all would make the page too heavy. ``choice`` is how `auto` chose the model.
-    ``unit`` is what is counted of an item: "votes", "lists" or "labels"; labels need not connect, and
-    ``connections`` is None for them. ``skills`` is None where there are no domains, or only one.
-    ``tables`` are the further tables of a model that have no place of their own in the report.
+    ``items`` and ``queries_total`` count everything; ``queries`` may hold fewer queries, and each of them
+    fewer rows, if showing all would make the page too large. ``choice`` is how `auto` chose the model.
+    ``unit`` is what is counted for an item: "votes", "lists" or "labels". Labels need not connect items, so
+    ``connections`` is None for them. ``skills`` is None if there are no domains, or only one. ``tables`` are
+    the model's further tables that have no section of their own in the report.
     """
 
     title: str
@@ -260,7 +260,7 @@ class Report:
     items: int
     queries_total: int
     queries: tuple[Query, ...]
-    crowd: Crowd | None
+    crowd: CrowdSummary | None
     skills: SkillMap | None
     connections: Connections | None
     split_queries: int
@@ -272,7 +272,7 @@ class Report:
     tables: tuple[TableRows, ...] = ()
 
     @property
-    def labelled(self) -> bool:
+    def has_labels(self) -> bool:
         """Whether the rows have a label."""
         return any(row.label is not None for query in self.queries for row in query.rows)
 
@@ -288,14 +288,16 @@ class Report:
 
     @property
     def cut(self) -> str:
-        """A sentence on what is left out; empty where nothing is."""
+        """A sentence on what is left out; empty if nothing is."""
         shown = len(self.queries)
         if shown < self.queries_total:
             where = f"the first {shown:,} of {self.queries_total:,} queries"
-            return f"To keep this small, only {where} are here, with their first {self.most_rows} items each."
+            return (
+                f"To keep this report small, it shows only {where}, with their first {self.most_rows} items each."
+            )
         if any(len(query.rows) < query.items for query in self.queries):
             each = " of each query" if shown > 1 else ""
-            return f"To keep this small, only the first {self.most_rows:,} items{each} are here."
+            return f"To keep this report small, it shows only the first {self.most_rows:,} items{each}."
         return ""
 
     @property
@@ -305,5 +307,5 @@ class Report:
 
 
 def to_json(report: Report) -> str:
-    """The report's content as JSON, its fields as they are named in ``Report``."""
+    """The report's content as JSON, with the field names of ``Report``."""
     return json.dumps(report, default=vars, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""Models side by side: what a report says of a comparison."""
+"""Models side by side: a comparison as the content of a report."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from crowdrank.compare import Comparison
 from crowdrank.report.axes import axis_of
 from crowdrank.report.content import Contender, Contest, ContestReport
 from crowdrank.report.notes import cautions
-from crowdrank.report.words import counted
+from crowdrank.report.words import count_noun
 from crowdrank.results import Fit
 
 WIDTH = 2.0
-"""Standard errors to either side of a distance from the best."""
+"""Standard errors on each side of a distance from the best."""
 
 
 def build_contest(found: Comparison) -> ContestReport:
     """The content of a page from a comparison."""
-    models = counted(len(found.rows), "model")
+    models = count_noun(len(found.rows), "model")
     facts = [f"seed {found.seed}"]
     if found.folds:
-        facts = [counted(found.votes, "vote"), counted(found.folds, "fold"), *facts]
+        facts = [count_noun(found.votes, "vote"), count_noun(found.folds, "fold"), *facts]
     return ContestReport(
         title=f"{models} by held-out votes" if found.folds else f"{models} by gold",
         facts=tuple(facts),
@@ -32,23 +32,23 @@ def build_contest(found: Comparison) -> ContestReport:
 
 
 def choice(fit: Fit) -> Contest | None:
-    """How `auto` chose the model of a fit; None where it did not, or had nothing to choose by."""
-    told = fit.details.get("auto")
-    return _contest(told, told["candidates"]) if told and told["candidates"] else None
+    """How `auto` chose the model of a fit; None if it did not, or had nothing to choose by."""
+    figures = fit.details.get("auto")
+    return _contest(figures, figures["candidates"]) if figures and figures["candidates"] else None
 
 
-def told(contest: Contest) -> str:
+def explain_contest(contest: Contest) -> str:
     """How to read the figures."""
     if not contest.folds:
         return (
-            "Nothing was held out: each model was fitted to all judgments, and its ranking is measured by gold. "
-            f"The order is that of {contest.measures[0] if contest.measures else 'their names'}."
+            "Nothing was held out: each model was fitted to all judgments, and its ranking was scored against "
+            f"gold. Models are sorted by {contest.measures[0] if contest.measures else 'their names'}."
         )
     return (
-        f"Each of {contest.votes:,} votes, dealt into {contest.folds} folds, was predicted by models fitted to "
-        "the other folds. The log loss is the mean of minus the logarithm of the probability that they gave it: "
-        f"the smaller, the better; guessing has {contest.guessing:.3f}. How far a model is behind the best is "
-        "shown two standard errors either way: where that reaches 0, the two cannot be told apart."
+        f"The {contest.votes:,} votes were dealt into {contest.folds} folds, and models fitted to the other folds "
+        "predicted each fold. The log loss is the mean of minus the logarithm of the probability that a model "
+        f"gave to the outcome: smaller is better; guessing has {contest.guessing:.3f}. The distance from the best "
+        "model is shown plus or minus two standard errors: if that range reaches 0, the two cannot be told apart."
     )
 
 
@@ -68,20 +68,20 @@ def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) ->
 
 
 def _contender(row: Mapping[str, Any], *, held_out: bool, first: bool) -> Contender:
-    behind = _rounded(row["behind"])
+    behind = _round(row["behind"])
     width = WIDTH * (row["behind_se"] or 0.0)
     return Contender(
         model=row["model"],
         place=_place(row, held_out=held_out, first=first),
-        log_loss=_rounded(row["log_loss"]),
-        log_loss_se=_rounded(row["log_loss_se"]),
+        log_loss=_round(row["log_loss"]),
+        log_loss_se=_round(row["log_loss_se"]),
         behind=behind,
-        low=None if behind is None else _rounded(row["behind"] - width),
-        high=None if behind is None else _rounded(row["behind"] + width),
-        accuracy=_rounded(row["accuracy"]),
-        accuracy_se=_rounded(row["accuracy_se"]),
+        low=None if behind is None else _round(row["behind"] - width),
+        high=None if behind is None else _round(row["behind"] + width),
+        accuracy=_round(row["accuracy"]),
+        accuracy_se=_round(row["accuracy_se"]),
         seconds=None if row["seconds"] is None else round(row["seconds"], 2),
-        gold={name: _rounded(value) for name, value in row["gold"].items()},
+        gold={name: _round(value) for name, value in row["gold"].items()},
         error=row["error"],
     )
 
@@ -94,5 +94,5 @@ def _place(row: Mapping[str, Any], *, held_out: bool, first: bool) -> str:
     return "best" if first else "as good" if row["tied_with_best"] else "behind"
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 4) + 0.0

@@ -1,4 +1,4 @@
-"""What a model of domains tells: how difficult a query is and where it belongs, and who knows what."""
+"""Results of a model with domains: the difficulty and domain of each query, and the skills of each worker."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.report.content import Skill, Skilled, SkillMap
-from crowdrank.report.rounding import bounded, significant, tidy
+from crowdrank.report.content import Skill, SkillMap, SkillRow
+from crowdrank.report.rounding import round_finite, significant, tidy
 from crowdrank.results import Queries, Skills
 
 
-def natures(queries: Queries | None) -> dict[str | None, dict[str, Any]]:
-    """The fields of a ``Query`` that tell of its difficulty and its domain, by the query's name."""
+def query_traits(queries: Queries | None) -> dict[str | None, dict[str, Any]]:
+    """The fields of a ``Query`` on its difficulty and domain, by query name."""
     if queries is None:
         return {}
     several = queries.domain.shape[1] > 1
-    return {row["query"]: _nature(row, several) for row in queries.polars().iter_rows(named=True)}
+    return {row["query"]: _traits(row, several) for row in queries.polars().iter_rows(named=True)}
 
 
-def _nature(row: dict[str, Any], several: bool) -> dict[str, Any]:
+def _traits(row: dict[str, Any], several: bool) -> dict[str, Any]:
     return {
         "difficulty": significant(row["difficulty"]),
         "difficulty_low": significant(row["low"]),
@@ -31,7 +31,7 @@ def _nature(row: dict[str, Any], several: bool) -> dict[str, Any]:
 
 
 def skill_map(skills: Skills | None, queries: Queries | None, most: int) -> SkillMap | None:
-    """Workers by domains, with at most so many cells; None for one domain, of which the workers tell all."""
+    """Workers by domain, with at most ``most`` cells; None for a single domain, which the workers table covers."""
     if skills is None or queries is None or queries.domain.shape[1] == 1:
         return None
     domains = queries.domain.shape[1]
@@ -44,20 +44,20 @@ def skill_map(skills: Skills | None, queries: Queries | None, most: int) -> Skil
     return SkillMap(
         queries=tuple(np.bincount(queries.domain.argmax(axis=1), minlength=domains).tolist()),
         workers=rows["worker"].n_unique(),
-        rows=tuple(_skilled(part) for part in shown),
+        rows=tuple(_skill_row(part) for part in shown),
     )
 
 
-def _skilled(part: pl.DataFrame) -> Skilled:
+def _skill_row(part: pl.DataFrame) -> SkillRow:
     skills = tuple(_skill(row) for row in part.iter_rows(named=True))
-    return Skilled(part["worker"][0], tidy(part["total"][0]), skills)
+    return SkillRow(part["worker"][0], tidy(part["total"][0]), skills)
 
 
 def _skill(row: dict[str, Any]) -> Skill:
     return Skill(
         judgments=tidy(row["judgments"]),
         quality=round(row["quality"], 2),
-        low=bounded(row["low"], 2),
-        high=bounded(row["high"], 2),
+        low=round_finite(row["low"], 2),
+        high=round_finite(row["high"], 2),
         verdict=row["verdict"],
     )

@@ -1,7 +1,7 @@
 """A report as one HTML page that opens offline.
 
-The first rows are in the page as they are, so it can be read without scripts; all rows are in it as
-compact data, which report.js draws, sorts and searches.
+The page holds the first rows as HTML, so it can be read without scripts, and all rows as compact data,
+which report.js draws, sorts and searches.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.report.content import VERDICTS, Axis, ContestReport, Crowd, Query, Report, Skill, SkillMap
-from crowdrank.report.contest import told
+from crowdrank.report.content import VERDICTS, Axis, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
+from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS
 from crowdrank.report.words import (
     cell,
-    connected,
+    connection_sentences,
     difficulty_interval,
+    explain_quality,
     interval,
-    likely,
+    nothing_to_suggest,
     number,
-    perfect,
-    settled,
     signed,
-    split,
+    split_sentence,
+    with_probability,
 )
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 FIRST_ROWS = 20
 QUALITY = Axis(0.0, 1.0, (0.0, 0.5, 1.0), 2)
 MEANINGS = {
-    "reliable": "surely above 0.6",
-    "unsure": "not enough known",
-    "spammer": "surely between 0.4 and 0.6, as by guessing",
-    "malicious": "surely below 0.5, mostly against the ranking",
+    "reliable": "almost certainly above 0.6",
+    "unsure": "not enough is known",
+    "spammer": "almost certainly between 0.4 and 0.6, like guessing",
+    "malicious": "almost certainly below 0.5, mostly against the ranking",
 }
-"""What a verdict says of the interval of a worker's quality."""
+"""What each verdict means for the interval of a worker's quality."""
 
 
 def to_html(report: Report) -> str:
-    """The page: warnings first, then the ranking, the workers, how it connects, and what would help."""
+    """The page: warnings first, then the ranking, the workers, the connections, and suggestions."""
     environment = _environment()
     script = environment.get_template("report.js").render()
     return environment.get_template("report.html").render(
@@ -51,19 +51,19 @@ def to_html(report: Report) -> str:
         unit=UNITS[report.unit],
         script=script,
         policy=_hash(script),
-        data=_embedded(_data(report)),
+        data=_embed_json(_data(report)),
         first_rows=FIRST_ROWS,
         method=method(report),
         quality=QUALITY,
         meanings=MEANINGS,
-        told_quality=perfect(report),
+        quality_meaning=explain_quality(report),
         further=_further(report.crowd),
         histogram=_histogram(report.crowd),
     )
 
 
 def contest_to_html(report: ContestReport) -> str:
-    """The page that compares models: what was left out first, then the table."""
+    """The page that compares models: notes first, then the table."""
     return _environment().get_template("contest.html").render(report=report)
 
 
@@ -79,26 +79,26 @@ def _environment() -> Environment:
     )
     environment.filters.update(number=number, signed=signed, cell=cell)
     environment.globals.update(
-        connected=connected,
+        connection_sentences=connection_sentences,
         interval=interval,
-        split=split,
-        settled=settled,
-        likely=likely,
+        split_sentence=split_sentence,
+        nothing_to_suggest=nothing_to_suggest,
+        with_probability=with_probability,
         difficulty_interval=difficulty_interval,
         shade=_shade,
         place=_place,
         ticks=_ticks,
-        told_contest=told,
+        explain_contest=explain_contest,
     )
     return environment
 
 
 def _hash(script: str) -> str:
-    """What the page's policy lets run: this script, and nothing that an id may bring."""
+    """The hash for the page's security policy, which runs only this script and nothing that an id may inject."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _embedded(value: Any) -> str:
+def _embed_json(value: Any) -> str:
     """JSON that cannot end the script element that holds it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
@@ -122,8 +122,8 @@ def _columns(query: Query) -> dict[str, Any]:
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
     columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
     if query.difficulty is not None:
-        told = [signed(query.difficulty), difficulty_interval(query)]
-        columns |= {"difficulty": query.difficulty, "told": told}
+        words = [signed(query.difficulty), difficulty_interval(query)]
+        columns |= {"difficulty": query.difficulty, "difficulty_words": words}
     if query.domain is not None:
         columns |= {"domain": query.domain, "certainty": query.probability}
     links = query.connections
@@ -138,7 +138,7 @@ def _columns(query: Query) -> dict[str, Any]:
     }
 
 
-def _people(crowd: Crowd) -> dict[str, Any]:
+def _people(crowd: CrowdSummary) -> dict[str, Any]:
     names = ("worker", "judgments", "quality", "low", "high")
     columns: dict[str, Any] = {name: [getattr(row, name) for row in crowd.rows] for name in names}
     own = {f"own-{name}": [row.further[name] for row in crowd.rows] for name in _further(crowd)}
@@ -146,7 +146,7 @@ def _people(crowd: Crowd) -> dict[str, Any]:
 
 
 def _skills(found: SkillMap) -> dict[str, Any]:
-    """Workers column by column; of each the skills in the order of the domains."""
+    """Workers column by column, each with skills in the order of the domains."""
     columns: dict[str, Any] = {
         name: [[getattr(skill, name) for skill in row.skills] for row in found.rows]
         for name in ("judgments", "quality", "low", "high")
@@ -159,29 +159,29 @@ def _skills(found: SkillMap) -> dict[str, Any]:
 
 
 def _shade(skill: Skill) -> str:
-    """How a skill is coloured: how far from guessing it is, and the fainter, the wider its interval."""
+    """The color of a skill: stronger the further it is from guessing, fainter the wider its interval."""
     known = 0.0 if skill.low is None or skill.high is None else max(1 - (skill.high - skill.low), 0.0)
     return f"--far:{min(250 * abs(skill.quality - 0.5), 100):.0f}%;--sure:{60 * known:.0f}%"
 
 
-def _further(crowd: Crowd | None) -> list[str]:
-    """The names of the model's own parameters of workers."""
+def _further(crowd: CrowdSummary | None) -> list[str]:
+    """The names of the model's own worker parameters."""
     return [] if crowd is None else list(crowd.rows[0].further)
 
 
 def _place(value: float, axis: Axis) -> float:
-    """Where a value stands on an axis, in percent."""
+    """The position of a value on an axis, in percent."""
     share = (value - axis.low) / (axis.high - axis.low)
     return round(100 * min(max(share, 0.0), 1.0), 2)
 
 
 def _ticks(axis: Axis) -> str:
-    """The places of an axis' ticks, as CSS positions of the lines behind its rows."""
+    """The positions of an axis's ticks, as CSS positions of the lines behind its rows."""
     return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
 
 
-def _histogram(crowd: Crowd | None) -> dict[str, Any]:
-    """The histogram of quality: a bin's verdicts as stacked blocks, heights as shares of the tallest."""
+def _histogram(crowd: CrowdSummary | None) -> dict[str, Any]:
+    """The histogram of quality: the verdicts of a bin as stacked blocks, heights relative to the tallest bin."""
     if crowd is None:
         return {}
     totals = [sum(counts) for counts in zip(*crowd.bins.values(), strict=True)]

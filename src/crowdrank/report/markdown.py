@@ -9,29 +9,29 @@ from crowdrank.report.content import (
     Contender,
     Contest,
     ContestReport,
-    Crowd,
+    CrowdSummary,
     Query,
     Report,
     Skill,
     SkillMap,
     TableRows,
 )
-from crowdrank.report.contest import told
+from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import (
     cell,
-    connected,
-    counted,
+    connection_sentences,
+    count_noun,
     difficulty_interval,
+    explain_quality,
     interval,
-    likely,
+    nothing_to_suggest,
     number,
-    perfect,
     plus_minus,
-    settled,
     signed,
-    split,
+    split_sentence,
+    with_probability,
 )
 
 ROWS = 50
@@ -45,11 +45,11 @@ def to_markdown(report: Report) -> str:
         _warnings(report),
         _queries(report),
         _ranking(report),
-        [] if report.crowd is None else _workers(report.crowd, perfect(report)),
+        [] if report.crowd is None else _workers(report.crowd, explain_quality(report)),
         [] if report.skills is None else _skills(report.skills),
         *map(_further, report.tables),
         _connections(report),
-        ["## What would make it surer", _suggestions(report)],
+        ["## What would make the ranking more certain", _suggestions(report)],
         [] if report.choice is None else ["## How the model was chosen", *_contest(report.choice)],
         ["## How it was computed", _bullets(f"{_safe(name)}: {_safe(value)}" for name, value in method(report))],
     ]
@@ -63,7 +63,7 @@ def contest_to_markdown(report: ContestReport) -> str:
 
 
 def _contest(contest: Contest) -> Iterator[str]:
-    yield told(contest)
+    yield explain_contest(contest)
     head = ("Model", "", "Log loss", "Behind the best", "Accuracy", *contest.measures, "Seconds")
     yield _table(
         head, (_contender(row, contest) for row in contest.rows), "llrrr" + "r" * len(contest.measures) + "r"
@@ -86,7 +86,7 @@ def _contender(row: Contender, contest: Contest) -> list[str]:
 
 def _warnings(report: Report | ContestReport) -> list[str]:
     if not report.cautions:
-        return ["## Warnings", "Nothing to warn of."]
+        return ["## Warnings", "No warnings."]
     return [
         "## Warnings",
         _bullets(
@@ -97,14 +97,15 @@ def _warnings(report: Report | ContestReport) -> list[str]:
 
 
 def _queries(report: Report) -> Iterator[str]:
-    """What is known of the queries besides their rankings."""
+    """What is known about the queries besides their rankings."""
     if report.queries_total == 1 or not report.difficulties:
         return
     yield "## Queries"
     rows = (
         (
             f"{query.name}", number(query.items), number(query.tiers), signed(query.difficulty),
-            difficulty_interval(query), *([likely(query.domain, query.probability)] if report.domains else []),
+            difficulty_interval(query),
+            *([with_probability(query.domain, query.probability)] if report.domains else []),
         )
         for query in report.queries[:ROWS]
     )  # fmt: skip
@@ -116,11 +117,14 @@ def _queries(report: Report) -> Iterator[str]:
 
 def _ranking(report: Report) -> Iterator[str]:
     yield "## Ranking"
-    yield "Items of one tier cannot be told apart from its best one. Intervals hold the true value with 90 %."
+    yield (
+        "Items in one tier cannot be told apart from its best item. "
+        "Intervals hold the true value with a probability of 90 %."
+    )
     for query in report.queries[:QUERIES]:
         if query.name is not None:
             yield f"### Query {_safe(query.name)}"
-        yield _items(query, UNITS[report.unit], report.labelled)
+        yield _items(query, UNITS[report.unit], report.has_labels)
         shown = min(len(query.rows), ROWS)
         if query.items > shown:
             yield f"The first {shown} of {query.items:,} items; the ranking file has all of them."
@@ -128,24 +132,24 @@ def _ranking(report: Report) -> Iterator[str]:
         yield f"The first {QUERIES} of {report.queries_total:,} queries; the ranking file has all of them."
 
 
-def _items(query: Query, unit: Unit, labelled: bool) -> str:
+def _items(query: Query, unit: Unit, has_labels: bool) -> str:
     decimals = query.axis.decimals
     rows = (
         (
             f"{row.rank}", f"{row.rank_low}–{row.rank_high}", f"{row.tier}", row.item, signed(row.score, decimals),
             interval(row.low, row.high, decimals), number(row.comparisons),
-            *([likely(row.label, row.probability)] if labelled else []),
+            *([with_probability(row.label, row.probability)] if has_labels else []),
         )
         for row in query.rows[:ROWS]
     )  # fmt: skip
     head = ["Rank", "Between", "Tier", "Item", "Score", "90 % interval", f"{unit.noun.title()}s"]
-    return _table([*head, "Label"] if labelled else head, rows, "rrrlrrr" + "r" * labelled)
+    return _table([*head, "Label"] if has_labels else head, rows, "rrrlrrr" + "r" * has_labels)
 
 
-def _workers(crowd: Crowd, quality: str) -> Iterator[str]:
+def _workers(crowd: CrowdSummary, quality: str) -> Iterator[str]:
     yield "## Workers"
     yield quality
-    yield ", ".join(f"{count:,} {verdict}" for verdict, count in crowd.verdicts.items()) + "; the worst first."
+    yield ", ".join(f"{count:,} {verdict}" for verdict, count in crowd.verdicts.items()) + "; worst first."
     rows = (
         (
             row.worker, row.verdict, number(row.quality, 2), interval(row.low, row.high, 2), number(row.judgments),
@@ -159,8 +163,8 @@ def _workers(crowd: Crowd, quality: str) -> Iterator[str]:
 
 def _skills(found: SkillMap) -> Iterator[str]:
     yield "## Workers by domain"
-    yield "The quality of each worker on the pairs of each domain; those with most judgments first."
-    heads = [f"{place} ({counted(count, 'query', 'queries')})" for place, count in enumerate(found.queries, 1)]
+    yield "The quality of each worker on the pairs of each domain; workers with the most judgments first."
+    heads = [f"{place} ({count_noun(count, 'query', 'queries')})" for place, count in enumerate(found.queries, 1)]
     rows = ([row.worker, *map(_skill, row.skills), number(row.judgments)] for row in found.rows[:ROWS])
     yield _table(["Worker", *heads, "Judgments"], rows, "l" + "r" * len(heads) + "r")
     if found.workers > ROWS:
@@ -183,14 +187,14 @@ def _connections(report: Report) -> list[str]:
     if report.connections is None:
         return []
     unit, several = UNITS[report.unit], report.queries_total > 1
-    lines = [*connected(report.connections, unit, several=several)]
+    lines = [*connection_sentences(report.connections, unit, several=several)]
     if several:
-        lines.insert(0, split(report))
+        lines.insert(0, split_sentence(report))
     return [f"## How the {unit.links} connect", _bullets(lines)]
 
 
 def _suggestions(report: Report) -> str:
-    return _bullets(_safe(entry.sentence) for entry in report.suggestions) or settled(report)
+    return _bullets(_safe(entry.sentence) for entry in report.suggestions) or nothing_to_suggest(report)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
@@ -204,6 +208,6 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Text that Markdown leaves as it is: no markup, one line."""
+    """Text that Markdown shows unchanged: no markup, one line."""
     flat = " ".join(text.split())
     return re.sub(r"([\\`*_\[\]<>|#~&$@!])", r"\\\1", flat)

@@ -11,8 +11,8 @@ from crowdrank.report.words import number, signed
 
 
 def method(report: Report) -> list[tuple[str, str]]:
-    """Names and values of everything that one would need to compute the ranking again."""
-    return [*_gold(report), *_fit(report.fit), *_where(report.fit)]
+    """Names and values of everything needed to compute the ranking again."""
+    return [*_gold(report), *_fit(report.fit), *_environment_facts(report.fit)]
 
 
 def _gold(report: Report) -> Iterator[tuple[str, str]]:
@@ -22,7 +22,10 @@ def _gold(report: Report) -> Iterator[tuple[str, str]]:
 
 def _fit(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Model", fit["model"]
-    yield "Parameters", _listed({name: json.dumps(value) for name, value in fit["parameters"].items()}) or "none"
+    yield (
+        "Parameters",
+        _list_values({name: json.dumps(value) for name, value in fit["parameters"].items()}) or "none",
+    )
     yield "Converged", f"{'yes' if fit['converged'] else 'no'}, after {fit['iterations']:,} iterations"
     if fit["log_likelihood"] is not None:
         yield "Log likelihood", signed(fit["log_likelihood"], 2)
@@ -30,12 +33,12 @@ def _fit(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Intervals", f"{fit['details']['intervals']}, level 0.9"
 
 
-def _where(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _environment_facts(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Seed", str(fit["seed"])
     yield "Engine", fit["engine"]
-    yield "Seconds", _listed({name: f"{value:.2f}" for name, value in fit["seconds"].items()})
+    yield "Seconds", _list_values({name: f"{value:.2f}" for name, value in fit["seconds"].items()})
     yield "Versions", ", ".join(f"{name} {version}" for name, version in fit["versions"].items())
 
 
-def _listed(values: dict[str, str]) -> str:
+def _list_values(values: dict[str, str]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())

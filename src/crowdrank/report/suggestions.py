@@ -1,4 +1,4 @@
-"""What would make a ranking surer: which pairs and items to ask about, which workers to look at."""
+"""What would make a ranking more certain: which pairs and items to ask about, which workers to check."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import polars as pl
 from crowdrank.report.content import Suggestion
 from crowdrank.report.rounding import significant, tidy
 from crowdrank.report.units import UNITS, Unit
-from crowdrank.report.words import counted, percent, signed
+from crowdrank.report.words import count_noun, percent, signed
 
 MOST = 3
 NAMES = 5
 LETTERS = 60
 OPEN = 0.1
-"""An interval of labels that is at least this part of their range is wide."""
+"""An interval of labels is wide if it covers at least this share of their range."""
 
 _RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI"}
 
@@ -27,8 +27,8 @@ def suggestions(
 ) -> tuple[Suggestion, ...]:
     """Suggestions from the rows of a ranking with their evidence, best first, and from the workers.
 
-    ``ranking`` has the columns of a ranking, and comparisons, opponents and part. ``unit`` is what the
-    comparisons are: votes, lists or labels; labels are asked for item by item, and join nothing.
+    ``ranking`` has the columns of a ranking, and comparisons, opponents and part. ``unit`` says what the
+    comparisons are: votes, lists or labels. Labels are requested item by item and connect no items.
     """
     words = UNITS[unit]
     items = [*(_unsure if unit == "labels" else _wide)(ranking, words), *_few(ranking, words)]
@@ -37,7 +37,7 @@ def suggestions(
 
 
 def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """One pair for each group that hangs loose: its best known item, and that of the largest group."""
+    """One pair for each unconnected group: its most compared item, and that of the largest group."""
     groups = (
         ranking.sort("comparisons", descending=True, maintain_order=True)
         .group_by("query", "part", maintain_order=True)
@@ -56,7 +56,7 @@ def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         if loose <= MOST:
             yield Suggestion(
                 "bridge",
-                f"{_begun(unit.pair)} {_quoted(main['item'])} and {_quoted(row['item'])}{_inside(row)}: that "
+                f"{_capitalize(unit.pair)} {_quote(main['item'])} and {_quote(row['item'])}{_inside(row)}: this "
                 f"would join a group of {_count(row['size'], 'item')} to the largest group of "
                 f"{_count(main['size'], 'item')}.",
                 row["query"],
@@ -68,7 +68,7 @@ def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
 
 
 def _pairs(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """Neighbours in rank that cannot be told apart: the best ranked first, then those least settled."""
+    """Neighbors in rank that cannot be told apart: the best ranked first, then the least certain."""
     after = ranking.select(pl.all().shift(-1).name.suffix("_next"))
     open_pairs = (
         ranking.with_row_index("place")
@@ -88,11 +88,11 @@ def _pairs(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         if len(used) == 2 * MOST or used & {row["place"], row["place"] + 1}:
             continue
         used |= {row["place"], row["place"] + 1}
-        start = f"The first place is open: {unit.pair}" if row["rank"] == 1 else _begun(unit.pair)
+        start = f"The first place is open: {unit.pair}" if row["rank"] == 1 else _capitalize(unit.pair)
         yield Suggestion(
             "pair",
-            f"{start} {_quoted(row['item'])} and {_quoted(row['item_next'])}{_inside(row)}: they are "
-            f"neighbours at ranks {row['rank']} and {row['rank'] + 1}, and these {unit.noun}s cannot tell "
+            f"{start} {_quote(row['item'])} and {_quote(row['item_next'])}{_inside(row)}: they are "
+            f"neighbors at ranks {row['rank']} and {row['rank'] + 1}, and these {unit.noun}s cannot tell "
             "them apart.",
             row["query"],
             (row["item"], row["item_next"]),
@@ -100,7 +100,7 @@ def _pairs(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
 
 
 def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """The items whose rank is the least known, by the share of their query that it leaves open."""
+    """The items whose rank is least certain, by the share of their query that the rank interval covers."""
     median = ranking["comparisons"].median()
     width = pl.col("rank_high") - pl.col("rank_low")
     rows = (
@@ -111,7 +111,7 @@ def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     for row in rows.head(MOST).iter_rows(named=True):
         yield Suggestion(
             "item",
-            f"{_quoted(row['item'])}{_inside(row)} may rank anywhere from {row['rank_low']} to "
+            f"{_quote(row['item'])}{_inside(row)} may rank anywhere from {row['rank_low']} to "
             f"{row['rank_high']}: it has {_count(row['comparisons'], unit.noun)} {unit.beside} "
             f"{_count(row['opponents'], 'other item')}; the median item has {_count(median, unit.noun)}.",
             row["query"],
@@ -120,7 +120,7 @@ def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
 
 
 def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
-    """The items whose score is the least known; ranks are open wherever many items have one label."""
+    """The items whose score is least certain. Ranks stay open whenever many items share a label."""
     median = ranking["comparisons"].median()
     width = pl.col("high") - pl.col("low")
     rows = ranking.filter(pl.col("comparisons") > 0, width.is_finite(), width > 0)
@@ -130,8 +130,8 @@ def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         low, high = (signed(significant(row[end])) for end in ("low", "high"))
         yield Suggestion(
             "item",
-            f"{_begun(unit.ask)} {_quoted(row['item'])}{_inside(row)}: its score may be anywhere from {low} to "
-            f"{high}; it has {_count(row['comparisons'], unit.noun)}, the median item has "
+            f"{_capitalize(unit.ask)} {_quote(row['item'])}{_inside(row)}: its score may be anywhere from {low} "
+            f"to {high}; it has {_count(row['comparisons'], unit.noun)}, the median item has "
             f"{_count(median, unit.noun)}.",
             row["query"],
             (row["item"],),
@@ -146,27 +146,27 @@ def _few(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         return
     shown = rows.head(NAMES)
     named = [
-        f"{_quoted(row['item'])}{_inside(row)} ({_count(row['comparisons'], unit.noun)})"
+        f"{_quote(row['item'])}{_inside(row)} ({_count(row['comparisons'], unit.noun)})"
         for row in shown.iter_rows(named=True)
     ]
     yield Suggestion(
         f"few-{unit.noun}s",
         f"{_count(len(rows), 'item')} {'has' if len(rows) == 1 else 'have'} less than half the {unit.noun}s of "
-        f"the median item ({_count(median, unit.noun)}); {unit.ask} {_listed(named, len(rows))} first.",
+        f"the median item ({_count(median, unit.noun)}); {unit.ask} {_list_names(named, len(rows))} first.",
         items=tuple(shown["item"]),
     )
 
 
 def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
-    """Workers to check or leave out, and workers to hear more from."""
+    """Workers to check or leave out, and workers who should judge more."""
     total = float(workers["judgments"].sum())
     advice = {
-        "malicious": "Check {who}: they mostly answer against the ranking, by intent or because they took the "
-        "question the wrong way round. They gave {part} of all judgments.",
+        "malicious": "Check {who}: they mostly answer against the ranking, on purpose or because they misread "
+        "the question. They gave {part} of all judgments.",
         "spammer": "Check {who}, or leave them out: they seem to answer at random. They gave {part} "
         "of all judgments.",
-        "unsure": "Hear more from {who}: their judgments, {part} of all, are too few, too mixed or about items "
-        "too close to tell how good they are.",
+        "unsure": "Ask {who} for more judgments: theirs, {part} of all, are too few, too mixed or about items "
+        "too close to show how good they are.",
     }  # fmt: skip
     for verdict, sentence in advice.items():
         rows = workers.filter(verdict=verdict)
@@ -175,18 +175,18 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
             continue
         shown = rows.head(NAMES)
         names = [
-            f"{_quoted(row['worker'])} ({_count(row['judgments'], 'judgment')})"
+            f"{_quote(row['worker'])} ({_count(row['judgments'], 'judgment')})"
             for row in shown.iter_rows(named=True)
         ]
         kind = f"{verdict} worker" if verdict != "spammer" else verdict
-        who = f"{_count(len(rows), kind)}, {_listed(names, len(rows))}"
+        who = f"{_count(len(rows), kind)}, {_list_names(names, len(rows))}"
         share = float(rows["judgments"].sum()) / total if total else 0.0
         yield Suggestion(
             f"{verdict}-workers", sentence.format(who=who, part=percent(share)), workers=tuple(shown["worker"])
         )
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     shown = name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
     if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in shown):
         shown = f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"  # the sentence keeps its direction
@@ -194,20 +194,20 @@ def _quoted(name: str) -> str:
 
 
 def _inside(row: dict[str, Any]) -> str:
-    return "" if row["query"] is None else f" of query {_quoted(row['query'])}"
+    return "" if row["query"] is None else f" of query {_quote(row['query'])}"
 
 
 def _count(number: Any, noun: str) -> str:
-    return counted(tidy(number), noun)
+    return count_noun(tidy(number), noun)
 
 
-def _begun(words: str) -> str:
-    """Words at the beginning of a sentence."""
+def _capitalize(words: str) -> str:
+    """Words as the start of a sentence."""
     return words[0].upper() + words[1:]
 
 
-def _listed(names: Sequence[str], total: int) -> str:
-    """The names in words, and how many more there are."""
+def _list_names(names: Sequence[str], total: int) -> str:
+    """The names in words, then how many more there are."""
     if total > len(names):
         return f"{', '.join(names)} and {total - len(names):,} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

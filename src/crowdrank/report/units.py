@@ -1,4 +1,4 @@
-"""What a report calls the judgments of an item: votes on pairs, ranked lists, or labels."""
+"""How a report names the judgments of an item: votes on pairs, ranked lists, or labels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unit:
-    """The words of one kind of judgments.
+    """The words for one kind of judgments.
 
-    ``count`` and ``met`` explain columns of the ranking, ``fine`` is said where there is nothing to warn of,
-    ``settled`` where there is nothing to suggest; ``ask`` begins a suggestion of items, ``pair`` one of two.
-    What follows tells how the items connect: {pairs}, {possible}, {were} and {span} stand for figures, which
-    report.js fills in as well.
+    ``count`` and ``met`` explain columns of the ranking. ``fine`` is shown if there is no warning, ``settled``
+    if there is no suggestion. ``ask`` begins a suggestion on one item, ``pair`` a suggestion on two. The other
+    fields describe how the items connect: {pairs}, {possible}, {were} and {span} are placeholders for figures,
+    which report.js fills in as well.
     """
 
     noun: str
@@ -34,10 +34,10 @@ class Unit:
 UNITS = {
     "votes": Unit(
         noun="vote",
-        count="Comparisons that the item took part in",
+        count="Comparisons that involve the item",
         met="How many other items it was compared with",
-        fine="the fit converged, all items are connected, each won and lost",
-        settled="every neighbour in rank is told apart",
+        fine="the fit converged, all items are connected, and each has won and lost",
+        settled="all neighbors in rank can be told apart",
         ask="ask about",
         pair="ask about",
         beside="against",
@@ -53,7 +53,7 @@ UNITS = {
         count="Lists that hold the item",
         met="How many other items share a list with it",
         fine="the fit converged, and the lists link all items",
-        settled="every neighbour in rank is told apart",
+        settled="all neighbors in rank can be told apart",
         ask="ask for lists that hold",
         pair="ask for lists that hold both",
         beside="with",
@@ -66,11 +66,11 @@ UNITS = {
     ),
     "labels": Unit(
         noun="label",
-        count="Labels that the item was given",
+        count="Labels given to the item",
         met="",
         fine="the fit converged, and every item has labels",
         settled="no item has few labels or a wide interval",
-        ask="ask for more labels of",
+        ask="ask for more labels for",
     ),
 }
-"""The units of ``Evidence``; labels are on one scale, so nothing is said of how they connect."""
+"""The units of ``Evidence``. Labels are on one scale, so they have no words on how items connect."""

@@ -1,4 +1,4 @@
-"""Numbers and sentences that more than one form of the report writes."""
+"""Numbers and sentences that more than one form of the report uses."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from crowdrank.report.units import UNITS, Unit
 
 
 def number(value: Any, decimals: int | None = None) -> str:
-    """A number with its thousands apart, and with this many decimals; a dash where it is not known."""
+    """A number with thousands separators and this many decimals; a dash if it is None."""
     if value is None:
         return "–"
     return f"{value:,}" if decimals is None else f"{value:,.{decimals}f}"
 
 
 def signed(value: float | None, decimals: int | None = None) -> str:
-    """The same with a true minus sign; without ``decimals`` as short as it can be."""
+    """A number with a true minus sign; as short as possible without ``decimals``."""
     text = f"{value:g}" if decimals is None and value is not None else number(value, decimals)
     return text.replace("-", "−")
 
 
 def cell(value: Any) -> str:
-    """A cell of a further table: numbers as they are shown elsewhere, text as it is."""
+    """A cell of a further table: numbers formatted as elsewhere, text unchanged."""
     return signed(value) if isinstance(value, int | float) else number(None) if value is None else str(value)
 
 
@@ -33,7 +33,7 @@ def plus_minus(value: float | None, error: float | None, decimals: int) -> str:
 
 
 def interval(low: float | None, high: float | None, decimals: int | None) -> str:
-    """An interval in words; an end that is None is not bounded. Decimals as those of ``signed``."""
+    """An interval in words; an end that is None is not bounded. ``decimals`` as in ``signed``."""
     if low is None and high is None:
         return "not bounded"
     if low is None:
@@ -43,7 +43,7 @@ def interval(low: float | None, high: float | None, decimals: int | None) -> str
     return f"{signed(low, decimals)} to {signed(high, decimals)}"
 
 
-def likely(value: float | None, probability: float | None) -> str:
+def with_probability(value: float | None, probability: float | None) -> str:
     """The most probable label of an item, or domain of a query, and its probability."""
     return f"{signed(value)} ({number(probability, 2)})"
 
@@ -53,34 +53,34 @@ def difficulty_interval(query: Query) -> str:
     return interval(query.difficulty_low, query.difficulty_high, None)
 
 
-def perfect(report: Report) -> str:
-    """What the quality of a worker is measured by, as a sentence."""
+def explain_quality(report: Report) -> str:
+    """A sentence that explains the quality of a worker."""
     pair = "an average pair" if report.unit != "labels" else "a pair of items whose labels differ"
     most = report.fit["details"].get("perfect_quality")
-    top = "1 is one who always agrees" if most is None else f"on these items {most:.2f} is a perfect worker"
+    top = "1 means always agreeing" if most is None else f"on these items a perfect worker has {most:.2f}"
     return (
-        f"Quality is the probability of agreeing with this ranking on {pair}: {top}, 0.5 is one who "
-        "guesses, and below 0.5 are those who say the opposite."
+        f"Quality is the probability of agreeing with this ranking on {pair}: {top}, 0.5 means "
+        "guessing, and below 0.5 means saying the opposite."
     )
 
 
 def percent(share: float) -> str:
-    """A share in percent, with a decimal where it is small."""
+    """A share in percent, with a decimal if it is small."""
     return f"{100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %"
 
 
-def counted(count: float, noun: str, plural: str = "") -> str:
+def count_noun(count: float, noun: str, plural: str = "") -> str:
     """A number with its noun."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def settled(report: Report) -> str:
-    """What is said where there is nothing to suggest."""
-    return f"Nothing stands out: {UNITS[report.unit].settled}, and no worker needs a look."
+def nothing_to_suggest(report: Report) -> str:
+    """The sentence if there is nothing to suggest."""
+    return f"Nothing stands out: {UNITS[report.unit].settled}, and no worker needs checking."
 
 
-def split(report: Report) -> str:
-    """How many queries fall into groups, as a sentence."""
+def split_sentence(report: Report) -> str:
+    """A sentence on how many queries fall into groups."""
     unit = UNITS[report.unit]
     if not report.split_queries:
         return f"In every query the {unit.links} link all items."
@@ -88,12 +88,12 @@ def split(report: Report) -> str:
     return f"In {of} the items fall into groups that {unit.apart}."
 
 
-def connected(links: Connections, unit: Unit, *, several: bool = False) -> Iterator[str]:
-    """How the items connect, as sentences; of ``several`` queries together, groups are not told."""
+def connection_sentences(links: Connections, unit: Unit, *, several: bool = False) -> Iterator[str]:
+    """Sentences on how the items connect; for ``several`` queries together, groups are left out."""
     if not several:
         alone = f"All items are linked by {unit.links}: one group."
         yield alone if links.groups == 1 else f"The items fall into {links.groups:,} groups that {unit.apart}."
-    possible = counted(links.possible, "possible pair")
+    possible = count_noun(links.possible, "possible pair")
     were = "was" if links.possible == 1 else "were"
     pairs = unit.together.format(pairs=f"{links.pairs:,}", possible=possible, were=were)
     yield f"{pairs} ({percent(links.share)})."
@@ -103,5 +103,5 @@ def connected(links: Connections, unit: Unit, *, several: bool = False) -> Itera
 
 def _span(span: Span, noun: str) -> str:
     if span.least == span.most:
-        return counted(span.least, noun)
+        return count_noun(span.least, noun)
     return f"{span.least:,} to {span.most:,} (median {span.median:,}) {noun}s"

@@ -1,6 +1,6 @@
-"""The papers' tables and figures, ours beside theirs."""
+"""The papers' tables and figures, ours next to theirs."""
 
-from crowdrank.reproduce.result import Result
+from crowdrank.reproduce.result import PaperTable
 from crowdrank.reproduce.targets import TARGETS, Target, reproduce
 
-__all__ = ["TARGETS", "Result", "Target", "reproduce"]
+__all__ = ["TARGETS", "PaperTable", "Target", "reproduce"]

@@ -1,5 +1,5 @@
 """Tables 2(a) and 2(b) and figures 1 to 4 of Niu et al., Listwise Approach for Rank Aggregation in
-Crowdsourcing, CIKM 2015; and the same table on the reading-level votes."""
+Crowdsourcing, CIKM 2015, and the same table for the reading-level votes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 
 from crowdrank.data import LEFT, TIE, Floats, Judgments, Pairs, read
 from crowdrank.models.registry import make
-from crowdrank.reproduce.crowd_data import GRADED, Data, mirex, reading_level, trec
-from crowdrank.reproduce.result import Result
+from crowdrank.reproduce.crowd_data import GRADED, GoldData, mirex, reading_level, trec
+from crowdrank.reproduce.result import PaperTable
 
 COLUMNS = ("P@3", "P@5", "P@7", "P@9", "P@10", "AP", *GRADED.split(), "RBP(p=0.95)")
 CURVES = ("P@10", "AP", "nDCG@10", "RBP(p=0.95)")
@@ -27,7 +27,7 @@ METHODS = {
     "CrowdAggRBP": "crowdagg-rbp",
 }
 PAPERS: dict[str, Any] = {"prior": None, "pool": False}
-"""CrowdAgg's own way with qualities: equation 17 as it stands, in each query apart."""
+"""CrowdAgg's own estimate of quality: equation 17 as printed, separately for each query."""
 TABLE2A: dict[str, tuple[float, ...]] = {
     "CondorcetFuse": (0.597, 0.604, 0.621, 0.626, 0.621, 0.560, 0.591, 0.597, 0.609, 0.613, 0.611, 0.564),
     "GreedyOrder": (0.710, 0.698, 0.674, 0.661, 0.657, 0.604, 0.713, 0.704, 0.688, 0.679, 0.676, 0.621),
@@ -59,9 +59,9 @@ EQUAL: dict[str, tuple[str, dict[str, Any]]] = {
     "EMEloRating": ("em-elo", {"prior": (3e6, 1e6)}),
     "CrowdAggNDCG": ("crowdagg-ndcg", {"quality": "equal"}),
 }
-"""The same without qualities: all workers as one, in figure 1."""
+"""The same methods without qualities, all workers equal, for figure 1."""
 CHANGES = {("Crowd-BT", "nDCG@10"): 0.103, ("CrowdAggNDCG", "AP"): 0.56, ("CrowdAggNDCG", "P@10"): 0.111}
-"""What the text says of the bars of figure 1, which have no figures."""
+"""What the text says about the bars of figure 1, which have no numbers."""
 DIVERGENCES = {"CrowdAggNDCG": 1.43, "MPM": 1.93, "EMEloRating": 2.14, "Crowd-BT": 2.86}
 BINS = 10
 RATIOS = np.linspace(0.0, 1.0, 21)
@@ -83,44 +83,44 @@ VARIATION = {
 
 
 def _table(
-    data: Data,
+    data: GoldData,
     printed: dict[str, tuple[float, ...]],
     title: str,
     remarks: list[str],
     settings: dict[str, dict[str, Any]] | None = None,
-) -> Result:
-    """The rows of table 2, ours above the print's; ``settings`` of a method where it has some."""
+) -> PaperTable:
+    """The rows of table 2, ours above the paper's; ``settings`` are parameters by method."""
     given = settings or {}
     rows: list[tuple[object, ...]] = []
     runs = [(name, make(METHODS[name], given.get(name, {}))) for name in METHODS]
     papers = [(f"{name}, eq. 17", make(METHODS[name], PAPERS)) for name in ("CrowdAggNDCG", "CrowdAggRBP")]
     for name, model in (*runs, *papers):
-        found = data.measured(model.fit(data.votes))
+        found = data.measure(model.fit(data.votes))
         rows.append((name, "ours", *(found[column] for column in COLUMNS)))
         if name in printed:
             rows.append((name, "print", *printed[name]))
-    return Result(title, ("method", "whose", *COLUMNS), 2, rows, remarks)
+    return PaperTable(title, ("method", "whose", *COLUMNS), 2, rows, remarks)
 
 
 _EQ17 = (
-    "Rows with eq. 17 are CrowdAgg as its paper has it: a worker's quality is the plain share of agreeing votes, "
-    "in each query apart. The others pool the queries and shrink it by Beta(20, 5)."
+    "Rows with eq. 17 are CrowdAgg as in its paper: a worker's quality is the plain share of agreeing votes, "
+    "separately for each query. The others pool the queries and shrink the share by a Beta(20, 5) prior."
 )
-_HALF = "Relevant is the upper half of the grades of a query; nDCG has gains of 2^grade - 1."
+_HALF = "Relevant means a grade in the upper half of its query's range; nDCG has gains of 2^grade - 1."
 
 
-def table2a(seeds: int, data: Path | None) -> Result:
+def table2a(seeds: int, data: Path | None) -> PaperTable:
     """The layout of table 2(a) on other labels."""
     return _table(
         trec(data),
         TABLE2A,
         "CrowdAgg table 2(a): relevance labels by a crowd (trec2010)",
         [
-            "The print is on CS-TREC2011, which is not at hand: 100 topics of 190 documents, the mean over the "
-            "topics. Ours is the labels of trec2010 on its documents with gold, without topics: one list, so "
-            "documents of different topics stand in one order, and a measure at a small cut rests on a few "
-            "documents. The rows of the print are there for the layout, not to be compared.",
-            "Priors of BradleyTerry, MPM and Crowd-BT are set, not estimated, to save time: "
+            "The paper uses CS-TREC2011, which is not available: 100 topics of 190 documents, and the mean over "
+            "the topics. Ours are the labels of trec2010 on its documents with gold, without topics: one list, "
+            "so documents of different topics share one order, and a measure at a small cutoff rests on a few "
+            "documents. The paper's rows show the layout and should not be compared.",
+            "The priors of BradleyTerry, MPM and Crowd-BT are fixed, not estimated, to save time: "
             + "; ".join(f"{name} {own}" for name, own in GIVEN.items())
             + ".",
             _EQ17,
@@ -129,7 +129,7 @@ def table2a(seeds: int, data: Path | None) -> Result:
     )
 
 
-def table2b(seeds: int, data: Path | None) -> Result:
+def table2b(seeds: int, data: Path | None) -> PaperTable:
     """Table 2(b)."""
     own = mirex(data)
     relevant = float(own.binary.frame["value"].sum()) / own.binary.frame["query"].n_unique()
@@ -138,20 +138,20 @@ def table2b(seeds: int, data: Path | None) -> Result:
         TABLE2B,
         "CrowdAgg table 2(b): MIREX2005",
         [
-            "The print's gold is five grades of another source; ours is the groups that were made from these very "
-            "votes, all workers equal, so methods without qualities (CondorcetFuse, GreedyOrder, BradleyTerry) "
-            "have the advantage here and not there.",
-            f"{_HALF} That is {relevant:.1f} of a query here, and at least {10 * TABLE2B['CrowdAggNDCG'][4]:.1f} "
-            "in the print, by its best P@10.",
-            "The print's nDCG@10 is below its nDCG@3 because queries of fewer than 10 items count 0 there; "
+            "The paper's gold is five grades from another source. Ours is the groups made from these same votes "
+            "with all workers equal, so methods without qualities (CondorcetFuse, GreedyOrder, BradleyTerry) "
+            "have an advantage here but not in the paper.",
+            f"{_HALF} That is {relevant:.1f} items per query here, and at least "
+            f"{10 * TABLE2B['CrowdAggNDCG'][4]:.1f} in the paper, judging by its best P@10.",
+            "The paper's nDCG@10 is below its nDCG@3 because queries with fewer than 10 items count 0 there; "
             "ours is the standard measure.",
-            'A vote "same" says nothing about the order in CrowdAgg, and is half a vote for either in the others.',
+            'In CrowdAgg a "same" vote says nothing about the order; in the others it is half a vote for each.',
             _EQ17,
         ],
     )
 
 
-def table_reading_level(seeds: int, data: Path | None) -> Result:
+def table_reading_level(seeds: int, data: Path | None) -> PaperTable:
     """The layout of table 2 on the reading-level votes."""
     return _table(
         reading_level(data),
@@ -159,8 +159,8 @@ def table_reading_level(seeds: int, data: Path | None) -> Result:
         "CrowdAgg's table 2 on the reading-level votes",
         [
             "Not in the paper. One list of 490 texts with grades 1 to 12. " + _HALF,
-            "CrowdAgg adds up over workers, so an item that was judged more often stands further from the middle; "
-            "models of a likelihood divide by how much is known.",
+            "CrowdAgg sums over workers, so an item that was judged more often is further from the middle; "
+            "likelihood models divide by the amount of information.",
             _EQ17,
         ],
     )
@@ -169,7 +169,7 @@ def table_reading_level(seeds: int, data: Path | None) -> Result:
 # ------------------------------------------------------------------------------------- figures 1 and 2
 
 
-def figure1(seeds: int, data: Path | None) -> Result:
+def figure1(seeds: int, data: Path | None) -> PaperTable:
     """Qualities on and off."""
     own = mirex(data)
     rows: list[tuple[object, ...]] = []
@@ -178,8 +178,8 @@ def figure1(seeds: int, data: Path | None) -> Result:
     ]
     for label, name, parameters in runs:
         model, equal = EQUAL[name]
-        without = own.measured(make(model, equal).fit(own.votes), " ".join(CURVES))
-        found = own.measured(make(METHODS[name], parameters).fit(own.votes), " ".join(CURVES))
+        without = own.measure(make(model, equal).fit(own.votes), " ".join(CURVES))
+        found = own.measure(make(METHODS[name], parameters).fit(own.votes), " ".join(CURVES))
         for measure in CURVES:
             change = found[measure] / without[measure] - 1.0
             printed = CHANGES.get((label, measure))
@@ -187,22 +187,22 @@ def figure1(seeds: int, data: Path | None) -> Result:
                 (label, measure, without[measure], found[measure], f"{change:+.1%}",
                  "" if printed is None else f"{printed:+.1%}")
             )  # fmt: skip
-    return Result(
-        "CrowdAgg figure 1: MIREX2005 without and with qualities of workers",
+    return PaperTable(
+        "CrowdAgg figure 1: MIREX2005 without and with worker quality",
         ("method", "measure", "equal", "estimated", "change", "print"),
         2,
         rows,
         [
-            "The print is a picture; its text says three of the changes.",
+            "The paper shows a plot; its text gives three of the changes.",
             "Equal: MPM with all adherences 1, Bradley-Terry for Crowd-BT, EM-Elo with one accuracy for all, "
             "CrowdAgg with eta = 1. The gold was made from these votes with all workers equal, which is why "
-            "leaving qualities out does well here.",
+            "leaving out qualities does well here.",
         ],
     )
 
 
 def _votes(pairs: Judgments) -> pl.DataFrame:
-    """The votes as a frame: query, worker, left, right, and 1, 0 or -1 where left, none or right is chosen."""
+    """The votes as a frame: query, worker, left, right, and 1, 0 or -1 for left, tie or right."""
     assert isinstance(pairs, Pairs)
     index = pairs.index
     assert pairs.query is not None
@@ -220,8 +220,11 @@ def _votes(pairs: Judgments) -> pl.DataFrame:
     )
 
 
-def _told(votes: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    """The votes with ``true``: 1, 0 or -1 where left, none or right has the larger value (query, item, value)."""
+def _with_truth(votes: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    """The votes with ``true``: 1, 0 or -1 if left, neither or right has the larger value.
+
+    ``scores`` has query, item, value.
+    """
     for side in ("left", "right"):
         own = scores.rename({"item": side, "value": f"{side}_value"})
         votes = votes.join(own, on=["query", side], how="left", maintain_order="left")
@@ -231,30 +234,30 @@ def _told(votes: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _agreement(votes: pl.DataFrame, scores: pl.DataFrame) -> Floats:
-    """For each worker the share of decided votes that agree with the values; half a vote where they are tied."""
-    decided = _told(votes.filter(pl.col("said") != 0), scores)
+    """For each worker the share of decided votes that agree with the values; a tie in value counts half."""
+    decided = _with_truth(votes.filter(pl.col("said") != 0), scores)
     agrees = (0.5 + pl.col("said") * pl.col("true") / 2).mean()
     return decided.group_by("worker", maintain_order=True).agg(agrees=agrees)["agrees"].to_numpy()
 
 
 def divergence(found: Floats, real: Floats) -> float:
-    """KL(found || real) of histograms over 10 equal bins of [0, 1], half a worker more in every bin."""
+    """KL(found || real) of histograms over 10 equal bins of [0, 1], with half a worker added to every bin."""
     p, q = (np.histogram(values, BINS, (0.0, 1.0))[0] + 0.5 for values in (found, real))
     p, q = p / p.sum(), q / q.sum()
     return float((p * np.log(p / q)).sum())
 
 
-def figure2(seeds: int, data: Path | None) -> Result:
-    """How the workers' qualities are distributed in each topic, found and real."""
+def figure2(seeds: int, data: Path | None) -> PaperTable:
+    """How the workers' qualities are distributed in each topic, estimated and real."""
     own = mirex(data)
     gold, votes = own.graded.frame, _votes(own.votes)
-    told = _told(votes, gold).filter(pl.col("true") != 0).drop("true")
+    decided_by_gold = _with_truth(votes, gold).filter(pl.col("true") != 0).drop("true")
     runs = {name: make(METHODS[name], {}) for name in DIVERGENCES}
     runs["CrowdAggNDCG, eq. 17"] = make("crowdagg-ndcg", PAPERS)
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for topic in votes["query"].unique(maintain_order=True):
         asked = votes.filter(query=topic)
-        real = _agreement(told.filter(query=topic), gold)
+        real = _agreement(decided_by_gold.filter(query=topic), gold)
         for name, model in runs.items():
             fitted = model.clone().fit(_table_of(asked))
             assert fitted.workers_ is not None
@@ -265,17 +268,17 @@ def figure2(seeds: int, data: Path | None) -> Result:
     rows: list[tuple[object, ...]] = [
         (name, *np.mean(values, axis=0).tolist(), DIVERGENCES.get(name, "")) for name, values in found.items()
     ]
-    return Result(
-        "CrowdAgg figure 2: KL divergence of the found from the real qualities, mean over the 11 topics",
+    return PaperTable(
+        "CrowdAgg figure 2: KL divergence of the estimated from the real qualities, mean over the 11 topics",
         ("method", "by the ranking found", "by the model's own quality", "print"),
         1,
         rows,
         [
-            "Real: the share of a worker's decided votes that agree with gold, pairs of one grade left out. By "
-            "the ranking found: the same with the fitted ranking in the place of gold, each topic fitted alone.",
-            "The print does not say its bins nor what it does with empty ones, on which the figure depends; ours "
-            f"are {BINS} bins with half a worker more in each. Gold differs too (see table 2b), so the order of "
-            "the methods is what may be compared.",
+            "Real: the share of a worker's decided votes that agree with gold, pairs of equal grade left out. By "
+            "the ranking found: the same with the fitted ranking in place of gold, each topic fitted alone.",
+            "The paper gives neither its bins nor its treatment of empty ones, and the figure depends on both. We "
+            f"use {BINS} bins and add half a worker to each. Gold differs too (see table 2b), so only the order "
+            "of the methods can be compared.",
         ],
     )
 
@@ -291,13 +294,13 @@ def _table_of(votes: pl.DataFrame) -> Judgments:
 
 
 def spammers(votes: pl.DataFrame, gold: pl.DataFrame, ratio: float, kind: str, seed: int) -> pl.DataFrame:
-    """Votes of added workers, in each query ``ratio`` times as many as there are.
+    """Votes of added workers: in each query, ``ratio`` times the number of its workers.
 
-    Each is asked what a worker drawn from the query was asked, as far as gold tells the two items apart,
-    and answers against gold (``malicious``), or against or with it by a coin (``random``).
+    Each added worker gets the pairs of a worker drawn from the query, if gold distinguishes the two items,
+    and answers against gold (``malicious``) or by a coin toss (``random``).
     """
     rng = np.random.default_rng([seed, round(100 * ratio)])
-    told = _told(votes, gold).filter(pl.col("true") != 0)
+    decided_by_gold = _with_truth(votes, gold).filter(pl.col("true") != 0)
     drawn = []
     for query in votes["query"].unique(maintain_order=True):
         workers = votes.filter(query=query)["worker"].unique(maintain_order=True)
@@ -307,7 +310,7 @@ def spammers(votes: pl.DataFrame, gold: pl.DataFrame, ratio: float, kind: str, s
         drawn.append(
             pl.DataFrame({"query": [query] * count, "worker": some, "name": names}, schema_overrides=_TEXT)
         )
-    added = pl.concat(drawn).join(told, on=["query", "worker"], maintain_order="left_right")
+    added = pl.concat(drawn).join(decided_by_gold, on=["query", "worker"], maintain_order="left_right")
     with_gold = rng.random(len(added)) < 0.5 if kind == "random" else np.zeros(len(added), bool)
     said = np.where(with_gold, 1, -1) * added["true"].to_numpy()
     return (
@@ -320,7 +323,7 @@ def spammers(votes: pl.DataFrame, gold: pl.DataFrame, ratio: float, kind: str, s
 _TEXT = {"query": pl.String, "worker": pl.String, "name": pl.String}
 
 
-def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: list[str]) -> Result:
+def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: list[str]) -> PaperTable:
     own = mirex(data)
     votes, gold = _votes(own.votes), own.graded.frame
     runs: dict[str, tuple[str, dict[str, Any]]] = {name: (METHODS[name], {}) for name in LEGEND}
@@ -331,7 +334,7 @@ def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: 
         for seed in range(draws):
             table = _table_of(pl.concat([votes, spammers(votes, gold, float(ratio), kind, seed)]))
             for name, (model, parameters) in runs.items():
-                values = own.measured(make(model, parameters).fit(table), " ".join(CURVES))
+                values = own.measure(make(model, parameters).fit(table), " ".join(CURVES))
                 found[name][place] += np.array([values[measure] for measure in CURVES]) / draws
     rows: list[tuple[object, ...]] = []
     for name, curves in found.items():
@@ -341,34 +344,34 @@ def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: 
             variation = float(curve.std(ddof=1) / curve.mean())
             rows.append((name, measure, *(float(curve[place]) for place in SHOWN), variation, theirs))
     shown = tuple(f"{RATIOS[place]:g}" for place in SHOWN)
-    return Result(
+    return PaperTable(
         f"CrowdAgg figure {figure}: MIREX2005 with {kind} workers added, by their ratio, {seeds} draws",
         ("method", "measure", *shown, "variation", "its print"),
         2,
         rows,
         [
-            f"Variation: the standard deviation over the mean, of the {len(RATIOS)} ratios from 0 to 1 by .05; "
-            "the print's are those of its text.",
-            "An added worker is asked what a worker of the query, drawn at random, was asked, where gold tells "
-            "the two apart; the print does not say what its added workers judge.",
+            f"Variation: the standard deviation divided by the mean, over the {len(RATIOS)} ratios from 0 to 1 by "
+            ".05; the paper's are those of its text.",
+            "An added worker gets the pairs of a random worker of the query, if gold distinguishes the two items; "
+            "the paper does not say what its added workers judge.",
             *remarks,
         ],
     )
 
 
-def figure3(seeds: int, data: Path | None) -> Result:
+def figure3(seeds: int, data: Path | None) -> PaperTable:
     """Random workers added."""
     remark = (
-        "The print's .33 for the nDCG@10 of BradleyTerry and EMEloRating is more than its own picture, "
-        "whose axis runs from .35 to .55, leaves room for."
+        "The paper's .33 for the nDCG@10 of BradleyTerry and EMEloRating is more than its own plot allows: "
+        "the axis runs from .35 to .55."
     )
     return _robustness("random", seeds, data, 3, [remark])
 
 
-def figure4(seeds: int, data: Path | None) -> Result:
+def figure4(seeds: int, data: Path | None) -> PaperTable:
     """Malicious workers added."""
     remark = (
-        "A malicious worker here is always wrong about gold. At the ratio 1 they cast as many votes as the "
-        "others, who are not always right: then most votes on the pairs that gold tells apart are wrong."
+        "A malicious worker here always contradicts gold. At ratio 1 they cast as many votes as the others, "
+        "who are not always right, so most votes on the pairs that gold distinguishes are wrong."
     )
     return _robustness("malicious", seeds, data, 4, [remark])

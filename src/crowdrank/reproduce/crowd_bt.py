@@ -16,13 +16,13 @@ from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.models.pairs.majority_bt import MajorityBT
 from crowdrank.models.pairs.trueskill import TrueSkill
 from crowdrank.models.pairs.variance_bt import VarianceBT
-from crowdrank.reproduce.result import Result
+from crowdrank.reproduce.result import PaperTable
 from crowdrank.simulate import Crowd, flip_crowd
 
 PRIOR = (1.0, 1.0)
 """The paper's flat prior on qualities."""
 FREE = 10.0
-"""The width of the prior on the logarithm of a slope: as good as none."""
+"""The standard deviation of the prior on the logarithm of a slope: practically no prior."""
 QUALITIES = ((10, 1), (5, 1), (2, 1), (2, 2), (1, 2), (1, 5))
 TABLE1 = {
     "BT": (0.882, 0.890, 0.800, 0.542, 0.171, 0.144),
@@ -56,13 +56,13 @@ def _gold(crowd: Crowd) -> Scored:
 
 
 def _summary(label: tuple[str, ...], values: list[float], printed: float) -> tuple[object, ...]:
-    """A row: our mean and deviation over the draws, the print, and how many deviations it lies away."""
+    """A row: our mean and deviation over the draws, the paper's figure, and how many deviations apart they are."""
     mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     away = abs(printed - mean) / deviation if deviation else float("nan")
     return (*label, mean, deviation, printed, f"{away:.1f}")
 
 
-def table1(seeds: int, data: Path | None) -> Result:
+def table1(seeds: int, data: Path | None) -> PaperTable:
     """Accuracy against the distribution of quality, lambda = 0.5, over simulated draws."""
     found: dict[tuple[str, tuple[int, int]], list[float]] = {}
     for alpha, beta in QUALITIES:
@@ -75,12 +75,15 @@ def table1(seeds: int, data: Path | None) -> Result:
         for place, (a, b) in enumerate(QUALITIES)
     ]
     columns = ("model", "quality", "ours", "deviation", "print", "deviations away")
-    return Result(
+    return PaperTable(
         f"Crowd-BT table 1: pairwise accuracy, {seeds} draws, lambda 0.5",
         columns,
         2,
         rows,
-        ["The print is a single draw. Crowd-BT-Gold also sees each worker's answers to the 5 gold pairs."],
+        [
+            "The paper's figures are from a single draw. "
+            "Crowd-BT-Gold also sees each worker's answers to the 5 gold pairs."
+        ],
     )
 
 
@@ -88,7 +91,7 @@ def _draw1(alpha: float, beta: float, seed: int) -> dict[str, float]:
     crowd = flip_crowd(seed=seed, alpha=alpha, beta=beta, gold_pairs=5)
     gold = _gold(crowd)
     with_gold = read(crowd.judgments)
-    asked = read(crowd.judgments.head(4000))  # the answers to the gold pairs stand last
+    asked = read(crowd.judgments.head(4000))  # the answers to the gold pairs come last
     printed = CrowdBT(prior=PRIOR, regularization=0.5)
     return {
         "BT": _accuracy(BradleyTerry(regularization=0.5).fit(asked), gold),
@@ -97,8 +100,8 @@ def _draw1(alpha: float, beta: float, seed: int) -> dict[str, float]:
     }
 
 
-def table2(seeds: int, data: Path | None) -> Result:
-    """Regularisation: n pairs with 4000 / n workers each, quality Beta(2, 1), over simulated draws."""
+def table2(seeds: int, data: Path | None) -> PaperTable:
+    """Regularization: n pairs with 4000 / n workers each, quality Beta(2, 1), over simulated draws."""
     found: dict[tuple[str, int], list[float]] = {}
     cells = [(design, strength) for design in DESIGNS for strength in STRENGTHS2]
     for place, ((pairs, labels), strength) in enumerate(cells):
@@ -120,8 +123,8 @@ def table2(seeds: int, data: Path | None) -> Result:
         for place, ((pairs, labels), strength) in enumerate(cells)
     ]
     columns = ("figure", "pairs x workers", "lambda", "ours", "deviation", "print", "deviations away")
-    title = f"Crowd-BT table 2: regularisation, {seeds} draws, quality Beta(2,1)"
-    return Result(title, columns, 3, rows, ["The print is a single draw."])
+    title = f"Crowd-BT table 2: regularization, {seeds} draws, quality Beta(2,1)"
+    return PaperTable(title, columns, 3, rows, ["The paper's figures are from a single draw."])
 
 
 def _reading_level(data: Path | None) -> tuple[Pairs, Scored]:
@@ -129,7 +132,7 @@ def _reading_level(data: Path | None) -> tuple[Pairs, Scored]:
     folder = (data or Path("../shared/data")) / "readinglevel"
     if not (folder / "pairs.csv").exists():
         raise InputError(
-            "The reading-level data is not there.", source=str(folder),
+            "The reading-level data was not found.", source=str(folder),
             hint=("Name the folder that holds readinglevel/: ", Remedy("data", "DIR"), ", or set CROWDRANK_DATA."),
         )  # fmt: skip
     votes = read(folder / "pairs.csv")
@@ -145,8 +148,8 @@ def _model3(name: str, strength: float) -> Model:
     return (BradleyTerry if name == "BT" else MajorityBT)(regularization=strength)
 
 
-def table3(seeds: int, data: Path | None) -> Result:
-    """Accuracy on the reading-level votes, every lambda of the print."""
+def table3(seeds: int, data: Path | None) -> PaperTable:
+    """Accuracy on the reading-level votes, for every lambda in the paper."""
     votes, gold = _reading_level(data)
     rows: list[tuple[object, ...]] = []
     for name, printed in TABLE3.items():
@@ -156,16 +159,16 @@ def table3(seeds: int, data: Path | None) -> Result:
     columns = ("model", "lambda", "ours", "print", "difference")
     title = f"Crowd-BT table 3: pairwise accuracy on reading level, {votes.rows} votes"
     remarks = [
-        "Majority-Vote-BT: 80 of the 1,418 pairs have even votes; here they are half a win for either. Broken at "
-        "random they move the figures by .003 to .004, so the print's way with them decides the third digit.",
-        "Variance-BT: slopes are free here and the fit goes to its maximum; the print's is lower the stronger the "
-        "regularisation, as if its slopes were held back too.",
+        "Majority-Vote-BT: 80 of the 1,418 pairs have even votes; here they are half a win for each side. If they "
+        "are broken at random, the figures move by .003 to .004, so the paper's choice decides the third digit.",
+        "Variance-BT: slopes are free here and the fit reaches its maximum. The paper's figures drop as "
+        "regularization grows, as if its slopes were regularized too.",
     ]
-    return Result(title, columns, 2, rows, remarks)
+    return PaperTable(title, columns, 2, rows, remarks)
 
 
-def table4(seeds: int, data: Path | None) -> Result:
-    """Online learning: accuracy on the reading-level votes, as many random orders as there are seeds."""
+def table4(seeds: int, data: Path | None) -> PaperTable:
+    """Online learning: accuracy on the reading-level votes, with one random order per seed."""
     votes, gold = _reading_level(data)
     found = []
     for seed in range(seeds):
@@ -174,20 +177,21 @@ def table4(seeds: int, data: Path | None) -> Result:
     printed, deviation = TABLE4["TrueSkill"]
     model, mean, own, theirs, away = _summary(("TrueSkill",), found, printed)
     columns = ("model", "ours", "deviation", "print", "its deviation", "deviations away")
-    return Result(
+    return PaperTable(
         f"Crowd-BT table 4: pairwise accuracy on reading level, {votes.rows} votes in {seeds} random orders",
         columns,
         1,
         [(model, mean, own, theirs, deviation, away)],
         [
-            "The print is over 50 orders. It does not say which prior and performance deviation TrueSkill had; "
-            "ours are those of its paper.",
-            "The row of online Crowd-BT, .6822 (.002) in print, is left out: that model is not here yet.",
+            "The paper averages over 50 orders. It does not say which prior and performance deviation TrueSkill "
+            "had; ours are those of the TrueSkill paper.",
+            "The row of online Crowd-BT, .6822 (.002) in the paper, is left out: "
+            "crowdrank does not have that model yet.",
         ],
     )
 
 
-def figure4(seeds: int, data: Path | None) -> Result:
+def figure4(seeds: int, data: Path | None) -> PaperTable:
     """A histogram of the qualities that Crowd-BT finds on the reading-level votes."""
     votes, _ = _reading_level(data)
     model = CrowdBT(prior=(1.0, 1.0), regularization=FIGURE4_STRENGTH).fit(votes)
@@ -199,13 +203,13 @@ def figure4(seeds: int, data: Path | None) -> Result:
         for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
     perfect = float(np.mean(eta == 1.0))
-    return Result(
+    return PaperTable(
         f"Crowd-BT figure 4: the quality of {len(eta)} workers on reading level, lambda {FIGURE4_STRENGTH:g}",
         ("eta", "workers"),
         1,
         rows,
         [
-            f'{perfect:.1%} of the workers are at eta = 1, where the paper sees "about half".',
-            "The print is a picture without figures, and does not say its lambda; ours is the best of table 3.",
+            f'{perfect:.1%} of the workers are at eta = 1; the paper sees "about half".',
+            "The paper shows a plot without numbers and does not give its lambda; ours is the best of table 3.",
         ],
     )

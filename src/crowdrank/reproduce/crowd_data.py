@@ -1,4 +1,4 @@
-"""The data of CrowdAgg's tables, or what comes nearest to it."""
+"""The data of CrowdAgg's tables, or the closest available."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ BINARY = "P@3 P@5 P@7 P@9 P@10 AP RBP(p=0.95)"
 
 
 @dataclass(frozen=True)
-class Data:
-    """Judgments with graded gold, and the same as relevant or not."""
+class GoldData:
+    """Judgments with graded gold, and the same gold as relevant or not."""
 
     votes: Judgments
     graded: Scored
     binary: Scored
 
-    def measured(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, float]:
-        """The measures of a fitted model; P, AP and RBP by what is relevant, the others by grades.
+    def measure(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, float]:
+        """The measures of a fitted model: P, AP and RBP use binary relevance, the others use grades.
 
-        Items without gold are no part of the list.
+        Items without gold are left out of the list.
         """
         found = model.ranking_.polars().select("query", "item", "score")
         known = found.join(self.graded.frame.select("query", "item"), on=["query", "item"], nulls_equal=True)
@@ -43,44 +43,46 @@ def _folder(data: Path | None, name: str, file: str) -> Path:
     folder = (data or Path("../shared/data")) / name
     if not (folder / file).exists():
         raise InputError(
-            f"The data {name} is not there.", source=str(folder),
+            f"The {name} data was not found.", source=str(folder),
             hint=(f"Name the folder that holds {name}/: ", Remedy("data", "DIR"), ", or set CROWDRANK_DATA."),
         )  # fmt: skip
     return folder
 
 
-def _data(votes: Judgments, gold: pl.DataFrame) -> Data:
-    """``gold``: query, item, grade; relevant is the upper half of the grades of a query."""
+def _with_relevance(votes: Judgments, gold: pl.DataFrame) -> GoldData:
+    """``gold`` has query, item, grade; relevant is a grade in the upper half of the query's range."""
     top, least = pl.col("grade").max().over("query"), pl.col("grade").min().over("query")
     graded = gold.select("query", "item", value=pl.col("grade").cast(pl.Float64))
     relevant = gold.select("query", "item", value=(pl.col("grade") > (top + least) / 2).cast(pl.Float64))
-    return Data(votes, Scored(graded), Scored(relevant))
+    return GoldData(votes, Scored(graded), Scored(relevant))
 
 
-def mirex(data: Path | None) -> Data:
+def mirex(data: Path | None) -> GoldData:
     """MIREX2005: 11 queries; the grade is max group + 1 - group."""
     folder = _folder(data, "mirex2005-crowd", "judgments.csv")
     votes = read(folder / "judgments.csv", columns="left=doc_a,right=doc_b,winner=answer")
     gold = pl.read_csv(folder / "mturk_qrel.csv", schema_overrides={"query": pl.String, "doc": pl.String})
     best = pl.col("group").max().over("query") + 1
-    return _data(votes, gold.select("query", item="doc", grade=best - pl.col("group")))
+    return _with_relevance(votes, gold.select("query", item="doc", grade=best - pl.col("group")))
 
 
-def trec(data: Path | None) -> Data:
-    """Relevance labels of the items that have gold, as one list: there are no topics.
+def trec(data: Path | None) -> GoldData:
+    """Relevance labels of the items that have gold, as one list because there are no topics.
 
-    They are the pairs of equation 5, in which equal labels say nothing.
+    They become the pairs of equation 5, in which equal labels say nothing.
     """
     folder = _folder(data, "trec2010", "labels.csv")
     text = {"item": pl.String, "worker": pl.String}
     gold = pl.read_csv(folder / "gold.csv", schema_overrides=text)
     labels = pl.read_csv(folder / "labels.csv", schema_overrides=text).join(gold, on="item", how="semi")
     one = pl.lit(None, pl.String).alias("query")
-    return _data(to_pairs(read(labels), ties="drop"), gold.select(one, "item", grade=pl.col("gold") - 1))
+    return _with_relevance(to_pairs(read(labels), ties="drop"), gold.select(one, "item", grade=pl.col("gold") - 1))
 
 
-def reading_level(data: Path | None) -> Data:
+def reading_level(data: Path | None) -> GoldData:
     """The reading-level votes: one list, grades 1 to 12."""
     folder = _folder(data, "readinglevel", "pairs.csv")
     gold = pl.read_csv(folder / "gold.csv", schema_overrides={"item": pl.String})
-    return _data(read(folder / "pairs.csv"), gold.select(pl.lit(None, pl.String).alias("query"), "item", "grade"))
+    return _with_relevance(
+        read(folder / "pairs.csv"), gold.select(pl.lit(None, pl.String).alias("query"), "item", "grade")
+    )

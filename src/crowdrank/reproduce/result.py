@@ -8,8 +8,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Result:
-    """Rows of labels and numbers; ``labels`` says how many columns are labels."""
+class PaperTable:
+    """Rows of labels and numbers; the first ``labels`` columns are labels."""
 
     title: str
     columns: tuple[str, ...]

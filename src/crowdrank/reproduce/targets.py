@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crowdrank.errors import UsageError
 from crowdrank.reproduce import crowd_agg, crowd_bt, tpp, tpp_lists
-from crowdrank.reproduce.result import Result
+from crowdrank.reproduce.result import PaperTable
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,16 @@ class Target:
 
     name: str
     summary: str
-    make: Callable[[int, Path | None], Result]
+    make: Callable[[int, Path | None], PaperTable]
     seeds: int = 20
-    """Draws where none are asked for."""
+    """The default number of draws."""
 
 
 TARGETS = {
     target.name: target
     for target in (
         Target("crowd-bt-table1", "Crowd-BT table 1: accuracy against the crowd's quality", crowd_bt.table1),
-        Target("crowd-bt-table2", "Crowd-BT table 2: regularisation, simulated", crowd_bt.table2),
+        Target("crowd-bt-table2", "Crowd-BT table 2: regularization, simulated", crowd_bt.table2),
         Target("crowd-bt-table3", "Crowd-BT table 3: reading level (needs its data)", crowd_bt.table3),
         Target(
             "crowd-bt-table4", "Crowd-BT table 4: online methods, reading level (needs its data)", crowd_bt.table4
@@ -87,8 +87,10 @@ TARGETS = {
 }
 
 
-def reproduce(name: str, *, seeds: int | None = None, data: Path | None = None) -> Result:
-    """The table of that name, by its usual number of draws; an unknown name is an error that lists the names."""
+def reproduce(name: str, *, seeds: int | None = None, data: Path | None = None) -> PaperTable:
+    """The table with that name, with its default number of draws unless ``seeds`` is given.
+
+    An unknown name is an error that lists the names."""
     if name not in TARGETS:
         raise UsageError(f"There is no target {name!r}.", hint=f"The targets are {', '.join(TARGETS)}.")
     target = TARGETS[name]

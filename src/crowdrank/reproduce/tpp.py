@@ -21,7 +21,7 @@ from crowdrank.models.registry import make
 from crowdrank.models.thurstonian.sampler import draw_answer
 from crowdrank.prepared.panels import panels
 from crowdrank.prepared.votes import Votes
-from crowdrank.reproduce.result import Result
+from crowdrank.reproduce.result import PaperTable
 from crowdrank.results import Queries, Ranking, Skills
 from crowdrank.simulate import Crowd, simulate
 
@@ -39,12 +39,12 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """As the paper names it."""
+        """The name in the paper."""
         crowd = "" if self.workers == 10 else f"ANNO{self.workers} "
         return f"{crowd}DOC{self.documents} SR{self.sparsity:g} DEMO{self.demographic}"
 
     def draw(self, seed: int, preset: str = "tpp") -> Crowd:
-        """A crowd of it."""
+        """A simulated crowd with this setting."""
         return simulate(preset, seed=seed, **vars(self))
 
 
@@ -75,14 +75,14 @@ TABLE3 = {
 FIGURE3 = Setting(5, 0.5, 1, domains=2)
 FIGURE3_PRINT = 0.895
 ROUNDS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60)
-"""The rounds of the sampler that figure 3 is shown at."""
+"""The rounds of the sampler at which figure 3 is shown."""
 FIGURE5: dict[Setting, float | str] = {
     Setting(sparsity=0.01, workers=100): 0.837,
     Setting(sparsity=0.02, workers=100): 0.924,
     Setting(sparsity=0.01, workers=200): "-",
     Setting(sparsity=0.02, workers=200): "-",
 }
-_ERRORS = "The error is the standard error of the mean over the draws; the print's deviation is over its 5 runs."
+_ERRORS = "The error is the standard error of the mean over the draws; the paper's deviation is over its 5 runs."
 
 
 def _model(method: str, inference: str, domains: int, seed: int, crowd: Crowd | None = None) -> Model:
@@ -106,10 +106,10 @@ def _summary(values: Sequence[float]) -> tuple[object, object]:
 # -------------------------------------------------------------------------------------- tables II and III
 
 
-def measured(ranking: Ranking, crowd: Crowd) -> tuple[float, int]:
+def distance_to_truth(ranking: Ranking, crowd: Crowd) -> tuple[float, int]:
     """The mean distance from the true order over the queries, and how many queries are upside down.
 
-    A query is upside down where more than half of its pairs are.
+    A query is upside down if more than half of its pairs are in the wrong order.
     """
     truth = crowd.gold.join(ranking.polars(), on=["query", "item"]).sort("query")
     sizes = truth.group_by("query", maintain_order=True).len()["len"].to_numpy().astype(np.int64)
@@ -118,26 +118,29 @@ def measured(ranking: Ranking, crowd: Crowd) -> tuple[float, int]:
     return float(apart.mean()), int((apart > sizes * (sizes - 1) / 4).sum())
 
 
-def compared(
+def compare_methods(
     settings: Iterable[Setting], methods: Iterable[str], seeds: int, inference: str = "grid", preset: str = "tpp"
 ) -> dict[tuple[Setting, str], tuple[Any, ...]]:
-    """Of each setting and method: the mean distance, its error, and how many queries are upside down."""
+    """For each setting and method: the mean distance, its error, and how many queries are upside down."""
     found: dict[tuple[Setting, str], list[tuple[float, int]]] = {}
     for setting, seed in product(settings, range(seeds)):
         crowd = setting.draw(seed, preset)
         for method in methods:
             ranking = _model(method, inference, setting.domains, seed, crowd).fit(crowd.judgments).ranking_
-            found.setdefault((setting, method), []).append(measured(ranking, crowd))
+            found.setdefault((setting, method), []).append(distance_to_truth(ranking, crowd))
     return {
-        key: (*_summary([apart for apart, _ in own]), float(np.mean([turned for _, turned in own])))
+        key: (
+            *_summary([apart for apart, _ in own]),
+            float(np.mean([upside for _, upside in own])),
+        )
         for key, own in found.items()
     }
 
 
-def table2(seeds: int, data: Path | None, *, inference: str = "grid", preset: str = "tpp") -> Result:
+def table2(seeds: int, data: Path | None, *, inference: str = "grid", preset: str = "tpp") -> PaperTable:
     """Table II, every method on the same draws."""
     methods = [*METHODS, ORACLE] if inference == "grid" else [name for name in METHODS if name != "CrowdBT"]
-    found = compared(TABLE2, methods, seeds, inference, preset)
+    found = compare_methods(TABLE2, methods, seeds, inference, preset)
     rows = [
         (setting.name, method, *found[setting, method], *theirs)
         for setting, printed in TABLE2.items()
@@ -148,26 +151,26 @@ def table2(seeds: int, data: Path | None, *, inference: str = "grid", preset: st
     remarks = [
         _ERRORS,
         "Upside down: of 100 queries, those with more than half of their pairs in the wrong order.",
-        "The generator tpp is the one that the authors ran, tpp-text the one that they print.",
+        "The generator tpp is the one that the authors ran; tpp-text is the one that the paper describes.",
     ]
-    return Result(title, columns, 2, rows, remarks)
+    return PaperTable(title, columns, 2, rows, remarks)
 
 
-def table3(seeds: int, data: Path | None) -> Result:
-    """Table III: more workers, fewer votes of each."""
-    found = compared(TABLE3, ["TPP"], seeds)
+def table3(seeds: int, data: Path | None) -> PaperTable:
+    """Table III: more workers, fewer votes from each."""
+    found = compare_methods(TABLE3, ["TPP"], seeds)
     rows = [(setting.name, *found[setting, "TPP"], *printed) for setting, printed in TABLE3.items()]
     columns = ("data", "ours", "error", "upside down", "print", "its deviation")
-    return Result(f"TPP table III: mean Kendall distance, {seeds} draws", columns, 1, rows, [_ERRORS])
+    return PaperTable(f"TPP table III: mean Kendall distance, {seeds} draws", columns, 1, rows, [_ERRORS])
 
 
 # -------------------------------------------------------------------------------------- figures 3 and 5
 
 
 def matching(found: Floats, true: Integers) -> Integers:
-    """The found domain (column) that stands for each true one, so that as much as can be agrees.
+    """The found domain (column) that matches each true one, chosen to maximize agreement.
 
-    ``found`` (Q, M): the probability of each domain; a true domain without a partner takes the likeliest.
+    ``found`` (Q, M): the probability of each domain; a true domain without a partner takes the most likely one.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -179,20 +182,20 @@ def matching(found: Floats, true: Integers) -> Integers:
 
 
 def accuracy(found: Integers, true: Integers) -> float:
-    """The share of the queries whose domain was found, names of domains matched."""
+    """The share of the queries whose domain was found, after found domains are matched to true ones."""
     partner = matching(np.eye(1 + max(found.max(), true.max()))[found], true)
     return float(np.mean(partner[true] == found))
 
 
 def true_domains(queries: pl.Series, crowd: Crowd) -> Integers:
-    """The true domain of each of the queries, from 0 on."""
+    """The true domain of each query, counted from 0."""
     assert crowd.queries is not None
     known = pl.DataFrame({"query": queries}).join(crowd.queries, on="query", maintain_order="left")
     return known["domain"].to_numpy() - 1
 
 
 def malicious_auc(queries: Queries, skills: Skills, crowd: Crowd) -> float:
-    """How well P(tau < 0) tells the malicious workers of a domain from the others; domains are matched."""
+    """How well P(tau < 0) separates the malicious workers of a domain from the others; domains are matched."""
     assert crowd.skills is not None
     partner = 1 + matching(queries.domain, true_domains(queries.query, crowd))
     truth = crowd.skills.with_columns(pl.Series("domain", partner[crowd.skills["domain"] - 1]))
@@ -219,8 +222,8 @@ def rounds(crowd: Crowd, domains: int, seed: int) -> list[float]:
     return [accuracy(turn["domain"], true) for turn in answer.trace]
 
 
-def figure3(seeds: int, data: Path | None, *, setting: Setting = FIGURE3) -> Result:
-    """Figure 3: how many queries' domains are found where there are two, by the rounds of the sampler."""
+def figure3(seeds: int, data: Path | None, *, setting: Setting = FIGURE3) -> PaperTable:
+    """Figure 3: the share of queries whose domain is found, of two domains, by round of the sampler."""
     found: dict[tuple[str, str], list[float]] = {}
     for seed in range(seeds):
         crowd = setting.draw(seed)
@@ -236,12 +239,12 @@ def figure3(seeds: int, data: Path | None, *, setting: Setting = FIGURE3) -> Res
     rows = [(*run, *_summary(own), FIGURE3_PRINT) for run, own in found.items()]
     columns = ("inference", "when", "ours", "error", "print")
     title = f"TPP figure 3: share of the queries whose domain is found, {setting.name}, {seeds} draws"
-    remark = "Two domains: a blind guess, its names matched, has 0.5 and a little more."
-    return Result(title, columns, 2, rows, [remark])
+    remark = "With two domains, a blind guess scores slightly above 0.5 after matching."
+    return PaperTable(title, columns, 2, rows, [remark])
 
 
-def figure5(seeds: int, data: Path | None, *, printed: Mapping[Setting, float | str] = FIGURE5) -> Result:
-    """Figure 5: the area under the curve of malicious workers found."""
+def figure5(seeds: int, data: Path | None, *, printed: Mapping[Setting, float | str] = FIGURE5) -> PaperTable:
+    """Figure 5: the area under the ROC curve for finding malicious workers."""
     rows = []
     for setting, theirs in printed.items():
         found = []
@@ -252,14 +255,14 @@ def figure5(seeds: int, data: Path | None, *, printed: Mapping[Setting, float | 
             assert model.skills_ is not None
             found.append(malicious_auc(model.queries_, model.skills_, crowd))
         rows.append((setting.name, *_summary(found), theirs))
-    return Result(
+    return PaperTable(
         f"TPP figure 5: AUC of finding malicious workers, {seeds} draws",
         ("data", "ours", "error", "print"),
         1,
         rows,
         [
-            "A case is a worker in a domain, malicious or not, by the probability that tau is negative; found "
-            "domains are matched to the true ones by the queries they share.",
-            "With 200 workers the print has no figures.",
+            "A case is a worker in a domain, malicious or not, scored by the probability that tau is negative; "
+            "found domains are matched to the true ones by the queries they share.",
+            "With 200 workers the paper gives no figures.",
         ],
     )

@@ -1,4 +1,4 @@
-"""Figure 4 of Wang et al., Blind Men and The Elephant: ranked lists of 25 retrieval systems, and pairs of them."""
+"""Figure 4 of Wang et al., Blind Men and The Elephant: lists by 25 retrieval systems, and pairs made from them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from crowdrank.data import Judgments, Pairs, Rankings, Scored, read, read_gold, 
 from crowdrank.errors import InputError, Remedy
 from crowdrank.measures import evaluate
 from crowdrank.models.registry import make
-from crowdrank.reproduce.result import Result
+from crowdrank.reproduce.result import PaperTable
 
 MEASURES = ("nDCG@2", "nDCG@4", "nDCG@6", "nDCG@8")
 SHORT = 8
-"""The print keeps the queries of at most so many documents."""
+"""The paper keeps the queries with at most this many documents."""
 SPARSITIES = (1.0, 0.2)
 LISTS: dict[str, tuple[str, dict[str, Any]]] = {"TRM": ("trm", {}), "BordaCount": ("borda", {})}
 PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -26,16 +26,16 @@ PAIRS: dict[str, tuple[str, dict[str, Any]]] = {
     "TPP, 5 domains": ("tpp", {"domains": 5}),
 }
 MOST_VOTES = {"CrowdBT": 1_000_000}
-"""Votes above which a method is left out."""
+"""A method is left out if there are more votes than this."""
 
 
 def runs(data: Path | None) -> tuple[Rankings, Scored]:
-    """The lists of the systems, unranked documents below, and the grades of the documents."""
+    """The systems' lists, with unranked documents below, and the grades of the documents."""
     folder = (data or Path("../shared/data")) / "MQ2008-agg"
     files = sorted(folder.glob("S*.txt.gz"))
     if not files:
         raise InputError(
-            "The data MQ2008-agg is not there.", source=str(folder),
+            "The MQ2008-agg data was not found.", source=str(folder),
             hint=("Name the folder that holds MQ2008-agg/: ", Remedy("data", "DIR"), ", or set CROWDRANK_DATA."),
         )  # fmt: skip
     lists = read(files)
@@ -44,7 +44,7 @@ def runs(data: Path | None) -> tuple[Rankings, Scored]:
 
 
 def short(lists: Rankings, most: int = SHORT) -> Rankings:
-    """The lists of the queries with at most so many documents."""
+    """The lists of the queries with at most ``most`` documents."""
     assert lists.query is not None
     documents = np.unique(np.stack([lists.query, lists.item]), axis=1)[0]
     kept = np.bincount(documents)[lists.query] <= most
@@ -53,7 +53,7 @@ def short(lists: Rankings, most: int = SHORT) -> Rankings:
 
 
 def sparse(pairs: Pairs, ratio: float, seed: int) -> Pairs:
-    """Of each system's pairs within a query a share drawn at random, rounded down."""
+    """A random share, rounded down, of each system's pairs within a query."""
     assert pairs.query is not None
     assert pairs.worker is not None
     cell = np.unique(np.stack([pairs.query, pairs.worker]), axis=1, return_inverse=True)[1].ravel()
@@ -73,7 +73,7 @@ def _ndcg(method: tuple[str, dict[str, Any]], table: Judgments, gold: Scored) ->
 
 
 def _rows(name: str, lists: Rankings, gold: Scored, seeds: int) -> tuple[list[tuple[Any, ...]], list[str]]:
-    """The rows of one data set, and what was left out of it."""
+    """The rows of one data set, and a remark for each method left out."""
     rows: list[tuple[Any, ...]] = [
         (name, "lists", method, *_ndcg(how, lists, gold)) for method, how in LISTS.items()
     ]
@@ -90,8 +90,8 @@ def _rows(name: str, lists: Rankings, gold: Scored, seeds: int) -> tuple[list[tu
     return rows, left
 
 
-def figure4(seeds: int, data: Path | None) -> Result:
-    """nDCG of aggregated lists and of pairs of them."""
+def figure4(seeds: int, data: Path | None) -> PaperTable:
+    """nDCG of aggregated lists, and of pairs made from them."""
     lists, gold = runs(data)
     few = short(lists)
     rows, left = [], []
@@ -100,18 +100,18 @@ def figure4(seeds: int, data: Path | None) -> Result:
         rows += more
         left += missing
     queries = [0 if own.index.queries is None else len(own.index.queries) for own in (few, lists)]
-    return Result(
+    return PaperTable(
         f"TPP figure 4: MQ2008-agg, {queries[0]} queries of at most {SHORT} documents and all {queries[1]}",
         ("queries", "data", "method", *MEASURES),
         3,
         rows,
         [
-            f"SR: the share kept of each system's pairs within a query; below 1 the mean of {seeds} draws for the "
-            "short lists, and one draw for all queries.",
-            "The print is a picture without figures. Its set has the queries of at most 8 documents and no ties, "
-            'its "NDCG@n" sums the ranks below n. Here nDCG is the standard measure, with gains 2^grade - 1, and '
-            "a query without a relevant document counts 0.",
-            "A document that a system does not rank stands below those that it ranks; two such are no pair.",
+            f"SR: the share kept of each system's pairs within a query. Below 1, the figure is the mean of "
+            f"{seeds} draws for the short lists, and of one draw for all queries.",
+            "The paper shows a plot without numbers. Its data has the queries with at most 8 documents and no "
+            'ties, and its "NDCG@n" sums the ranks below n. Here nDCG is the standard measure, with gains '
+            "2^grade - 1, and a query without a relevant document counts 0.",
+            "A document that a system does not rank is below those that it ranks; two such form no pair.",
             *left,
         ],
     )

@@ -1,4 +1,4 @@
-"""Crowds with known truth: one preset for each paper's generator."""
+"""Crowds with known truth, with a preset for each paper's generator."""
 
 from crowdrank.simulate.crowd import Crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd

@@ -1,4 +1,4 @@
-"""What a simulation gives: judgments, and the truth behind them."""
+"""The result of a simulation: judgments, and the truth behind them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """``judgments`` (worker, left, right, label), ``gold`` (item, grade), ``workers`` (worker, and what is true
-    of each); and where there are some, gold pairs (left, right, label) that every worker was also asked, and what
-    is true of the ``queries`` and of the workers' ``skills`` in each domain."""
+    """Judgments and the truth behind them.
+
+    ``judgments`` has worker, left, right, label; ``gold`` has item, grade; ``workers`` has worker and the
+    worker's true parameters. Some generators also give ``gold_pairs`` (left, right, label) that every worker
+    judged, and the truth about ``queries`` and about the workers' ``skills`` in each domain.
+    """
 
     judgments: pl.DataFrame
     gold: pl.DataFrame
@@ -24,12 +27,12 @@ class Crowd:
     skills: pl.DataFrame | None = None
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """The tables by the names of their files."""
+        """The tables by file name."""
         named = {own.name: getattr(self, own.name) for own in fields(self)}
         return {name: table for name, table in named.items() if table is not None}
 
 
 def ids(word: str, count: int) -> NDArray[Any]:
-    """word-1 .. word-count, the numbers equally wide."""
+    """word-1 .. word-count, with zero-padded numbers."""
     width = len(str(count))
     return np.array([f"{word}-{number:0{width}d}" for number in range(1, count + 1)])

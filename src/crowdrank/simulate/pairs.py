@@ -27,8 +27,8 @@ def flip_crowd(
     """The generator of Crowd-BT sections 5.1.1 to 5.1.3.
 
     Items have the true scores 1 .. items. ``pairs`` distinct pairs are drawn, each judged by ``labels``
-    distinct workers; worker k says the true order with probability eta_k ~ Beta(alpha, beta), however
-    far apart the items are. With ``gold_pairs`` every worker also judges that many pairs of known order.
+    distinct workers. Worker k gives the true order with probability eta_k ~ Beta(alpha, beta), regardless of
+    how far apart the items are. With ``gold_pairs`` every worker also judges that many pairs of known order.
     """
     rng = np.random.default_rng(seed)
     most = items * (items - 1) // 2
@@ -36,7 +36,7 @@ def flip_crowd(
         raise UsageError(f"alpha and beta of the qualities must be above 0. Got {alpha} and {beta}.")
     if not 0 < pairs <= most or not 0 < labels <= workers or gold_pairs > most:
         raise UsageError(
-            f"{pairs} distinct pairs with {labels} labels each need at least that many workers and pairs: "
+            f"{pairs} distinct pairs with {labels} labels each need at least as many pairs and workers: "
             f"{items} items have {most} pairs, and there are {workers} workers."
         )
     names = rng.permutation(ids("item", items))
@@ -76,7 +76,7 @@ def bt_crowd(
 ) -> Crowd:
     """Votes drawn from Crowd-BT itself (eq. 5).
 
-    Scores are normal with standard deviation ``spread``; qualities are Beta(alpha, beta), but for a share
+    Scores are normal with standard deviation ``spread``; qualities are Beta(alpha, beta), except for a share
     of ``spammers`` (1/2) and of ``malicious`` workers (0.1). Each vote has a random pair and worker.
     """
     rng = np.random.default_rng(seed)
@@ -87,7 +87,9 @@ def bt_crowd(
     if alpha <= 0 or beta <= 0:
         raise UsageError(f"alpha and beta of the qualities must be above 0. Got {alpha} and {beta}.")
     if not (spammers >= 0 and malicious >= 0 and spammers + malicious <= 1):
-        raise UsageError("The shares of spammers and malicious workers must lie between 0 and 1 together.")
+        raise UsageError(
+            "The shares of spammers and malicious workers must not be negative, and their sum must not exceed 1."
+        )
     scores = rng.normal(0.0, spread, items)
     quality = rng.beta(alpha, beta, workers)
     kinds = rng.permutation(workers)
@@ -118,11 +120,11 @@ def judge_crowd(
     ties: float = 0.4,
     readiness: float = 0.5,
 ) -> Crowd:
-    """Votes drawn from judge-bt itself: judges differ in sharpness, side and readiness to call a tie.
+    """Votes drawn from judge-bt itself: judges differ in sharpness, position bias and readiness to call a tie.
 
     Scores are normal with standard deviation ``spread``, slopes normal around 1 with ``sharpness``, position
-    biases around ``bias`` with ``sides``, ln thresholds around ln ``ties`` (0: no ties) with ``readiness``; a vote
-    that decides is reversed with probability ``lapses``.
+    biases around ``bias`` with ``sides``, ln thresholds around ln ``ties`` (0: no ties) with ``readiness``; a
+    decided vote is reversed with probability ``lapses``.
     """
     rng = np.random.default_rng(seed)
     if items < 2 or workers < 1 or votes < 1:
@@ -130,7 +132,7 @@ def judge_crowd(
             f"Votes need two items and a worker. Got items={items}, workers={workers}, votes={votes}."
         )
     if lapses > 0.5:
-        raise UsageError(f"More than half of the votes cannot be lapses. Got lapses={lapses}.")
+        raise UsageError(f"At most half of the votes can be lapses. Got lapses={lapses}.")
     scores = rng.normal(0.0, spread, items)
     slope, side = rng.normal(1.0, sharpness, workers), rng.normal(bias, sides, workers)
     threshold = ties * np.exp(rng.normal(0.0, readiness, workers))

@@ -24,7 +24,7 @@ class Preset:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def defaults(self) -> dict[str, Any]:
-        """Every setting and its value in this preset."""
+        """Every setting, with its value in this preset."""
         own = {name: p.default for name, p in inspect.signature(self.make).parameters.items() if name != "seed"}
         return {**own, **self.settings}
 
@@ -33,13 +33,13 @@ PRESETS = {
     preset.name: preset
     for preset in (
         Preset("bt-crowd", bt_crowd, "votes drawn from Crowd-BT itself, some workers spammers"),
-        Preset("judge-crowd", judge_crowd, "votes drawn from judge-bt itself, with sides and ties"),
+        Preset("judge-crowd", judge_crowd, "votes drawn from judge-bt itself, with position bias and ties"),
         Preset(
             "crowd-bt-quality", flip_crowd, "Crowd-BT section 5.1.1: 400 pairs x 10 workers, 5 gold pairs",
             {"gold_pairs": 5},
         ),
         Preset(
-            "crowd-bt-active", flip_crowd, "Crowd-BT section 5.1.2: one label a pair, quality Beta(2, 1)",
+            "crowd-bt-active", flip_crowd, "Crowd-BT section 5.1.2: one label per pair, quality Beta(2, 1)",
             {"pairs": 4000, "labels": 1},
         ),
         Preset(
@@ -56,14 +56,14 @@ PRESETS = {
 
 
 def find_preset(name: str) -> Preset:
-    """The preset of that name; an unknown name is an error that lists the names."""
+    """The preset with this name; an unknown name is an error that lists the names."""
     if name not in PRESETS:
         raise UsageError(f"There is no preset {name!r}.", hint=f"The presets are {', '.join(PRESETS)}.")
     return PRESETS[name]
 
 
 def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
-    """A crowd by the name of its preset, with settings of one's own."""
+    """A crowd from the preset with this name; ``settings`` override the preset's own."""
     preset = find_preset(name)
     known = preset.defaults()
     if seed < 0:
@@ -76,7 +76,7 @@ def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
 
 
 def _value(name: str, setting: str, value: Any, like: float | str) -> float | str:
-    """A setting of the kind of its default: a text, or a number of at least 0, whole where the default is."""
+    """A setting of the same type as its default: text, or a number of at least 0, whole if the default is."""
     if isinstance(like, str):
         return str(value)
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

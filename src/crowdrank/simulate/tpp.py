@@ -1,11 +1,11 @@
 """Crowds whose workers know some domains better than others: the generator of TPP (Wang et al., section V-A).
 
-Query l has the domain m_l, the difficulty delta_l^2 and documents of true scores s_li. Worker k perceives the
-score x_kli ~ N(s_li, delta_l^2) of a document, once for each query, and answers with noise of her own:
+Query l has the domain m_l, the difficulty delta_l^2 and documents with true scores s_li. Worker k perceives the
+score x_kli ~ N(s_li, delta_l^2) of a document, once for each query, and answers with individual noise:
 
     i before j  if  sgn(tau_km) (x_kli - x_klj) + sqrt(2) / |tau_km| * N(0, 1) > 0,    m = m_l
 
-Over all that is random, P(i before j) = Phi(sgn(tau) (s_i - s_j) / sqrt(2 / tau^2 + 2 delta^2)).
+Averaged over perception and noise, P(i before j) = Phi(sgn(tau) (s_i - s_j) / sqrt(2 / tau^2 + 2 delta^2)).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd, ids
 
 DEMOGRAPHICS = {1: (0.2, 0.6, 0.1, 0.1), 2: (0.2, 0.4, 0.3, 0.1), 3: (0.2, 0.4, 0.1, 0.3)}
-"""The shares of the kinds in the paper's DEMO1 to DEMO3."""
+"""The share of each kind of worker in the paper's DEMO1 to DEMO3."""
 KINDS = ("expert", "average", "spammer", "malicious")
 DIFFICULTY = 0.1
-"""The largest delta^2; it is uniform from 0 on."""
+"""The largest delta^2; it is drawn uniformly from 0 up to this."""
 
 
 def tpp_crowd(
@@ -41,9 +41,9 @@ def tpp_crowd(
     """The generator of TPP's section V-A, as its authors ran it.
 
     Each worker judges floor(``sparsity`` D(D-1)/2) distinct random pairs of every query. True scores are sums of
-    U[0, 1] ``gaps``, or ``uniform`` on [0, 1] as the text has it; the domain of a query is drawn evenly. For every
-    worker and domain tau is 10 (expert), 5 (average), ``spammer`` or -10 (malicious), by the shares of the
-    ``demographic``. The crowd also has the truth of its queries and of its workers' skills.
+    U[0, 1] ``gaps``, or ``uniform`` on [0, 1] as in the text; the domain of a query is drawn uniformly. For every
+    worker and domain, tau is 10 (expert), 5 (average), ``spammer`` or -10 (malicious), with the shares of the
+    ``demographic``. The crowd also has the truth about its queries and its workers' skills.
     """
     rng = np.random.default_rng(seed)
     most = documents * (documents - 1) // 2
@@ -63,7 +63,7 @@ def tpp_crowd(
     ahead = perceived[query, worker, first] - perceived[query, worker, second]
     noise = np.sqrt(2.0) / np.abs(expertise) * rng.standard_normal(len(pair))
     winner = np.where(np.sign(expertise) * ahead + noise > 0, first, second)
-    # the true order must not show in the ids, nor in the sides
+    # neither the ids nor the sides may reveal the true order
     called = rng.permuted(np.tile(ids("item", documents), (queries, 1)), axis=1)
     swap = rng.random(len(pair)) < 0.5
     searches, people = ids("query", queries), ids("worker", workers)
@@ -93,7 +93,7 @@ def tpp_crowd(
 
 
 def chance(gap: Floats, tau: Floats, difficulty: Floats) -> Floats:
-    """The probability of choosing the first of two documents, the true score of which is ``gap`` higher."""
+    """The probability of choosing the first of two documents if its true score is ``gap`` higher."""
     from scipy.special import ndtr
 
     found: Floats = ndtr(np.sign(tau) * gap / np.sqrt(2.0 / tau**2 + 2.0 * difficulty))
@@ -107,15 +107,15 @@ def _sums_of_gaps(rng: np.random.Generator, queries: int, documents: int) -> Flo
 
 
 def _check(sizes: Mapping[str, int], asked: int, most: int, demographic: int, scores: str, spammer: float) -> None:
-    """Settings that make no crowd are named."""
+    """Raise an error that names a setting from which no crowd can be made."""
     for name, size in sizes.items():
         if size < 1:
-            raise UsageError(f"A crowd has {name}. Got {name}={size}.")
+            raise UsageError(f"{name} must be at least 1. Got {name}={size}.")
     if not 1 <= asked <= most:
         raise UsageError(f"The sparsity leaves {asked} of the {most} pairs of a query to each worker.")
     if demographic not in DEMOGRAPHICS:
-        raise UsageError(f"The demographic is 1, 2 or 3. Got {demographic}.")
+        raise UsageError(f"demographic must be 1, 2 or 3. Got {demographic}.")
     if scores not in ("gaps", "uniform"):
-        raise UsageError(f"The scores are 'gaps' or 'uniform'. Got {scores!r}.")
+        raise UsageError(f"scores must be 'gaps' or 'uniform'. Got {scores!r}.")
     if spammer <= 0:
         raise UsageError(f"The tau of a spammer must be above 0. Got {spammer}.")

@@ -1,4 +1,4 @@
-"""Cells of a table, checked a column at a time: text in, typed columns out, mistakes named to the cell."""
+"""Cells of a table, checked column by column: text in, typed columns out, errors that name the cell."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from crowdrank.errors import Hint, InputError
 
 MOST_WEIGHT = 1e12
 ROW = "#row"
-"""A column with the number of a row in its file, where one row of the file became several."""
+"""A column with each row's number in its file, if one row of the file became several."""
 
 MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
 
 
 def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
-    """A frame of any library as Polars, NaN as missing, and the name of the library."""
+    """A frame of any library as Polars, with NaN as missing, and the name of the library."""
     import narwhals as nw
 
     try:
         native = nw.from_native(frame)
     except nw.exceptions.DuplicateError as error:
-        raise InputError(f"The frame has two columns of one name: {error}") from error
+        raise InputError(f"The frame has two columns with the same name: {error}") from error
     except TypeError:
         raise InputError(
             "Judgments are read from a path or a frame of pandas, Polars or PyArrow.",
@@ -36,17 +36,17 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
     backend = str(native.implementation.value)
     try:
         polars = native.to_polars()
-    except Exception as error:  # what the other library raises for a column of mixed types
-        raise InputError(f"The frame cannot be read: {error}", hint="Make every column one type.") from error
+    except Exception as error:  # the other library's error for a column of mixed types
+        raise InputError(f"The frame cannot be read: {error}", hint="Give every column a single type.") from error
     return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
 
 
-class Cells:
+class TextCells:
     """The text cells of one source; each method checks a column and returns it typed."""
 
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str, offset: int = 0) -> None:
         self.columns, self.name = columns, name
-        self.numbers = frame[ROW] if ROW in frame.columns else None  # row of the file, where it is not the place
+        self.numbers = frame[ROW] if ROW in frame.columns else None  # row in the file, if it is not the position
         self.offset = offset if self.numbers is None else 0
         self.frame = frame.drop(ROW, strict=False)
         if all(column.null_count() for column in self.frame):  # blank lines are skipped, but counted
@@ -71,13 +71,13 @@ class Cells:
         )
 
     def refuse_header(self) -> None:
-        """A header that stands again among the rows, as in files that were put one after the other."""
+        """Raise an error if the header is repeated among the rows, as in concatenated files."""
         again = [pl.col(role).cast(pl.String) == column for role, column in self.columns.items()]
         if all(column in self.words(role) for role, column in self.columns.items() if self._is_id(role)):
             repeated = self.frame.select(pl.all_horizontal(again)).to_series().fill_null(False)
             if repeated.any():
                 role = next(iter(self.columns))
-                raise self.error(role, first_row(repeated), "the header stands here again.", "Remove this line.")
+                raise self.error(role, first_row(repeated), "the header is repeated here.", "Remove this line.")
 
     def _is_id(self, role: str) -> bool:
         return isinstance(self.frame.schema[role], pl.Categorical)
@@ -90,8 +90,8 @@ class Cells:
         return column
 
     def distinct(self, role: str) -> pl.Series:
-        """The distinct ids of a column: cheaper to look through than the column."""
-        if role not in self._distinct:  # all at once, so that they are found in parallel
+        """The distinct ids of a column: cheaper to search than the column."""
+        if role not in self._distinct:  # all columns at once, so that Polars works in parallel
             ids = [name for name in self.frame.columns if self._is_id(name)]
             found = self.frame.select(pl.col(name).unique().implode() for name in {*ids, role})
             self._distinct |= {name: found[name].explode(empty_as_null=False) for name in found.columns}
@@ -103,13 +103,13 @@ class Cells:
             self._words[role] = set(self.distinct(role).cast(pl.String))
         return self._words[role]
 
-    def meant(self, role: str, words: Collection[str]) -> pl.Series | None:
-        """The rows whose cell is one of these words, in any case; None where there is none."""
+    def rows_meaning(self, role: str, words: Collection[str]) -> pl.Series | None:
+        """The rows whose cell is one of these words, ignoring case; None if there are no such rows."""
         found = [value for value in self.words(role) if value and value.strip().lower() in words]
         return self.frame[role].cast(pl.String).is_in(found).fill_null(False) if found else None
 
     def worker(self) -> tuple[pl.Series, int]:
-        """Worker ids; rows without one are given to the unknown worker and counted."""
+        """Worker ids, and how many rows have none; those go to the unknown worker."""
         column = self.frame["worker"]
         missing = self.words("worker") & {None, *MISSING_WORDS}
         if not missing:
@@ -125,21 +125,21 @@ class Cells:
         values = column.str.strip_chars().cast(pl.Float64, strict=False)
         bad = (values.is_null() | ~values.is_finite()) & (~missing if gaps else True)
         if bad.any():
-            raise self._no_number(role, first_row(bad), "a number is needed here.")
+            raise self._number_error(role, first_row(bad), "a number is needed here.")
         return values.set(missing, None) if gaps else values
 
-    def _no_number(self, role: str, row: int, problem: str) -> InputError:
+    def _number_error(self, role: str, row: int, problem: str) -> InputError:
         comma = re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or "")
         return self.error(role, row, problem, "Write a decimal point, not a comma." if comma else None)
 
     def weight(self) -> pl.Series:
-        """Weights: finite and not negative; a weight of 0 leaves its row out."""
+        """Weights: finite and not negative. A weight of 0 leaves its row out."""
         column = self.frame["weight"].str.strip_chars()
         values = column.cast(pl.Float64, strict=False)
         bad = values.is_null() | ~values.is_finite() | (values < 0) | (values > MOST_WEIGHT)
         if bad.any():
             problem = f"a weight must be a number from 0 to {MOST_WEIGHT:g}."
-            raise self._no_number("weight", first_row(bad), problem)
+            raise self._number_error("weight", first_row(bad), problem)
         return values
 
     def timestamp(self) -> pl.Series:
@@ -156,5 +156,5 @@ class Cells:
 
 
 def first_row(mask: pl.Series) -> int:
-    """The first row where the mask is true."""
+    """The first row at which the mask is true."""
     return cast(int, mask.arg_max())

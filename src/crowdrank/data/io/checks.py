@@ -1,4 +1,4 @@
-"""The checks of each kind of judgments: text cells in, typed columns out, what is left out counted."""
+"""The checks of each kind of judgments: text cells in, typed columns out, omitted rows counted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.io.cells import MISSING_WORDS, Cells, first_row
-from crowdrank.data.io.columns import Recognised
+from crowdrank.data.io.cells import MISSING_WORDS, TextCells, first_row
+from crowdrank.data.io.columns import RecognizedLayout
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
 from crowdrank.errors import InputError, Note, Remedy
 
@@ -35,26 +35,26 @@ COUNTED = {
         "{} rows say that the answer changed with the order; they count as ties.",
     ),
     "unknown-workers": (
-        f"1 row names no worker and is kept as that of one worker, {UNKNOWN_WORKER}.",
-        f"{{}} rows name no worker and are kept as those of one worker, {UNKNOWN_WORKER}.",
+        f"1 row names no worker and is kept under one worker, {UNKNOWN_WORKER}.",
+        f"{{}} rows name no worker and are kept under one worker, {UNKNOWN_WORKER}.",
     ),
 }
-"""What is counted while rows are checked, and how it is said of one row and of several."""
+"""What is counted while rows are checked, and the message for one row and for several."""
 
 
 @dataclass
-class Checked:
-    """Rows after their cells were checked, under the canonical column names."""
+class CheckedRows:
+    """Rows with checked cells, under the canonical column names."""
 
     frame: pl.DataFrame
     rows: int  # how many there were
-    ids: dict[str, pl.Series]  # every item, worker and query that is named, rows left out included
+    ids: dict[str, pl.Series]  # every item, worker and query named, including in omitted rows
     counts: Counter[str] = field(default_factory=Counter)
     sided: bool = True
 
 
-def counted_notes(name: str, counts: Counter[str]) -> tuple[Note, ...]:
-    """What was counted, in words."""
+def notes_on_counts(name: str, counts: Counter[str]) -> tuple[Note, ...]:
+    """The counts as notes."""
     return tuple(
         Note(code, f"{name}: {one if counts[code] == 1 else many.format(counts[code])}")
         for code, (one, many) in COUNTED.items()
@@ -62,18 +62,18 @@ def counted_notes(name: str, counts: Counter[str]) -> tuple[Note, ...]:
     )
 
 
-def no_row_left(name: str, notes: tuple[Note, ...]) -> InputError:
-    """The error where checking leaves nothing."""
+def no_rows_error(name: str, notes: tuple[Note, ...]) -> InputError:
+    """The error if no row passes the checks."""
     reasons = " ".join(note.message for note in notes)
     return InputError(
-        f"no row is left that can be used. {reasons or 'Every row is blank, or has a weight of 0 or no rank.'}",
+        f"there are no usable rows. {reasons or 'Every row is blank, or has a weight of 0 or no rank.'}",
         source=name,
     )
 
 
-def check(found: Recognised, frame: pl.DataFrame, name: str, offset: int = 0) -> Checked:
-    """Check rows of text, the first of which is row ``offset`` + 1 of its file."""
-    rows, cells = frame.height, Cells(frame, found.columns, name, offset)
+def check(found: RecognizedLayout, frame: pl.DataFrame, name: str, offset: int = 0) -> CheckedRows:
+    """Check rows of text; the first one is row ``offset`` + 1 of its file."""
+    rows, cells = frame.height, TextCells(frame, found.columns, name, offset)
     frame = cells.frame
     cells.refuse_header()
     checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](cells)
@@ -96,11 +96,11 @@ def check(found: Recognised, frame: pl.DataFrame, name: str, offset: int = 0) ->
         ids["query"] = cells.distinct("query")
     if "worker" in columns:
         ids["worker"] = columns["worker"].unique() if counts["unknown-workers"] else cells.distinct("worker")
-    return Checked(table, rows, ids, counts, checked.sided)
+    return CheckedRows(table, rows, ids, counts, checked.sided)
 
 
 @dataclass
-class _Kept:
+class _CheckedColumns:
     columns: dict[str, pl.Series]
     items: tuple[str, ...]  # the roles whose cells are items
     keep: NDArray[np.bool_]
@@ -108,13 +108,13 @@ class _Kept:
     sided: bool = True
 
 
-def _check_pairs(cells: Cells) -> _Kept:
+def _check_pairs(cells: TextCells) -> _CheckedColumns:
     frame = cells.frame
     if "left" in frame.columns or "model_a" in frame.columns:
         sides = ("left", "right") if "left" in frame.columns else ("model_a", "model_b")
         left, right = cells.required(sides[0]), cells.required(sides[1])
-        outcome = _outcome(cells, left, right)
-        sided, counts = True, _said_ties(cells)
+        outcome = _read_outcome(cells, left, right)
+        sided, counts = True, _count_tie_kinds(cells)
     else:
         sides = ("winner", "loser") if "loser" in frame.columns else ("top_item", "bottom_item")
         left, right = cells.required(sides[0]), cells.required(sides[1])
@@ -127,12 +127,11 @@ def _check_pairs(cells: Cells) -> _Kept:
     answered, different = outcome.is_not_null().to_numpy(), (left != right).to_numpy()
     counts |= Counter({"no-outcome": int((~answered).sum()), "self-pairs": int((~different).sum())})
     columns = {"left": left, "right": right, "outcome": outcome.fill_null(TIE)}
-    return _Kept(columns, sides, answered & different, counts, sided)
+    return _CheckedColumns(columns, sides, answered & different, counts, sided)
 
 
-def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
-    """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``); null where the
-    cell is empty."""
+def _read_outcome(cells: TextCells, left: pl.Series, right: pl.Series) -> pl.Series:
+    """LEFT, RIGHT or TIE from the winner's id (``label``), or also from words (``winner``); null if empty."""
     role = "label" if "label" in cells.frame.columns else "winner"
     said = cells.frame[role]
     outcome = pl.repeat(None, len(said), dtype=pl.Int8, eager=True)
@@ -141,7 +140,7 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
     if role == "label":
         meanings = {("tie",): TIE}
     for words, code in meanings.items():
-        matches = cells.meant(role, words)
+        matches = cells.rows_meaning(role, words)
         if matches is None:
             continue
         doubtful = matches & outcome.is_not_null() & (outcome != code)
@@ -156,32 +155,32 @@ def _outcome(cells: Cells, left: pl.Series, right: pl.Series) -> pl.Series:
         row = first_row(asked)
         offered = f"{left[row]!r}, {right[row]!r}"
         if role == "winner":
-            problem = f"the outcome is not understood: it is none of left, right, tie, {offered}."
+            problem = f"the outcome must be one of left, right, tie, {offered}."
             raise cells.error(role, row, problem)
         hint = ("Write the winning item's id, or tie. For left and right: ", Remedy("columns", "winner=NAME"))
-        raise cells.error(role, row, f"the outcome is none of {offered} or 'tie'.", hint)
+        raise cells.error(role, row, f"the outcome must be one of {offered} or 'tie'.", hint)
     return outcome
 
 
-def _said_ties(cells: Cells) -> Counter[str]:
-    """Rows whose outcome is a tie of a sort that should be known."""
+def _count_tie_kinds(cells: TextCells) -> Counter[str]:
+    """The number of rows with a special kind of tie, such as "both bad"."""
     if "winner" not in cells.frame.columns:
         return Counter()
     said = {"both-bad": BOTH_BAD_WORDS, "inconsistent": INCONSISTENT_WORDS}
-    rows = {code: cells.meant("winner", words) for code, words in said.items()}
+    rows = {code: cells.rows_meaning("winner", words) for code, words in said.items()}
     return Counter({code: int(matches.sum()) for code, matches in rows.items() if matches is not None})
 
 
-def _check_ratings(cells: Cells) -> _Kept:
+def _check_ratings(cells: TextCells) -> _CheckedColumns:
     columns = {"item": cells.required("item"), "label": cells.number("label")}
-    return _Kept(columns, ("item",), np.ones(cells.frame.height, bool))
+    return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
 
 
-def _check_rankings(cells: Cells) -> _Kept:
+def _check_rankings(cells: TextCells) -> _CheckedColumns:
     item, rank = cells.required("item"), cells.number("rank", gaps=True)
     negative = (rank < 0).fill_null(False)
     if negative.any():
-        hint = "Leave the cell empty where the item was not ranked."
+        hint = "Leave the cell empty if the item was not ranked."
         raise cells.error("rank", first_row(negative), "a rank cannot be negative.", hint)
     keys = [key for key in ("query", "worker", "list") if key in cells.frame.columns]
     rows = cells.frame.select(*keys, "item").with_row_index("row")
@@ -191,9 +190,9 @@ def _check_rankings(cells: Cells) -> _Kept:
         raise cells.error(
             "item", int(twice["row"][0]), "the item is ranked twice in one list.",
             (
-                "A list is one (query, worker); if a worker gave several, name a column that tells them apart: ",
+                "A list is one (query, worker); if a worker gave several, name a column that distinguishes them: ",
                 Remedy("columns", "list=NAME"),
             ),
         )  # fmt: skip
     columns = {"item": item, "rank": rank.fill_null(float("nan"))}
-    return _Kept(columns, ("item",), np.ones(cells.frame.height, bool))
+    return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))

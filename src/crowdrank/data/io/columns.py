@@ -1,4 +1,4 @@
-"""Which columns mean what: the layouts that are recognised, and the user's own names for them."""
+"""Which columns mean what: the layouts that are recognized, and the user's own names for columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crowdrank.errors import Hint, InputError, Remedy, UsageError
 
 @dataclass(frozen=True)
 class Layout:
-    """One way to write a kind of judgments: the columns that it must have."""
+    """One way to write a kind of judgments: the columns that it needs."""
 
     kind: str
     needs: tuple[str, ...]
@@ -29,7 +29,7 @@ LAYOUTS = (
     Layout("rankings", ("items", "rank")),
     Layout("ratings", ("items", "label")),
 )
-"""``items`` are several in one cell, joined by commas: they share the rank or the label."""
+"""A cell of ``items`` holds several items, joined by commas, that share the rank or the label."""
 
 OPTIONAL = {
     "worker": ("worker", "judge", "assessor", "annotator"),
@@ -38,27 +38,27 @@ OPTIONAL = {
     "timestamp": ("timestamp",),
     "list": ("list",),
 }
-"""Optional roles and the names under which they are found, the first that is there."""
+"""Optional roles and the column names that they may have; the first name found counts."""
 
 ROLES = tuple(dict.fromkeys([name for layout in LAYOUTS for name in layout.needs] + list(OPTIONAL)))
 
 
 @dataclass(frozen=True)
-class Recognised:
-    """A layout found in a file: the role of each column that is used."""
+class RecognizedLayout:
+    """A layout found in a file: the column of each role."""
 
     kind: str
     columns: dict[str, str]  # role -> the file's own column name
 
 
 def parse_mapping(text: str) -> dict[str, str]:
-    """``worker=judge,left=a`` as a dict; an empty name (``query=``) says that the role is absent."""
+    """``worker=judge,left=a`` as a dict; an empty name (``query=``) means that the role is absent."""
     mapping: dict[str, str] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         role, sign, name = part.partition("=")
         if not sign:
             raise UsageError(
-                f"Columns are named by role=name pairs. Got {part!r}.",
+                f"Columns are given as role=name pairs. Got {part!r}.",
                 hint=("For example ", Remedy("columns", "worker=judge,left=a,right=b,label=choice")),
             )
         mapping[role.strip()] = name.strip()
@@ -67,14 +67,14 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Wide:
-    """A table with a column for each item: the role of its cells (rank or label), and those columns."""
+    """A table with a column per item: the role of its cells (rank or label), and those columns."""
 
     role: str
     items: tuple[str, ...]
 
 
 def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wide | None:
-    """``rank=P*`` or ``label=P*``: the columns that fit the pattern are items, their cells ranks or labels."""
+    """``rank=P*`` or ``label=P*``: the columns that match the pattern are items, their cells ranks or labels."""
     for role in ("rank", "label"):
         pattern = (mapping or {}).get(role, "")
         if "*" in pattern and pattern not in names:
@@ -83,28 +83,26 @@ def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wid
     return None
 
 
-def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> Recognised:
+def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> RecognizedLayout:
     """Find the kind of judgments that these columns hold.
 
-    ``mapping`` (role -> name) goes before the names in the file; case does not matter.
+    ``mapping`` (role -> name) takes precedence over the names in the file; case does not matter.
     """
     mapping = dict(mapping or {})
     unknown = [role for role in mapping if role not in ROLES]
     if unknown:
-        raise UsageError(
-            f"There is no role {unknown[0]!r} of a column.", hint=f"The roles are {', '.join(ROLES)}."
-        )
+        raise UsageError(f"There is no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}.")
     by_role = _by_role(names, mapping, source)
     found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
     core = {role for role, name in mapping.items() if name and role not in OPTIONAL}
     found = [layout for layout in found if core <= set(layout.needs)]
     if not found:
-        raise _missing(names, by_role, core, source)
+        raise _missing_error(names, by_role, core, source)
     kinds = dict.fromkeys(layout.kind for layout in found)
     if len(kinds) > 1:
         ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
         raise InputError(
-            f"the columns are those of more than one kind of judgments: {ways}.",
+            f"the columns match more than one kind of judgments: {ways}.",
             source=source,
             hint=("Name the columns that count, for example ", Remedy("columns", "item=item,label=label")),
         )
@@ -113,21 +111,21 @@ def recognise(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
         if role in by_role:
             columns[role] = by_role[role]
     _refuse_doubles(names, columns, source)
-    return Recognised(found[0].kind, columns)
+    return RecognizedLayout(found[0].kind, columns)
 
 
 def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: str) -> None:
-    """Two columns of one name, or of names that differ in case alone: which one counts?"""
+    """Raise an error if two columns have the same name, or names that differ only in case."""
     plain = [re.sub(r"_duplicated_\d+$", "", name).strip().lower() for name in names]
     for name in columns.values():
         if plain.count(name.strip().lower()) > 1:
             raise InputError(
-                "there are two columns of this name.", source=source, column=name, hint="Rename one of them."
+                "there are two columns with this name.", source=source, column=name, hint="Rename one of them."
             )
 
 
 def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:
-    """Role -> column, by the mapping first, then by the file's own names."""
+    """Role -> column, from the mapping first, then from the file's own names."""
     lowered: dict[str, str] = {}
     for name in names:
         lowered.setdefault(name.strip().lower(), name)
@@ -137,7 +135,7 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
             continue
         if name not in names and name.strip().lower() not in lowered:
             raise InputError(
-                f"there is no column {name!r}, which was named as {role!r}.",
+                f"there is no column {name!r}, which was given for {role!r}.",
                 source=source,
                 hint=f"The columns are {', '.join(map(repr, names))}.",
             )
@@ -153,8 +151,8 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
     return by_role
 
 
-def _renaming(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]]) -> Hint:
-    """The names of columns that would make the file one of these, one for each kind."""
+def _renaming_hint(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]]) -> Hint:
+    """A hint on which column to name, one for each kind of judgments."""
     ways = {layout.kind: Remedy("columns", f"{lacking(layout)[0]}=NAME") for layout in reversed(layouts)}
     hint: list[str | Remedy] = ["If it has another name, say "]
     for place, (kind, remedy) in enumerate(reversed(ways.items())):
@@ -162,8 +160,8 @@ def _renaming(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]])
     return hint
 
 
-def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
-    """Name the nearest layout and what it lacks."""
+def _missing_error(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
+    """The error that names the nearest layout and the columns that it lacks."""
 
     def lacking(layout: Layout) -> list[str]:
         return [need for need in layout.needs if need not in by_role]
@@ -187,5 +185,5 @@ def _missing(names: Sequence[str], by_role: Mapping[str, str], core: set[str], s
         f"missing: {nearest.kind} with {', '.join(nearest.needs)} need it. The columns are {shown}.",
         source=source,
         column=column,
-        hint=_renaming(near, lacking),
+        hint=_renaming_hint(near, lacking),
     )

@@ -1,4 +1,4 @@
-"""Files, folders of bytes and standard input as lazy frames of text columns."""
+"""Files, folders, bytes and standard input as lazy frames of text columns."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class Source:
-    """A table somewhere: how errors call it, and a lazy frame of it.
+    """A table in a file or in memory: its name in errors, and a lazy frame of it.
 
-    ``lazy`` is None, with a ``reason``, where the file holds no judgments; ``gold`` is set where it holds gold
-    that is not the table itself.
+    ``lazy`` is None, with a ``reason``, if the file holds no judgments; ``gold`` is set if the file holds gold
+    besides the table.
     """
 
     name: str
@@ -43,19 +43,19 @@ class Source:
     gold: pl.LazyFrame | None = None
     reason: str = ""
     form: str = "csv"
-    copied: bool = False  # the file is a copy of what could be read only once
-    cut: bool = False  # what a list does not rank stands below
+    copied: bool = False  # the file is a copy of a stream that can be read only once
+    cut: bool = False  # items that a list does not rank are below
 
     def table(self) -> pl.LazyFrame:
-        """The table; an error where the file has none."""
+        """The table; an error if the file has none."""
         if self.lazy is None:
             raise InputError(
-                self.reason, source=self.name, hint=("As a gold standard it is given as ", Remedy("gold", "FILE"))
+                self.reason, source=self.name, hint=("To use it as a gold standard, give ", Remedy("gold", "FILE"))
             )
         return self.lazy
 
-    def long(self, wide: Wide) -> Source:
-        """A table with a column for each item as one with a row for each cell."""
+    def as_long(self, wide: Wide) -> Source:
+        """A table with a column per item, as a table with a row per cell."""
         if not wide.items:
             raise InputError(f"no column fits the pattern given for {wide.role!r}.", source=self.name)
         others = [name for name in self.columns() if name not in wide.items]
@@ -68,48 +68,48 @@ class Source:
         return replace(self, lazy=as_rows)
 
     def split(self, column: str) -> Source:
-        """A table whose cells name several items, joined by commas, as one with a row for each of them."""
+        """A table whose cells name several items, joined by commas, as a table with a row per item."""
         each = pl.col(column)
         if not self.table().collect_schema()[column].is_nested():
             each = each.cast(pl.String).str.split(",").list.eval(pl.element().str.strip_chars())
         return replace(self, lazy=self.table().with_row_index(ROW).with_columns(each).explode(column))
 
     def rows(self) -> int:
-        """About how many rows there are: counted where that is cheap, else by the length of the first."""
+        """About how many rows there are: counted if that is cheap, otherwise estimated from the first rows."""
         if self.data is not None and self.form in ("csv", "jsonl"):
             if isinstance(self.data, bytes):
                 return self.data.count(b"\n")
             with self.data.open("rb") as file:
                 head = file.read(_SNIFF)
             return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)
-        with _reasons(self):
+        with _explain_errors(self):
             return int(self.table().select(pl.len()).collect().item())
 
-    def gold_face(self) -> Source:
-        """The same file seen as gold."""
+    def as_gold(self) -> Source:
+        """The same file read as gold."""
         return self if self.gold is None else replace(self, lazy=self.gold, gold=None)
 
     def forget(self) -> None:
-        """Remove what was copied, once it is read."""
+        """Remove the copy of a stream after it is read."""
         if self.copied and isinstance(self.data, Path):
             self.data.unlink(missing_ok=True)
 
     def columns(self) -> list[str]:
-        """Its column names; reads no more than the beginning."""
-        with _reasons(self):
+        """Its column names; reads only the beginning."""
+        with _explain_errors(self):
             return [name for name in self.table().collect_schema().names() if name != ROW]
 
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
-        """These columns, each cast to its type by way of text, whatever it was."""
-        with _reasons(self):
-            return self._plain(columns).collect(engine="streaming")
+        """These columns, each cast to text and then to its type."""
+        with _explain_errors(self):
+            return self._select_text(columns).collect(engine="streaming")
 
     def batches(self, columns: Mapping[str, pl.DataType], rows: int) -> Iterator[pl.DataFrame]:
-        """The same, ``rows`` rows at a time."""
-        with _reasons(self):
-            yield from self._plain(columns).collect_batches(chunk_size=rows, engine="streaming")
+        """The same columns, ``rows`` rows at a time."""
+        with _explain_errors(self):
+            yield from self._select_text(columns).collect_batches(chunk_size=rows, engine="streaming")
 
-    def _plain(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    def _select_text(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
         schema = self.table().collect_schema()
         nested = [name for name in columns if schema[name].is_nested()]
         if nested:
@@ -123,7 +123,7 @@ class Source:
 
 
 def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Columns as text, then as what they are wanted as; a float column's whole numbers lose their point."""
+    """Columns as text, then as the wanted type; whole numbers of a float column lose the decimal point."""
 
     def text(name: str) -> pl.Expr:
         column = pl.col(name)
@@ -137,8 +137,8 @@ def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType
 
 
 @contextmanager
-def _reasons(source: Source) -> Iterator[None]:
-    """Turns what Polars raises while reading into an InputError that names the place."""
+def _explain_errors(source: Source) -> Iterator[None]:
+    """Turn what Polars raises while reading into an InputError that names the place."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -146,8 +146,10 @@ def _reasons(source: Source) -> Iterator[None]:
 
 
 def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
-    """A path, a folder of Parquet files, or ``-``; text that is not in a file goes to the spool where it
-    takes more than ``limit`` bytes."""
+    """The sources of a path, of a folder of Parquet files, or of ``-``.
+
+    Text that is not in a file goes to the spool if it takes more than ``limit`` bytes.
+    """
     path = Path(given)
     if str(given) == "-" or not path.is_dir():
         return [open_source(given, spool, limit)]
@@ -164,7 +166,7 @@ def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
 
 
 def open_source(given: str | Path, spool: Spool | None = None, limit: int = sys.maxsize) -> Source:
-    """A path, or ``-`` for standard input. The format is told by the content, not by the name."""
+    """The source of a path, or of ``-`` for standard input. Its content determines the format, not its name."""
     if str(given) == "-":
         return _from_stream("standard input", cast(io.BufferedReader, sys.stdin.buffer), spool, limit)
     path = Path(given)
@@ -182,10 +184,10 @@ def open_source(given: str | Path, spool: Spool | None = None, limit: int = sys.
 
 
 def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limit: int) -> Source:
-    """What can be read only once, and what is compressed: into memory, or into a file where it is large."""
+    """Read a stream or compressed data into memory, or into a file if it is large."""
     whole = gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _GZIP else stream
     try:
-        data = _beginning(whole, limit)
+        data = _read_beginning(whole, limit)
         if spool is None or len(data) <= limit:
             return _from_head(name, data[:_SNIFF], data)
         path = spool.folder("text") / "text"
@@ -202,8 +204,8 @@ def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limi
     return replace(_from_head(name, data[:_SNIFF], path), copied=True)
 
 
-def _beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
-    """Everything, or the first bytes of what is longer than ``limit``."""
+def _read_beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
+    """The whole stream, or its first bytes if it is longer than ``limit``."""
     pieces, size = [], 0
     while size <= limit and (piece := stream.read(_PIECE)):
         pieces.append(piece)
@@ -212,9 +214,9 @@ def _beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
 
 
 def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
-    """Choose the reader by the first bytes."""
+    """Choose the reader from the first bytes."""
     if not head.strip():
-        raise InputError("the file is empty.", source=name, hint="A header line and at least one row.")
+        raise InputError("the file is empty.", source=name, hint="Write a header line and at least one row.")
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
         return Source(name, pl.scan_parquet(where), data, form="parquet")
@@ -225,7 +227,7 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
             hint="Save the sheet as CSV, or unpack it.",
         )
     if b"\x00" in head:
-        raise InputError("is not UTF-8 text, nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
+        raise InputError("is neither UTF-8 text nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
     if head.lstrip()[:1] == b"[":
         return _json_rows(name, data)
     if head.lstrip()[:1] == b"{":
@@ -233,10 +235,10 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
     parser = find_parser(head.decode("utf-8", "replace"))
     if parser:
-        return _parsed(name, data, parser)
-    told = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
-    separator = told[1] if told else max(",\t;", key=first.count)
-    lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=1 if told else 0)
+        return _parse_source(name, data, parser)
+    declared = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
+    separator = declared[1] if declared else max(",\t;", key=first.count)
+    lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=1 if declared else 0)
     return Source(name, lazy, data, separator)
 
 
@@ -248,7 +250,7 @@ def _json_rows(name: str, data: Path | bytes) -> Source:
     return Source(name, frame.lazy(), data, form="json")
 
 
-def _parsed(name: str, data: Path | bytes, parser: Parser) -> Source:
+def _parse_source(name: str, data: Path | bytes, parser: Parser) -> Source:
     raw = data.read_bytes() if isinstance(data, Path) else data
     try:
         found = parser(name, raw.decode("utf-8"))

@@ -1,4 +1,4 @@
-"""Read judgments: files or frames in, coded tables out. Bad input is named to the cell."""
+"""Read judgments: files or frames in, coded tables out. Errors name the bad cell."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from crowdrank.data.index import Index
 from crowdrank.data.io.cells import ROW, from_native
-from crowdrank.data.io.checks import Checked, check, counted_notes, no_row_left
-from crowdrank.data.io.columns import OPTIONAL, Recognised, parse_mapping, recognise, wide_columns
+from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
+from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
 from crowdrank.data.io.files import Source, open_sources
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
@@ -38,60 +38,60 @@ def read(
     spool: str | Path | None = None,
     missing: str | None = None,
 ) -> AnyJudgments:
-    """Judgments from files or frames; the kind is told by the columns.
+    """Judgments from files or frames; the columns determine the kind.
 
     ``given`` is a path (CSV, TSV, JSONL, Parquet, TREC text, each also gzipped), a folder of Parquet
-    files, ``"-"`` for standard input, a frame of pandas, Polars or PyArrow, or a sequence of these that
-    are read as one table. ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left":
+    files, ``"-"`` for standard input, a frame of pandas, Polars or PyArrow, or a sequence of these,
+    read as one table. ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left":
     "a", ...}``, or ``"worker=judge,left=a"``.
 
-    Pairs that would take more than ``memory`` (``"8GB"`` or bytes; half of what is free where it is not
-    given) are kept as coded Parquet files in a folder within ``spool`` (the system's temporary folder),
-    which goes when they are no longer used. Models take them just the same, and give the same results.
+    Pairs that would take more than ``memory`` (``"8GB"`` or bytes; by default half of the free memory) are
+    kept as coded Parquet files in a folder within ``spool`` (by default the system's temporary folder), which
+    is removed when they are no longer used. Models accept them in the same way and give the same results.
 
-    ``missing`` says of rankings what it means that a list does not rank an item of its query: ``"below"``,
-    it stands below all that are ranked; ``"unknown"``, nothing. Where it is not given: below in TREC runs and
-    wherever lists name items without a rank (LETOR's NULL, an empty cell), else unknown.
+    ``missing`` applies only to rankings. It says what it means if a list does not rank an item of its query:
+    ``"below"``, the item is below all ranked items; ``"unknown"``, nothing. The default is "below" for TREC
+    runs and if lists name items without a rank (LETOR's NULL, an empty cell), otherwise "unknown".
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
     if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
-        return _settled(given, missing)
+        return _with_missing(given, missing)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
     many = isinstance(given, Sequence) and not isinstance(given, str)
     limit, place = budget(memory), Spool(spool)
-    tables = [table for one in (given if many else [given]) for table in _opened(one, columns, place, limit)]
+    tables = [table for one in (given if many else [given]) for table in _open_tables(one, columns, place, limit)]
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
-    _same(tables)
+    _require_same_layout(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
     if tables[0].found.kind == "pairs" and large:
-        return _settled(_spooled(tables, place), missing)
-    return _settled(_in_memory(tables), missing)
+        return _with_missing(_spool_pairs(tables, place), missing)
+    return _with_missing(_load_tables(tables), missing)
 
 
-def _settled(table: AnyJudgments, missing: str | None) -> AnyJudgments:
-    """The table with what the caller says of missing items."""
+def _with_missing(table: AnyJudgments, missing: str | None) -> AnyJudgments:
+    """The table with the caller's choice of what a missing item means."""
     if missing is None:
         return table
     if not isinstance(table, Rankings):
-        raise UsageError(f"'missing' is said of rankings. These judgments are {table.kind}.")
+        raise UsageError(f"'missing' applies only to rankings. These judgments are {table.kind}.")
     return replace(table, missing=missing)
 
 
 @dataclass(frozen=True)
-class _Table:
-    """A source whose columns are understood."""
+class _OpenTable:
+    """A source with a recognized layout."""
 
     source: Source
-    found: Recognised
+    found: RecognizedLayout
     backend: str
 
-    def batches(self, names: _Names, rows: int | None = None) -> Iterator[Checked]:
-        """Its rows, checked; all at once, or ``rows`` at a time."""
+    def batches(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[CheckedRows]:
+        """Its checked rows, all at once or ``rows`` at a time."""
         dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
         done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
@@ -102,19 +102,22 @@ class _Table:
             yield part
         if not done:
             raise InputError(
-                "there are no rows.", source=self.source.name, hint="A header line and at least one row."
+                "there are no rows.", source=self.source.name, hint="Write a header line and at least one row."
             )
 
 
-class _Names:
-    """Where ids become numbers while they are read: one dictionary for each sort of id, shared by all
-    sources of one call, so that equal ids have equal numbers and no column of text is kept."""
+class _IdDictionaries:
+    """Dictionaries that turn ids into numbers while they are read.
+
+    There is one dictionary for each sort of id, shared by all sources of a call, so that equal ids have equal
+    numbers and no column of text is kept.
+    """
 
     def __init__(self) -> None:
         self.sorts = {sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")}
 
-    def dtypes(self, found: Recognised) -> dict[str, pl.DataType]:
-        """The type of each role's column: a dictionary of ids, or text that is yet to be checked."""
+    def dtypes(self, found: RecognizedLayout) -> dict[str, pl.DataType]:
+        """The type of each role's column: a dictionary of ids, or text that is still to be checked."""
         plain = {"weight", "timestamp", "rank"} | ({"label"} if found.kind == "ratings" else set())
         return {
             role: pl.String() if role in plain else self.sorts[role if role in self.sorts else "item"]
@@ -122,7 +125,9 @@ class _Names:
         }
 
 
-def _opened(given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit: int) -> Iterator[_Table]:
+def _open_tables(
+    given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit: int
+) -> Iterator[_OpenTable]:
     if isinstance(given, str | Path):
         sources, backend = open_sources(given, spool, limit // TEXT_SHARE), "polars"
     else:
@@ -132,16 +137,16 @@ def _opened(given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
-            own, roles = source.long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = recognise(own.columns(), roles, own.name)
+            own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
+        found = recognize(own.columns(), roles, own.name)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
-        yield _Table(own, found, backend)
+        yield _OpenTable(own, found, backend)
 
 
-def _same(tables: list[_Table]) -> None:
-    """Several sources must be of one kind and agree about the optional columns."""
+def _require_same_layout(tables: list[_OpenTable]) -> None:
+    """Raise an error unless all sources hold one kind of judgments and have the same optional columns."""
     first = tables[0]
     for other in tables[1:]:
         if other.found.kind != first.found.kind:
@@ -162,8 +167,8 @@ def _same(tables: list[_Table]) -> None:
 
 
 @dataclass(frozen=True)
-class _Gathered:
-    """What is known of all rows once they have been seen."""
+class _Census:
+    """What is known about all rows after they have been read."""
 
     index: Index
     codes: dict[str, NDArray[np.int32]]  # for each sort of id: its number while reading -> its code
@@ -172,13 +177,13 @@ class _Gathered:
     backend: str
 
     def shared(self) -> dict[str, Any]:
-        """What every table of judgments is made with."""
+        """The arguments that every table of judgments shares."""
         return {"index": self.index, "notes": self.notes, "backend": self.backend}
 
 
-def _gathered(tables: list[_Table], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Gathered:
-    """Check all rows, hand them to ``keep`` as they come, and number the ids in their order."""
-    names, ids, notes, sided, left = _Names(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
+def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Census:
+    """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
+    names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
     for table in tables:
         counts = Counter[str]()
         for part in table.batches(names, rows):
@@ -188,9 +193,9 @@ def _gathered(tables: list[_Table], keep: Callable[[pl.DataFrame], None], rows: 
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
-        notes += counted_notes(table.source.name, counts)
+        notes += notes_on_counts(table.source.name, counts)
     if not left:
-        raise no_row_left(", ".join(table.source.name for table in tables), notes)
+        raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     index, codes = {}, {}
     for sort, distinct in ids.items():
         order = distinct.cast(pl.String).arg_sort()
@@ -199,12 +204,12 @@ def _gathered(tables: list[_Table], keep: Callable[[pl.DataFrame], None], rows: 
         codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
         codes[sort][numbers] = np.arange(len(numbers))
     found = Index(index["item"], index.get("worker"), index.get("query"))
-    return _Gathered(found, codes, sided, notes, tables[0].backend)
+    return _Census(found, codes, sided, notes, tables[0].backend)
 
 
-def _in_memory(tables: list[_Table]) -> AnyJudgments:
+def _load_tables(tables: list[_OpenTable]) -> AnyJudgments:
     frames: list[pl.DataFrame] = []
-    known = _gathered(tables, frames.append)
+    known = _check_all(tables, frames.append)
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
@@ -216,17 +221,17 @@ def _in_memory(tables: list[_Table]) -> AnyJudgments:
     return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
 
 
-def _pairs(frame: pl.DataFrame, known: _Gathered) -> Pairs:
+def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
     columns: dict[str, Any] = code_columns(frame, known.codes, "left", "right")
     return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns, **known.shared())
 
 
-def _ratings(frame: pl.DataFrame, known: _Gathered) -> Ratings:
+def _ratings(frame: pl.DataFrame, known: _Census) -> Ratings:
     columns: dict[str, Any] = code_columns(frame, known.codes, "item")
     return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
 
 
-def _rankings(frame: pl.DataFrame, known: _Gathered, where: str, *, cut: bool) -> Rankings:
+def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> Rankings:
     columns: dict[str, Any] = code_columns(frame, known.codes, "item")
     keys: dict[str, Any] = {key: columns[key] for key in ("query", "worker") if key in columns}
     if "list" in frame.columns:
@@ -237,15 +242,15 @@ def _rankings(frame: pl.DataFrame, known: _Gathered, where: str, *, cut: bool) -
         lists = numbered.to_series().to_numpy()
     rank = frame["rank"].to_numpy()
     if np.isnan(rank).all():
-        raise no_row_left(where, known.notes)
+        raise no_rows_error(where, known.notes)
     missing = "below" if cut or np.isnan(rank).any() else "unknown"
     return Rankings(
         rank=rank, list=lists, lists=int(lists.max()) + 1, missing=missing, **columns, **known.shared()
     )
 
 
-def _spooled(tables: list[_Table], spool: Spool) -> SpooledPairs:
-    """The pairs as files of numbers, a batch each."""
+def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
+    """Write the pairs as files of numbers, one file per batch."""
     folder, files, rows = spool.folder("pairs"), list[Path](), 0
     weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
 
@@ -259,7 +264,7 @@ def _spooled(tables: list[_Table], spool: Spool) -> SpooledPairs:
         write_parquet(numbers, files[-1])
         rows += frame.height
 
-    known = _gathered(tables, keep, BATCH_ROWS)
+    known = _check_all(tables, keep, BATCH_ROWS)
     for table in tables:
         table.source.forget()
     return SpooledPairs(

@@ -1,4 +1,4 @@
-"""Why a file could not be read: the first row that is at fault, found a line at a time."""
+"""Why a file could not be read: find the first bad row, line by line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 80
 
 
 def find_reason(source: Source, error: BaseException) -> InputError:
-    """The error to raise for what Polars said, which does not always name the row."""
+    """The error to raise when Polars fails; its own message does not always name the row."""
     said = str(error).strip().splitlines()[0]
     if source.form == "parquet":
         return InputError(
@@ -32,13 +32,13 @@ def find_reason(source: Source, error: BaseException) -> InputError:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[BinaryIO]:
+def _open_bytes(source: Source) -> Iterator[BinaryIO]:
     with source.data.open("rb") if isinstance(source.data, Path) else io.BytesIO(source.data or b"") as file:
         yield file
 
 
 def _not_utf8(source: Source) -> InputError | None:
-    with _opened(source) as file:
+    with _open_bytes(source) as file:
         for number, line in enumerate(file, 1):
             try:
                 line.decode("utf-8")
@@ -54,7 +54,7 @@ def _not_utf8(source: Source) -> InputError | None:
 
 
 def _bad_json(source: Source) -> InputError | None:
-    with _opened(source) as file:
+    with _open_bytes(source) as file:
         for number, line in enumerate(filter(bytes.strip, file), 1):  # blank lines are not counted
             try:
                 row = json.loads(line)
@@ -67,7 +67,7 @@ def _bad_json(source: Source) -> InputError | None:
 
 
 def _too_wide(source: Source) -> InputError | None:
-    with _opened(source) as file:
+    with _open_bytes(source) as file:
         lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), delimiter=source.separator, strict=True)
         width, number = len(next(lines, [])), 0
         while True:
@@ -80,9 +80,9 @@ def _too_wide(source: Source) -> InputError | None:
                 return InputError("has a quote that is not closed.", source=source.name, row=number)
             if len(cells) > width:
                 return InputError(
-                    f"has {len(cells)} fields where the header has {width}.",
+                    f"has {len(cells)} fields; the header has {width}.",
                     source=source.name,
                     row=number,
                     value=source.separator.join(cells)[:_SHOWN],
-                    hint="Put quotes around a value that holds the separator.",
+                    hint="Put quotes around a value that contains the separator.",
                 )

@@ -1,7 +1,6 @@
-"""Line formats that are no tables: TREC runs and qrels, LETOR, PrefLib. Each becomes columns of judgments.
+"""Line formats that are not tables: TREC runs and qrels, LETOR, PrefLib. Each becomes columns of judgments.
 
-A LETOR line carries two things at once, a gold label and numbers; so a parsed text has up to two faces,
-what was judged and what is gold.
+A LETOR line holds both a gold label and numbers, so a parsed text may give two tables: judgments and gold.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from crowdrank.errors import InputError
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedText:
     """``judgments`` and ``gold`` as frames of text columns; one may be missing, with a ``reason``.
 
-    ``cut``: a list ends where its system saw nothing more to rank, so what it does not rank stands below.
+    ``cut``: a list ends when its system had nothing more to rank, so items that it does not rank are below.
     """
 
     judgments: pl.DataFrame | None = None
@@ -28,7 +27,7 @@ class Parsed:
     cut: bool = False
 
 
-Parser = Callable[[str, str], Parsed]
+Parser = Callable[[str, str], ParsedText]
 
 _WHOLE = re.compile(r"(\s*(\{[^{}]*\}|[^,{}]+)\s*(,|$))*")
 _ORDER = re.compile(r"\d+:\s*[\d{]")
@@ -60,18 +59,18 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
 
 
-def trec_run(name: str, text: str) -> Parsed:
-    """``query Q0 item rank score system``: each system is a worker who ranked."""
+def trec_run(name: str, text: str) -> ParsedText:
+    """``query Q0 item rank score system``: each system is a worker."""
     cells = _fields(name, text, 6)
     columns = ("query", "item", "rank", "score", "worker")
     rows: list[tuple[str | None, ...]] = [(q, item, rank, score, tag) for q, _, item, rank, score, tag in cells]
-    return Parsed(judgments=_frame(columns, rows), cut=True)
+    return ParsedText(judgments=_frame(columns, rows), cut=True)
 
 
-def trec_qrels(name: str, text: str) -> Parsed:
+def trec_qrels(name: str, text: str) -> ParsedText:
     """``query 0 item grade``."""
     frame = _frame(("query", "item", "label"), [(q, item, grade) for q, _, item, grade in _fields(name, text, 4)])
-    return Parsed(judgments=frame, gold=frame)
+    return ParsedText(judgments=frame, gold=frame)
 
 
 def _fields(name: str, text: str, count: int) -> Iterator[list[str]]:
@@ -79,7 +78,7 @@ def _fields(name: str, text: str, count: int) -> Iterator[list[str]]:
         words = line.split()
         if len(words) != count:
             raise InputError(
-                f"has {len(words)} fields where the first line has {count}.",
+                f"has {len(words)} fields; the first line has {count}.",
                 source=name,
                 row=number,
                 value=line[:80],
@@ -87,12 +86,12 @@ def _fields(name: str, text: str, count: int) -> Iterator[list[str]]:
         yield words
 
 
-def letor(name: str, text: str) -> Parsed:
-    """``label qid:Q 1:v 2:v ... #docid = D``: the label is gold; numbers of the form RANK or NULL are the
-    ranks that each system gave the document (LETOR -agg), any other numbers are features.
+def letor(name: str, text: str) -> ParsedText:
+    """``label qid:Q 1:v 2:v ... #docid = D``, with a gold label.
 
-    The item's id is the ``docid`` of the comment, or the comment's first word, else the line's place
-    within its query.
+    If all values are whole numbers or NULL, they are the ranks that each system gave the document (LETOR -agg);
+    otherwise they are features. The item's id is the ``docid`` of the comment, or the comment's first word,
+    or else the line's number within its query.
     """
     ranks: list[tuple[str | None, ...]] = []
     gold: list[tuple[str | None, ...]] = []
@@ -115,8 +114,8 @@ def letor(name: str, text: str) -> Parsed:
             ranks.append((query, system, item, None if value == "NULL" else value))
     truth = _frame(("query", "item", "label"), gold)
     if features:
-        return Parsed(gold=truth, reason="holds features and gold labels, not judgments.")
-    return Parsed(judgments=_frame(("query", "worker", "item", "rank"), ranks), gold=truth)
+        return ParsedText(gold=truth, reason="holds features and gold labels, not judgments.")
+    return ParsedText(judgments=_frame(("query", "worker", "item", "rank"), ranks), gold=truth)
 
 
 def _docid(comment: str) -> str | None:
@@ -124,9 +123,11 @@ def _docid(comment: str) -> str | None:
     return found[1] if found else None
 
 
-def preflib(name: str, text: str) -> Parsed:
-    """PrefLib soc, soi, toc, toi: ``count: 1,{2,3},4``, best first, tied in braces. Each line is a list
-    that ``count`` voters gave. Alternatives go by their names where these tell them apart."""
+def preflib(name: str, text: str) -> ParsedText:
+    """PrefLib soc, soi, toc, toi: ``count: 1,{2,3},4``, best first, ties in braces.
+
+    Each line is a list that ``count`` voters gave. Alternatives go by their names if the names are distinct.
+    """
     names: dict[str, str] = {}
     orders: list[tuple[int, str]] = []
     for number, line in _lines(text):
@@ -150,4 +151,4 @@ def preflib(name: str, text: str) -> Parsed:
             for own in (part.strip() for part in group.strip("{}").split(","))
             if own
         )
-    return Parsed(judgments=_frame(("list", "item", "rank", "weight"), rows))
+    return ParsedText(judgments=_frame(("list", "item", "rank", "weight"), rows))

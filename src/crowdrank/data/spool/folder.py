@@ -1,4 +1,4 @@
-"""A folder for what does not fit in memory, and how files are written there."""
+"""A folder for judgments that do not fit in memory, and functions that write files there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from crowdrank.errors import CrowdrankError, Remedy, UsageError
 
 
 class Spool:
-    """A folder for what does not fit in memory; it goes when nothing uses it any more."""
+    """A folder for judgments that do not fit in memory; it is removed when nothing uses it any more."""
 
     def __init__(self, place: str | Path | None = None) -> None:
         if place is not None and not Path(place).is_dir():
@@ -49,19 +49,19 @@ class Spool:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns what goes wrong while a file of the spool is written (most often: the disk is full) into words."""
+    """Turn an error while a spool file is written (usually a full disk) into one that says what to do."""
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
         free = shutil.disk_usage(path.parent).free // 10**6
         raise CrowdrankError(
-            f"Judgments that do not fit in memory could not be kept in {path.parent}, where {free} MB are free: "
-            f"{str(error).splitlines()[0]}",
+            f"Judgments that do not fit in memory could not be written to {path.parent}, which has {free} MB "
+            f"free: {str(error).splitlines()[0]}",
             hint=("Name a folder with more room: ", Remedy("spool", "DIR")),
         ) from error
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
-    """A frame of numbers as a file of the spool."""
+    """Write a frame of numbers as a file of the spool."""
     with writing(path):
         frame.write_parquet(path, compression="lz4", statistics=False)

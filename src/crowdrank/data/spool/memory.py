@@ -10,31 +10,31 @@ from pathlib import Path
 from crowdrank.errors import Remedy, UsageError
 
 ROW_BYTES = 160
-"""What a pair takes at the peak of a fit of crowd-bt, as measured (benchmarks/growth.py)."""
+"""Bytes per pair at the peak of a crowd-bt fit, as measured by benchmarks/growth.py."""
 
 TEXT_SHARE = 4
-"""Text that has to be held in memory may take this part of what its rows may."""
+"""Text that must be held in memory may take 1 / ``TEXT_SHARE`` of the memory for its rows."""
 
 _UNKNOWN = 4 * 10**9
-"""What is taken to be free where the system does not tell."""
+"""The free memory that is assumed if the system does not report it."""
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def budget(given: str | int | None) -> int:
-    """Bytes, from ``8GB``, ``500MB`` or a number; half of what is free where nothing is given."""
+    """Bytes, from ``8GB``, ``500MB`` or a number; half of the free memory if nothing is given."""
     if given is None:
         return _available() // 2
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", str(given), re.IGNORECASE)
     if not found:
         raise UsageError(
-            f"An amount of memory is needed. Got {given!r}.", hint=("For example ", Remedy("memory", "8GB"))
+            f"memory must be an amount. Got {given!r}.", hint=("For example ", Remedy("memory", "8GB"))
         )
     return int(float(found[1]) * _UNITS[found[2].lower()])
 
 
 def _available() -> int:
-    """Bytes that are free: of this machine, or of the container where that is less."""
+    """Free bytes of this machine, or of the container if that is less."""
     return max(min(_machine(), *(_container(Path(folder), *names) for folder, *names in _CONTAINERS)), 0)
 
 
@@ -45,7 +45,7 @@ _CONTAINERS = (
 
 
 def _container(folder: Path, limit: str, used: str) -> int:
-    """What a container may still take; files that it only remembers can be forgotten."""
+    """Bytes that a container may still take; cached files can be dropped, so they count as free."""
     try:
         free = int((folder / limit).read_text()) - int((folder / used).read_text())
         remembered = re.search(r"^inactive_file (\d+)", (folder / "memory.stat").read_text(), re.MULTILINE)

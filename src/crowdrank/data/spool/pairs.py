@@ -17,10 +17,10 @@ from crowdrank.data.tables import Judgments, Pairs, code_columns
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpooledPairs(Judgments):
-    """Pairs in Parquet files, read a batch at a time; the models take them as they take Pairs.
+    """Pairs in Parquet files, read a batch at a time; models accept them in the same way as Pairs.
 
-    A file holds numbers in the order in which the ids were met; ``codes`` turns them into the codes of
-    the index, which are in the order of the ids.
+    A file numbers the ids in order of first appearance; ``codes`` turns these numbers into the codes of the
+    index, which are in sorted order.
     """
 
     kind = "pairs"

@@ -10,7 +10,7 @@
     value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace("-", "−");
   const plural = (count, noun) => `${whole(count)} ${count === 1 ? noun : noun.replace(/y$/, "ie") + "s"}`;
 
-  /** An element. Ids of items and workers only ever enter as text. */
+  /** An element. Ids of items and workers are only ever inserted as text. */
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) if (value !== "") element.setAttribute(name, value);
@@ -18,7 +18,7 @@
     return element;
   }
 
-  function drawn(tag, attributes, ...children) {
+  function makeSvg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     element.append(...children);
@@ -81,7 +81,7 @@
     addButton(head) {
       const label = find(".label", head);
       const button = make("button", { type: "button" }, ...label.cloneNode(true).childNodes);
-      label.before(button); // the label itself is for paper
+      label.before(button); // the label itself is for printing
       button.addEventListener("click", () => {
         this.down = this.key === head.dataset.key ? !this.down : false;
         this.key = head.dataset.key;
@@ -116,7 +116,7 @@
         else head.removeAttribute("aria-sort");
       }
       const all = plural(this.count, this.noun);
-      const some = this.rows.length ? `${whole(this.rows.length)} of ${all}` : `None of ${all} fits.`;
+      const some = this.rows.length ? `${whole(this.rows.length)} of ${all}` : `None of ${all} match.`;
       const found = this.rows.length < this.count ? some : all;
       find(".count", this.section).textContent = found;
       this.offerMore();
@@ -139,7 +139,7 @@
           this.limit = limit;
           this.show();
           const first = this.body.rows[next];
-          first.tabIndex = -1; // the button is gone: the keyboard goes on at the first new row
+          first.tabIndex = -1; // the button is gone, so keyboard focus moves to the first new row
           first.focus({ preventScroll: true });
         });
         this.more.append(button);
@@ -149,7 +149,7 @@
       else if (left > 0) offer(`Show all ${plural(this.rows.length, this.noun)}`, Infinity);
     }
 
-    /** On paper all rows are there. */
+    /** Printing shows all rows. */
     print(printing) {
       if (printing) this.before ??= this.limit;
       this.limit = printing ? Infinity : (this.before ?? this.limit);
@@ -162,14 +162,14 @@
 
   const ranking = new Grid(find("#ranking"), "item", "rank");
 
-  /** Tiers are parted by a line where the rows are in their order, and told by bands everywhere. */
+  /** Bands mark tiers in every order; a line also separates them if the rows are in tier order. */
   function tierClass(query, row, before, key) {
     const ordered = key === "rank" || key === "tier";
     const starts = ordered && before !== null && query.tier[row] !== query.tier[before];
     return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
   }
 
-  const likely = (value, probability) => `${value} (${signed(probability, 2)})`.replace("-", "−");
+  const withProbability = (value, probability) => `${value} (${signed(probability, 2)})`.replace("-", "−");
 
   function showRanking(query) {
     setAxis(find("#items"), query.axis);
@@ -180,7 +180,7 @@
       kind: (row, before, key) => tierClass(query, row, before, key),
       draw: (row) => {
         const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
-        const label = query.label ? likely(query.label[row], query.probability[row]) : null;
+        const label = query.label ? withProbability(query.label[row], query.probability[row]) : null;
         const small = `tier ${tier}, rank ${between}${label === null ? "" : `, label ${label}`}`;
         return make(
           "tr", {}, number(row + 1, "num"), cell("num wide", between), number(tier),
@@ -221,7 +221,7 @@
 
   // ---------------------------------------------------------------------------------- skills
 
-  /** A worker in a domain: the hue by the quality, the fainter the wider the interval. */
+  /** A worker in a domain: the quality sets the hue; the wider the interval, the fainter the color. */
   function skillCell(skills, row, domain) {
     const [quality, low, high] = [skills.quality, skills.low, skills.high].map((values) => values[row][domain]);
     const verdict = data.verdicts[skills.verdict[row][domain]];
@@ -256,15 +256,15 @@
 
   // ------------------------------------------------------------------------------ connections
 
-  /** A sentence of the unit of judgments with its figures in place. */
+  /** A sentence with its placeholders replaced by figures. */
   const fill = (sentence, figures) => sentence.replace(/{(\w+)}/g, (_, key) => figures[key]);
 
-  /** Who was compared with whom: a square for each pair of items, or of runs of neighbours in rank. */
+  /** Who was compared with whom: a square for each pair of items, or of runs of neighbors in rank. */
   function picture(query) {
     const { side, cells } = query.matrix;
     const size = 400 / side;
     const most = Math.max(...cells, 1);
-    const svg = drawn("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": described(query) });
+    const svg = makeSvg("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": description(query) });
     let at = 0;
     for (let row = 0; row < side; row += 1) {
       for (let column = row; column < side; column += 1) {
@@ -275,15 +275,15 @@
           const strength = (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2);
           const look = votes ? { class: "cell", "fill-opacity": strength } : { class: "none" };
           const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, data.unit.noun)}`;
-          svg.append(drawn("rect", { ...box, ...look }, drawn("title", {}, words)));
+          svg.append(makeSvg("rect", { ...box, ...look }, makeSvg("title", {}, words)));
         }
       }
     }
     const every = Math.ceil(side / 8);
     for (let mark = 0; mark < side; mark += every) {
       const middle = (mark + 0.5) * size;
-      svg.append(drawn("text", { x: middle, y: -8, "text-anchor": "middle" }, `${firstRank(query, mark)}`));
-      svg.append(drawn("text", { x: -8, y: middle + 4, "text-anchor": "end" }, `${firstRank(query, mark)}`));
+      svg.append(makeSvg("text", { x: middle, y: -8, "text-anchor": "middle" }, `${firstRank(query, mark)}`));
+      svg.append(makeSvg("text", { x: -8, y: middle + 4, "text-anchor": "end" }, `${firstRank(query, mark)}`));
     }
     return [svg, caption(query, most)];
   }
@@ -295,23 +295,23 @@
     return first === last ? `${first}` : `${first}–${last}`;
   }
 
-  function compared(query) {
+  function pairsSentence(query) {
     const [pairs, possible] = query.pairs;
     const figures = { pairs: whole(pairs), possible: plural(possible, "possible pair"), were: possible === 1 ? "was" : "were" };
     return `${fill(data.unit.together, figures)}.`;
   }
 
-  function described(query) {
-    return `${data.unit.picture}, in the order of the ranking: ${compared(query)}`;
+  function description(query) {
+    return `${data.unit.picture}, in the order of the ranking: ${pairsSentence(query)}`;
   }
 
   function caption(query, most) {
     const judgments = `${data.unit.noun}s`;
-    const each = query.matrix.side === query.items ? "an item" : "a run of neighbours in rank";
+    const each = query.matrix.side === query.items ? "an item" : "a run of neighbors in rank";
     return make(
       "figcaption", {}, make("strong", {}, data.unit.picture),
-      make("p", {}, `Each row and column is ${each}, the best first.`),
-      make("p", {}, `The stronger its colour, the more ${judgments} a square has: from none to ${whole(most)}.`),
+      make("p", {}, `Each row and column is ${each}, best first.`),
+      make("p", {}, `The stronger its color, the more ${judgments} a square has: from none to ${whole(most)}.`),
       make("p", { class: "note" }, `Squares along the diagonal are close in rank: ${judgments} there settle the order.`),
     );
   }
@@ -321,7 +321,7 @@
     const words = find("#picture .links");
     if (words) words.textContent = summary(query);
     const figure = find("#picture .map");
-    const none = () => [make("p", { class: "note" }, "There is no picture of this one, to keep the page small.")];
+    const none = () => [make("p", { class: "note" }, "To keep the page small, this query has no picture.")];
     figure.replaceChildren(...(query.matrix ? picture(query) : none()));
   }
 
@@ -329,7 +329,7 @@
     const [least, median, most] = query.votes.map(whole);
     const groups = query.groups === 1 ? "One group" : plural(query.groups, "group");
     const span = least === most ? plural(query.votes[0], data.unit.noun) : `${least} to ${most} (median ${median}) ${data.unit.noun}s`;
-    return `${groups}. ${compared(query)} ${fill(data.unit.each, { span })}`;
+    return `${groups}. ${pairsSentence(query)} ${fill(data.unit.each, { span })}`;
   }
 
   // --------------------------------------------------------------------------------- queries
@@ -346,12 +346,12 @@
     if (query.groups) showConnections(query);
   }
 
-  function asked() {
+  function pickedQuery() {
     const match = /^#query=(.*)$/.exec(location.hash);
     try {
       return match && numbers.get(decodeURIComponent(match[1]));
     } catch {
-      return undefined; // the address was mangled on its way
+      return undefined; // the address is malformed
     }
   }
 
@@ -376,19 +376,19 @@
       draw: (row) => {
         const query = data.queries[row];
         const link = make("a", { href: address(query) }, make("bdi", {}, query.name));
-        const [difficulty, between] = query.told ?? [];
-        const domain = query.domain ? likely(query.domain, query.certainty) : null;
+        const [difficulty, between] = query.difficulty_words ?? [];
+        const domain = query.domain ? withProbability(query.domain, query.certainty) : null;
         const small = `difficulty ${difficulty}${domain === null ? "" : `, domain ${domain}`}`;
         return make(
-          "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.told ? [make("span", { class: "small" }, small)] : [])),
+          "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.difficulty_words ? [make("span", { class: "small" }, small)] : [])),
           number(query.items, "num"), number(query.tiers, "num"), ...(query.groups ? [number(query.groups)] : []),
-          ...(query.told ? [cell("num wide", difficulty), cell("num wide", between)] : []),
+          ...(query.difficulty_words ? [cell("num wide", difficulty), cell("num wide", between)] : []),
           ...(domain === null ? [] : [cell("num wide", domain)]), cell("name wide", make("bdi", {}, query.item[0])),
         );
       },
     });
     addEventListener("hashchange", () => {
-      const at = asked();
+      const at = pickedQuery();
       if (at === undefined || at === null) return;
       pick(at);
       if (document.activeElement !== picker) go(find("#ranking"));
@@ -400,7 +400,7 @@
     section.focus({ preventScroll: true });
   }
 
-  /** Links to sections leave the address alone: it keeps the picked query. */
+  /** Links to sections do not change the address, which holds the picked query. */
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", (event) => {
       event.preventDefault();
@@ -412,7 +412,7 @@
   if (find("#queries")) showQueries();
   if (data.workers) showWorkers(data.workers);
   if (data.skills) showSkills(data.skills);
-  pick(asked() ?? 0);
+  pick(pickedQuery() ?? 0);
   const paper = matchMedia("print");
   paper.addEventListener("change", () => grids.forEach((grid) => grid.print(paper.matches)));
   addEventListener("beforeprint", () => grids.forEach((grid) => grid.print(true)));
