@@ -81,9 +81,9 @@ def test_ties_are_broken_by_what_is_given():
 
 def test_intervals_that_do_not_overlap_count_like_differences():
     score, stderr = np.array([0.0, 3.0, 1.0, 9.0]), np.full(4, 0.5)
-    by_intervals = module._by_intervals(score, stderr, 0.9)
+    by_intervals = module._count_by_intervals(score, stderr, 0.9)
     deviation = np.hypot(stderr[:, None], stderr[None, :])
-    by_differences = module._by_differences(score, deviation, 0.9)
+    by_differences = module._count_by_differences(score, deviation, 0.9)
     assert np.array(by_intervals).tolist() == np.array(by_differences).tolist()
 
 

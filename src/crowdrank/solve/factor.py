@@ -173,7 +173,7 @@ class PartsEliminated(Factor):
 
 
 class _PartBlocks:
-    """The items matrix by parts. Parts of equal size are inverted together, others are factored."""
+    """The items matrix by parts. Parts of equal size are inverted together, one of unique size is factorized."""
 
     def __init__(self, arrow: Arrow) -> None:
         self.part = arrow.part

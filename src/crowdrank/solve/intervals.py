@@ -234,7 +234,7 @@ def _tiers(
     apart: dict[int, Floats],
     z: float,
 ) -> Integers:
-    """The tier of each node. Going down the ranks, a tier ends before the first item surely below its leader."""
+    """The tier of each node. Down the ranks, a tier ends before the first item certainly below its leader."""
     order = np.lexsort((rank, query))
     tier = np.empty(len(score), np.int64)
     cuts = np.flatnonzero(np.diff(query[order])) + 1
