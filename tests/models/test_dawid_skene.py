@@ -60,7 +60,7 @@ class TestDawidSkene:
         point, _, _ = em._step(np.concatenate([confusion.ravel(), shares]))
         new, new_shares = em._parts(point)
         for worker, true in itertools.product(range(graded.people), range(3)):
-            said = smoothing * em.centre[true]
+            said = smoothing * em.center[true]
             for node, own, label, weight in rows_of(graded):
                 said[label] += weight * posterior[node, true] * (own == worker)
             np.testing.assert_allclose(new[worker, true], said / said.sum())
