@@ -12,6 +12,7 @@ from scipy.stats import norm
 import crowdrank as cr
 from crowdrank.data import Anchors
 from crowdrank.engine import LocalEngine
+from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
 from crowdrank.models.thurstonian.sampler import (
