@@ -143,7 +143,7 @@ def test_ties_that_need_workers_or_another_link(crowd):
         cr.BradleyTerry(ties="rao-kupper-by-worker").fit(crowd.judgments.drop("worker"))
     with pytest.raises(cr.InputError, match="needs to know who judged"):
         cr.BradleyTerry(position="by-worker").fit(crowd.judgments.drop("worker"))
-    with pytest.raises(cr.UsageError, match="belong to the logistic link"):
+    with pytest.raises(cr.UsageError, match="needs the logistic link"):
         cr.Thurstone(ties="davidson").fit(crowd.judgments)
 
 
