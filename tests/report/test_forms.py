@@ -53,7 +53,8 @@ class TestPage:
         html = to_html(report(random_votes(), gold={"tau": 0.5}))
         headings = re.findall(r"<h2 [^>]*>([^<]+)", html)
         assert headings[1:] == [
-            "Ranking", "Workers", "How the comparisons connect", "What would make the ranking more certain", "How it was computed",
+            "Ranking", "Workers", "How the comparisons connect", "What would make the ranking more certain",
+            "How it was computed",
         ]  # fmt: skip
         assert "<dt>tau by gold</dt><dd>0.5000</dd>" in html
 
@@ -134,7 +135,8 @@ class TestMarkdown:
         text = to_markdown(report(random_votes(), gold={"tau": 0.5}))
         assert re.findall(r"^#+ .*", text, re.M) == [
             "# Ranking of 12 items by crowd-bt", "## Warnings", "## Ranking", "## Workers",
-            "## How the comparisons connect", "## What would make the ranking more certain", "## How it was computed",
+            "## How the comparisons connect", "## What would make the ranking more certain",
+            "## How it was computed",
         ]  # fmt: skip
         assert len(re.findall(r"^\| \d", text, re.M)) == 12
         assert "- tau by gold: 0.5000" in text

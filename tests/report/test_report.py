@@ -282,7 +282,7 @@ class TestSuggestions:
             ("item", "Ask for more labels for “b”: its score may be anywhere from 3.25 to 5; it has 4 labels, the "
              "median item has 10 labels."),
             ("few-labels", "1 item has less than half the labels of the median item (10 labels); ask for more "
-             "labels of “b” (4 labels) first."),
+             "labels for “b” (4 labels) first."),
         ]  # fmt: skip
 
     @pytest.mark.parametrize(
