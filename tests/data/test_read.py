@@ -232,7 +232,7 @@ class TestMistakes:
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "columns="]),
             ("left,right,label\na,b,a\na,b,c\n", ["row 2, column 'label'", "'b' or 'tie'. Got 'c'"]),
             ("left,right,label\na,b,\n", ["no usable rows", "1 row has no outcome"]),
-            ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "one of left, right, tie", "'perhaps'"]),
+            ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "of left, right, tie", "'perhaps'"]),
             ("winner,loser\na,b\n,b\n", ["row 2", "column 'winner'", "missing"]),
             ("winner,loser\na,tie\n", ["row 1", "column 'loser'", "cannot be an item"]),
             ("winner,loser,weight\na,b,1\na,b,NaN\n", ["row 2", "column 'weight'", "Got 'NaN'"]),
