@@ -40,7 +40,7 @@ def test_a_ranking_by_score_or_by_rank():
     [
         ("item\na\n", "is not a gold file"),
         ("item,grade\na,high\n", "row 1, column 'grade': a number is needed"),
-        ("item,grade\na,1\na,2\n", "row 2, column 'item': the item stands twice"),
+        ("item,grade\na,1\na,2\n", "row 2, column 'item': the item appears twice"),
         ("item,grade\n", "no rows"),
     ],
 )
@@ -79,7 +79,7 @@ class TestAnchors:
         assert unused == 0
 
     def test_a_worker_twice_is_named(self):
-        with pytest.raises(cr.InputError, match="row 2, column 'worker': the worker stands twice"):
+        with pytest.raises(cr.InputError, match="row 2, column 'worker': the worker appears twice"):
             Anchors.read(pl.DataFrame({"worker": ["y", "y"], "eta": [0.9, 0.1]}))
 
     def test_errors_name_the_file(self, tmp_path):

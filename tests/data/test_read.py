@@ -232,7 +232,7 @@ class TestMistakes:
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "columns="]),
             ("left,right,label\na,b,a\na,b,c\n", ["row 2, column 'label'", "'b' or 'tie'. Got 'c'"]),
             ("left,right,label\na,b,\n", ["no usable rows", "1 row has no outcome"]),
-            ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "one of left, right, tie", "'perhaps'"]),
+            ("left,right,winner\na,b,perhaps\n", ["row 1, column 'winner'", "of left, right, tie", "'perhaps'"]),
             ("winner,loser\na,b\n,b\n", ["row 2", "column 'winner'", "missing"]),
             ("winner,loser\na,tie\n", ["row 1", "column 'loser'", "cannot be an item"]),
             ("winner,loser,weight\na,b,1\na,b,NaN\n", ["row 2", "column 'weight'", "Got 'NaN'"]),
@@ -252,7 +252,7 @@ class TestMistakes:
             ('{"winner": "a"\n', ["row 1", "not a JSON object"]),
             ("1 Q0 d1 1 9.5 s\n1 Q0 d2\n", ["row 2", "3 fields; the first line has 6"]),
             ("PAR1 but no more", ["damaged or cut off"]),
-            ("winner,loser\na,b\n".encode("utf-16"), ["not UTF-8 text"]),
+            ("winner,loser\na,b\n".encode("utf-16"), ["neither UTF-8 text nor Parquet"]),
             ("worker,left,right,label,Label\nx,a,b,a,b\n", ["column 'label'", "two columns with this name"]),
             ("worker,left,right,label,label\nx,a,b,a,b\n", ["column 'label'", "two columns with this name"]),
             ("winner,loser,weight\na,b,1e300\n", ["row 1, column 'weight'", "from 0 to 1e+12"]),
@@ -281,7 +281,7 @@ class TestMistakes:
             cr.read(file(PAIRS), columns={"worker": "who"})
 
     def test_a_role_that_is_not_there(self, file):
-        with pytest.raises(cr.UsageError, match="no role 'person'"):
+        with pytest.raises(cr.UsageError, match="no column role 'person'"):
             cr.read(file(PAIRS), columns={"person": "worker"})
 
     def test_a_mapping_that_is_none(self):
@@ -385,7 +385,7 @@ class TestRealFiles:
 
 class TestWhatPeopleReallySend:
     def test_files_put_one_after_the_other(self, file):
-        with pytest.raises(cr.InputError, match=r"row 2.*the header stands here again"):
+        with pytest.raises(cr.InputError, match=r"row 2.*the header is repeated here"):
             cr.read(file("worker,winner,loser\nx,a,b\nworker,winner,loser\nx,b,a\n"))
 
     def test_an_item_that_is_called_like_its_column(self, file):

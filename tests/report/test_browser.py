@@ -154,7 +154,7 @@ def test_search_counts_what_it_finds(visit, one):
     assert page.locator("#ranking .count").inner_text() == "11 of 122 items"
     page.get_by_label("Find an item").fill("nobody")
     assert column(page, "#items", 4) == []
-    assert page.locator("#ranking .count").inner_text() == "None of 122 items fits."
+    assert page.locator("#ranking .count").inner_text() == "None of 122 items match."
 
 
 def test_workers_are_found_by_verdict(visit, one):

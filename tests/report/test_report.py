@@ -99,7 +99,7 @@ class TestContent:
         found = report(random_votes(queries=3))
         assert [len(query.rows) for query in found.queries] == [8, 8, 8]
         assert [query.items for query in found.queries] == [12, 12, 12]
-        assert "only the first 8 items of each query are here" in found.cut
+        assert "only the first 8 items of each query" in found.cut
 
     def test_many_queries_are_cut_and_that_is_said(self, monkeypatch):
         monkeypatch.setattr("crowdrank.report.assemble.ROWS", 10)
@@ -222,7 +222,7 @@ class TestSuggestions:
         )
         assert [entry.items for entry in found if entry.kind == "pair"] == [("a", "b"), ("c", "d")]
         assert found[0].sentence == (
-            "The first place is open: ask about “a” and “b”: they are neighbours at ranks 1 and 2, and these "
+            "The first place is open: ask about “a” and “b”: they are neighbors at ranks 1 and 2, and these "
             "votes cannot tell them apart."
         )
 
@@ -262,7 +262,7 @@ class TestSuggestions:
         assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "lists")] == [
             ("bridge", "Ask for lists that hold both “a” and “e”: this would join a group of 1 item to the "
              "largest group of 4 items."),
-            ("pair", "The first place is open: ask for lists that hold both “a” and “b”: they are neighbours at "
+            ("pair", "The first place is open: ask for lists that hold both “a” and “b”: they are neighbors at "
              "ranks 1 and 2, and these lists cannot tell them apart."),
             ("item", "“b” may rank anywhere from 1 to 4: it has 8 lists with 4 other items; the median item has "
              "8 lists."),
@@ -277,12 +277,12 @@ class TestSuggestions:
             part=[0, 0, 0, 1, 1], comparisons=[10.0, 4.0, 10.0, 10.0, 10.0],
         )  # fmt: skip
         assert [(entry.kind, entry.sentence) for entry in suggestions(rows, None, "labels")] == [
-            ("item", "Ask for more labels of “c”: its score may be anywhere from 2 to 4; it has 10 labels, the "
+            ("item", "Ask for more labels for “c”: its score may be anywhere from 2 to 4; it has 10 labels, the "
              "median item has 10 labels."),
-            ("item", "Ask for more labels of “b”: its score may be anywhere from 3.25 to 5; it has 4 labels, the "
+            ("item", "Ask for more labels for “b”: its score may be anywhere from 3.25 to 5; it has 4 labels, the "
              "median item has 10 labels."),
             ("few-labels", "1 item has less than half the labels of the median item (10 labels); ask for more "
-             "labels of “b” (4 labels) first."),
+             "labels for “b” (4 labels) first."),
         ]  # fmt: skip
 
     @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_gold_pairs_are_true_and_asked_of_everybody():
         ("bt-crowd", {"seed": -1}, "seed must be"),
         ("bt-crowd", {"spammers": 2.0}, "must not exceed 1"),
         ("crowd-bt-quality", {"labels": 1000}, "need at least as many"),
-        ("tpp", {"workers": 0}, "has workers"),
+        ("tpp", {"workers": 0}, "workers must be at least 1"),
         ("tpp", {"documents": 1}, "0 of the 0 pairs"),
         ("tpp", {"sparsity": 0.001}, "0 of the 435 pairs"),
         ("tpp", {"sparsity": 1.1}, "478 of the 435 pairs"),
