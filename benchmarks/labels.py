@@ -85,7 +85,7 @@ def main() -> None:
     print("| model | seconds | ratio | log likelihood | log posterior | accuracy |")
     print("|---|---|---|---|---|---|")
     for name, model, peer, repeats in (
-        ("dawid-skene, smoothing 0", lambda: cr.DawidSkene(smoothing=0), lambda: DawidSkene(n_iter=100), 3),
+        ("dawid-skene, shrinkage 0", lambda: cr.DawidSkene(shrinkage=0), lambda: DawidSkene(n_iter=100), 3),
         ("glad", cr.GLAD, lambda: GLAD(silent=True), 1),
     ):
         seconds, fitted, right = ours(model, frame, gold)

@@ -127,7 +127,7 @@ def test_fit_is_plain_data(case):
 def test_probabilities_sum_to_one_and_follow_the_scores(case):
     model, frame = case.model, case.frame
     if not model.predicts:
-        with pytest.raises(cr.UsageError, match="no probability"):
+        with pytest.raises(cr.UsageError, match="no probabilities"):
             model.probabilities(frame)
         return
     table = model.probabilities(frame)

@@ -146,7 +146,7 @@ def test_other_versions_on_the_workers_are_named(monkeypatch):
         return "0.0.7" if package == "crowdrank" else real(package)
 
     monkeypatch.setattr(versions, "_version_cached", other)
-    with pytest.raises(CrowdrankError, match=r"The worker tcp://.* has crowdrank .*, and here it is 0.0.7"):
+    with pytest.raises(CrowdrankError, match=r"The worker tcp://.* has crowdrank .*, but here it is 0.0.7"):
         cr.DaskEngine(workers=1)
 
 

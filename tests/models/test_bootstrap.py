@@ -92,7 +92,7 @@ class TestRefits:
     @pytest.mark.parametrize("ties", ["half", "rao-kupper"])
     @pytest.mark.parametrize("gold", [None, [[0, 1], [4, 2]]], ids=["", "gold"])
     def test_many_at_once_are_those_one_by_one(self, ties, gold):
-        model = cr.BradleyTerry(ties=ties, position="shared" if ties != "half" else None)
+        model = cr.BradleyTerry(ties=ties, position="shared" if ties != "half" else "none")
         climb, top = climbed(model, random_votes(seed=6, votes=300), gold)
         bootstrap = Bootstrap(climb, top)
         together = BatchRefit.of(climb, top, bootstrap.sampler)

@@ -148,7 +148,7 @@ class TestDawidSkene:
 
         monkeypatch.setattr(dawid_skene._ConfusionEM, "__init__", reversed_start)
         for smoothing in (0.0, 2.0):
-            turned = cr.DawidSkene(smoothing=smoothing).fit(frame)
+            turned = cr.DawidSkene(shrinkage=smoothing).fit(frame)
             assert turned.fit_.details["mirror"]["turned"] is True
             assert any(note.code == "mirror" for note in turned.fit_.warnings)
         np.testing.assert_allclose(turned.labels_.probability, upright.labels_.probability, atol=1e-8)

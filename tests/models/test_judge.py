@@ -132,9 +132,9 @@ class TestTies:
         assert losses[None] < losses["half"]
 
     def test_a_wrong_word_is_named(self, kind, crowd):
-        with pytest.raises(cr.UsageError, match="'ties' must be one of half"):
+        with pytest.raises(cr.UsageError, match="'ties' must be auto or one of half"):
             kind(ties="coin").fit(crowd.judgments)
-        with pytest.raises(cr.UsageError, match="'position' must be one of none"):
+        with pytest.raises(cr.UsageError, match="'position' must be auto or one of none"):
             kind(position="top").fit(crowd.judgments)
 
 

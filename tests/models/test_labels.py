@@ -167,7 +167,7 @@ def test_graded_relevance_of_web_pages(real):
     folder = real / "websearch5"
     gold = gold_of(folder / "gold.csv")
     found = {}
-    for model in (cr.MajorityVote(), cr.DawidSkene(), cr.DawidSkene(smoothing=0), cr.GLAD(), cr.OrdinalLabels()):
+    for model in (cr.MajorityVote(), cr.DawidSkene(), cr.DawidSkene(shrinkage=0), cr.GLAD(), cr.OrdinalLabels()):
         model.fit(folder / "labels.csv")
         joined = model.ranking_.polars().join(gold, on="item")
         pairs = pairwise_accuracy(joined["score"].to_numpy(), joined["gold"].to_numpy())

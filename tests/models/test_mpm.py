@@ -154,7 +154,7 @@ def test_the_fit_is_a_maximum_under_the_fixed_mean():
     frame = random_votes(seed=2)
     model = cr.MPM(precision=1.5, adherence_sd=0.6).fit(frame)
     assert model.fit_.converged
-    assert model.fit_.details["priors"] == pytest.approx({"regularization": 1.5, "adherence_sd": 0.6})
+    assert model.fit_.details["priors"] == pytest.approx({"precision": 1.5, "adherence_sd": 0.6})
     search_sums = {"scores": model.ranking_.score, "theta": model.workers_.further["adherence"]}
     rng = np.random.default_rng(0)
 
@@ -249,8 +249,8 @@ def test_predicts_by_the_pair_asked():
 
 
 def test_bad_parameters_are_named():
-    with pytest.raises(cr.UsageError, match="'regularization' must be a number"):
-        cr.MPM(regularization=0).fit(random_votes())
+    with pytest.raises(cr.UsageError, match="'precision' must be a number"):
+        cr.MPM(precision=0).fit(random_votes())
     with pytest.raises(cr.UsageError, match="'adherence_sd' must be a number"):
         cr.MPM(adherence_sd="wide").fit(random_votes())
 

@@ -82,9 +82,9 @@ class TestLuceSums:
 
 
 @pytest.mark.parametrize("below", [False, True])
-def test_shards_change_nothing_for_workers_with_a_precision(below):
+def test_shards_change_nothing_for_workers_with_a_slope(below):
     frame = random_lists(seed=8, queries=3, below=below)
-    model = PlackettLuce(precision="by-worker")
+    model = PlackettLuce(slope="by-worker")
     whole = model.clone().fit(frame)
     with small_shards(20):
         assert len(shards(lists_of(frame))) > 3
@@ -149,12 +149,12 @@ class TestPlackettLuce:
                 order = np.argsort(-(own * scores + rng.gumbel(0, 1, 8)))
                 orders.append([f"i{item}" for item in order])
                 workers.append(worker)
-        model = PlackettLuce(precision="by-worker").fit(frame_of(orders, workers))
+        model = PlackettLuce(slope="by-worker").fit(frame_of(orders, workers))
         people = model.workers_.polars().sort(pl.col("worker").str.slice(1).cast(int))
-        found = people["precision"].to_numpy()
+        found = people["slope"].to_numpy()
         assert np.exp(np.log(found).mean()) == pytest.approx(1)  # scores are in units of the average worker
         assert found[:4].max() < found[4:8].min() <= found[4:8].max() < found[8:].min()
-        assert (people["precision_low"] < people["precision"]).all()
+        assert (people["slope_low"] < people["slope"]).all()
         assert people["quality"].to_numpy()[:4].max() < people["quality"].to_numpy()[8:].min()
 
     def test_no_finite_maximum_is_an_error(self):
@@ -174,12 +174,12 @@ class TestPlackettLuce:
 
     def test_bad_parameters(self):
         frame = random_lists()
-        with pytest.raises(cr.UsageError, match="'precision' must be none or by-worker"):
-            PlackettLuce(precision="sometimes").fit(frame)
+        with pytest.raises(cr.UsageError, match="'slope' must be none or by-worker"):
+            PlackettLuce(slope="sometimes").fit(frame)
         with pytest.raises(cr.UsageError, match="'direction' must be one of top, bottom, auto"):
             PlackettLuce(direction="left").fit(frame)
         with pytest.raises(cr.InputError, match="needs to know who ranked"):
-            PlackettLuce(precision="by-worker").fit(frame_of([["a", "b"]]).drop("worker"))
+            PlackettLuce(slope="by-worker").fit(frame_of([["a", "b"]]).drop("worker"))
 
 
 class TestMallows:
@@ -290,7 +290,7 @@ class TestListLogLikelihood:
 
     def test_by_worker(self, model):
         frame = random_lists(seed=4)
-        options = {"precision": "by-worker"} if model is PlackettLuce else {}
+        options = {"slope": "by-worker"} if model is PlackettLuce else {}
         fitted = model(**options).fit(frame)
         assert fitted.list_log_likelihood(frame).sum() == pytest.approx(fitted.fit_.log_likelihood)
         unknown = frame.with_columns(worker=pl.lit("nobody"), list=pl.col("worker") + pl.col("list"))

@@ -26,7 +26,7 @@ NORMAL = {
     "elo": (random_votes(), {}),
     "trueskill": (random_votes(), {}),
     "tpp": (random_votes(queries=2), {"domains": 1}),
-    "plackett-luce": (random_lists(), {"precision": "by-worker"}),
+    "plackett-luce": (random_lists(), {"slope": "by-worker"}),
     "trm": (random_lists(queries=2, ties=0), {}),
 }
 

@@ -63,7 +63,7 @@ BETTER = 1e-6
 class DawidSkene(LabelsModel):
     """Dawid-Skene: a confusion matrix for each worker, and the posterior of each item's label.
 
-    ``smoothing``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
+    ``shrinkage``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
     and the number of extra average items; 0 is the classic model. Items whose label is known (``anchors``) keep
     it. Equations (E) and (M) of the module (Dawid & Skene 1979).
     """
@@ -72,14 +72,14 @@ class DawidSkene(LabelsModel):
     needs_workers = True
     anchors = frozenset({"labels"})
 
-    def __init__(self, *, smoothing: float = 2.0, seed: int = 0) -> None:
-        self.smoothing = smoothing
+    def __init__(self, *, shrinkage: float = 2.0, seed: int = 0) -> None:
+        self.shrinkage = shrinkage
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         require_classes(self.name, labels)
         known, unused = known_labels(labels, run.anchors)
-        em = _ConfusionEM(labels, known, number("smoothing", self.smoothing, low=0), run)
+        em = _ConfusionEM(labels, known, number("shrinkage", self.shrinkage, low=0), run)
         found, mirror, notes = em.run()
         score, variance = moments(found.posterior, labels.values)
         converged, more = check_convergence(found.slope, em.total, em.rounds)
@@ -159,8 +159,8 @@ class _ConfusionFit:
 class _ConfusionEM:
     """The loop of EM, and the mirror."""
 
-    def __init__(self, labels: Labels, known: NDArray[np.int64], smoothing: float, run: Run) -> None:
-        self.smoothing, self.progress = smoothing, run.progress
+    def __init__(self, labels: Labels, known: NDArray[np.int64], shrinkage: float, run: Run) -> None:
+        self.shrinkage, self.progress = shrinkage, run.progress
         self.size, self.people = len(labels.values), labels.people
         shards = plan_labels(labels, known)
         self.session, self.sums = run.engine.open(shards), ConfusionSums()
@@ -168,7 +168,7 @@ class _ConfusionEM:
         self.rounds = 0
         votes = normalize_counts(labels.counts)
         known_nodes = np.flatnonzero(known >= 0)
-        self.symmetric = smoothing == 0 and not len(known_nodes)
+        self.symmetric = shrinkage == 0 and not len(known_nodes)
         votes[known_nodes] = np.eye(self.size)[known[known_nodes]]
         self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
@@ -203,10 +203,10 @@ class _ConfusionEM:
         confusion, shares = self._parts(point)
         sums = self.session.evaluate(self.sums.counts, ConfusionAt(confusion, shares))
         value = sums.value + self._penalty(confusion, shares)
-        items = sums.shares + self.smoothing * self.typical
+        items = sums.shares + self.shrinkage * self.typical
         following = self._point(sums.counts, sums.shares)
         new, _ = self._parts(following)
-        rows = sums.counts.sum(axis=2, keepdims=True) + self.smoothing
+        rows = sums.counts.sum(axis=2, keepdims=True) + self.shrinkage
         steep = np.abs(rows * (new - confusion)).max(initial=0.0)
         slope = max(float(steep), float(np.abs(items - items.sum() * shares).max()))
         if self.progress is not None:
@@ -214,15 +214,15 @@ class _ConfusionEM:
         return following, value, slope
 
     def _penalty(self, confusion: Floats, shares: Floats) -> float:
-        if not self.smoothing:
+        if not self.shrinkage:
             return 0.0
         logs, own = np.log(np.maximum(confusion, LOST)), np.log(np.maximum(shares, LOST))
-        return self.smoothing * float((self.center * logs.sum(axis=0)).sum() + self.typical @ own)
+        return self.shrinkage * float((self.center * logs.sum(axis=0)).sum() + self.typical @ own)
 
     def _point(self, counts: Floats, items: Floats) -> Floats:
         """(M), as one vector."""
-        confusion = normalize_counts(counts + self.smoothing * self.center)
-        return np.concatenate([confusion.ravel(), normalize_counts(items + self.smoothing * self.typical)])
+        confusion = normalize_counts(counts + self.shrinkage * self.center)
+        return np.concatenate([confusion.ravel(), normalize_counts(items + self.shrinkage * self.typical)])
 
     def _parts(self, point: Floats) -> tuple[Floats, Floats]:
         return point[: -self.size].reshape(self.people, self.size, self.size), point[-self.size :]

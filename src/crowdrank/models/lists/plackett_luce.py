@@ -2,7 +2,7 @@
 
     P(list) = product over places of e^(a s_i) / sum of e^(a s_j) over the remaining items j
 
-a = 1, or the precision of the list's worker. If a list is filled from the bottom, the same holds for the reversed
+a = 1, or the slope of the list's worker. If a list is filled from the bottom, the same holds for the reversed
 list and -s. The probability of a pair is F(a (s_i - s_j)) either way. Ties and unranked items leave orders open,
 and the sum over these orders is exact; see kernels.plackett_luce. The scores maximize the penalized likelihood.
 """
@@ -21,8 +21,9 @@ from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import Ascent, convergence_notes, fixed_parameters, prior_notes, require_finite_scores
-from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.list_sums import ListSums
+from crowdrank.models.parameters import estimable, virtual_votes
 from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import LOG_SLOPE
@@ -33,7 +34,7 @@ from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
 
 DIRECTIONS = ("top", "bottom", "auto")
-PRECISIONS = ("none", "by-worker")
+SLOPES = ("none", "by-worker")
 STEPS = 15
 """Minorize-maximize steps before the first Newton step."""
 BINS = 4000
@@ -47,9 +48,10 @@ class PlackettLuce(ListsModel):
     F is the logistic function. Every item has ``regularization`` (lambda) virtual wins and losses against an
     item of score 0. If lambda is not given, it is estimated from the lists; 0 is plain maximum likelihood.
     ``direction``: lists are filled from the ``"top"``, or from the ``"bottom"``, with the worst item taken out
-    first; ``"auto"`` takes the direction that makes the lists more likely. ``precision``: ``"none"``; or
-    ``"by-worker"``: each worker's lists follow the scores times the worker's own precision, with a log-normal
-    prior around 1. Its width ``precision_sd`` is estimated if it is not given. Plackett 1975; Hunter 2004.
+    first; ``"auto"`` takes the direction that makes the lists more likely. ``slope``: ``"none"``; or
+    ``"by-worker"``: each worker's lists follow the scores times the worker's own slope, with a log-normal prior
+    around 1. ``slope_sd``: the standard deviation of the log slopes, a number, ``"estimated"``, or None for no
+    prior. Plackett 1975; Hunter 2004.
     """
 
     name = "plackett-luce"
@@ -57,16 +59,16 @@ class PlackettLuce(ListsModel):
     def __init__(
         self,
         *,
-        regularization: float | None = None,
+        regularization: float | str | None = "estimated",
         direction: str = "top",
-        precision: str = "none",
-        precision_sd: float | None = None,
+        slope: str = "none",
+        slope_sd: float | str | None = "estimated",
         seed: int = 0,
     ) -> None:
         self.regularization = regularization
         self.direction = direction
-        self.precision = precision
-        self.precision_sd = precision_sd
+        self.slope = slope
+        self.slope_sd = slope_sd
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
@@ -96,11 +98,11 @@ class PlackettLuce(ListsModel):
             details={
                 **details,
                 "direction": "top" if sign > 0 else "bottom",
-                "priors": ascent.priors.details(("precision",) if len(slopes) else ()),
+                "priors": ascent.priors.details(("slope",) if len(slopes) else ()),
             },
             predictor=ScorePredictor(LOGISTIC, scores.score, slopes, tie_share(lists)),
             list_predictor=LuceListPredictor(sign * scores.score, slopes, sign),
-            posterior=ascent.posterior(top, covariance, ("precision",) if len(slopes) else ()),
+            posterior=ascent.posterior(top, covariance, ("slope",) if len(slopes) else ()),
         )
 
     def _climb_in_direction(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:
@@ -122,22 +124,22 @@ class PlackettLuce(ListsModel):
         """The climb and its top.
 
         Precisions start from the scores of equal workers, and lambda is kept from that fit, because lambda and the
-        mean precision both set the scale of the scores.
+        mean slope both set the scale of the scores.
         """
-        if self.precision not in PRECISIONS:
-            wanted = " or ".join(PRECISIONS)
-            raise UsageError(f"The parameter 'precision' must be {wanted}. Got {self.precision!r}.")
-        strength = None if self.regularization is None else number("regularization", self.regularization, low=0)
+        if self.slope not in SLOPES:
+            wanted = " or ".join(SLOPES)
+            raise UsageError(f"The parameter 'slope' must be {wanted}. Got {self.slope!r}.")
+        strength = virtual_votes(self.regularization)
         if strength == 0:
             require_finite(lists)
         plain = self._ascent(lists, run, strength, by_worker=False)
         top = plain.fit()
-        if self.precision == "none":
+        if self.slope == "none":
             return plain, top
         if not lists.n_workers:
             raise InputError(
-                "precision=by-worker needs to know who ranked, but these lists do not say.",
-                hint=("Use ", parameter("precision", "none")),
+                "slope=by-worker needs to know who ranked, but these lists do not say.",
+                hint=("Use ", parameter("slope", "none")),
             )
         ascent = self._ascent(lists, run, plain.priors.node.strength, by_worker=True)
         ascent.iterations = plain.iterations
@@ -167,8 +169,9 @@ class PlackettLuce(ListsModel):
 
     def _prior(self) -> NormalPrior:
         mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
-        if self.precision_sd is not None:
-            return NormalPrior(mean, number("precision_sd", self.precision_sd, low=1e-6))
+        given = estimable("slope_sd", self.slope_sd, low=1e-6, none=np.inf)
+        if given is not None:
+            return NormalPrior(mean, given)
         assert width is not None
         return NormalPrior(mean, width, estimated=True, expected=width, slope=LOG_SLOPE)
 
@@ -222,7 +225,7 @@ class LuceAscent(Ascent):
 def _workers(
     lists: Lists, top: Maximum, covariance: Covariance | None, scores: Floats
 ) -> tuple[Workers | None, list[Any]]:
-    """Workers by their precisions; by agreement with the scores if they have none."""
+    """Workers by their slopes; by agreement with the scores if they have none."""
     values = top.point.workers[:, 0]
     plain = lists.agreement(scores)
     if plain is None or not len(values):
@@ -243,7 +246,7 @@ def _workers(
         low=low,
         high=high,
         verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
-        further={"precision": own, "precision_low": least, "precision_high": most},
+        further={"slope": own, "slope_low": least, "slope_high": most},
         backend=plain.backend,
     )
     return workers, quality_notes(lists, curve.perfect)
