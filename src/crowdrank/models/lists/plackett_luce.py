@@ -123,16 +123,16 @@ class PlackettLuce(ListsModel):
     def _climb(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum]:
         """The climb and its top.
 
-        Precisions start from the scores of equal workers, and lambda is kept from that fit, because lambda and the
+        Slopes start from the scores of equal workers, and lambda is kept from that fit, because lambda and the
         mean slope both set the scale of the scores.
         """
         if self.slope not in SLOPES:
             wanted = " or ".join(SLOPES)
             raise UsageError(f"The parameter 'slope' must be {wanted}. Got {self.slope!r}.")
-        strength = virtual_votes(self.regularization)
+        strength, prior = virtual_votes(self.regularization), self._prior()
         if strength == 0:
             require_finite(lists)
-        plain = self._ascent(lists, run, strength, by_worker=False)
+        plain = self._ascent(lists, run, strength, None)
         top = plain.fit()
         if self.slope == "none":
             return plain, top
@@ -141,15 +141,18 @@ class PlackettLuce(ListsModel):
                 "slope=by-worker needs to know who ranked, but these lists do not say.",
                 hint=("Use ", parameter("slope", "none")),
             )
-        ascent = self._ascent(lists, run, plain.priors.node.strength, by_worker=True)
+        ascent = self._ascent(lists, run, plain.priors.node.strength, prior)
         ascent.iterations = plain.iterations
         return ascent, ascent.fit(Point(top.point.scores, ascent.start))
 
-    def _ascent(self, lists: Lists, run: Run, strength: float | None, by_worker: bool) -> LuceAscent:
+    def _ascent(
+        self, lists: Lists, run: Run, strength: float | None, slope_prior: NormalPrior | None
+    ) -> LuceAscent:
+        by_worker = slope_prior is not None
         start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
         low, high = start + LOG_SLOPE.low, start + LOG_SLOPE.high
         bounds = Bounds(low, high, np.zeros(start.shape, bool), members=len(start))
-        columns: tuple[ColumnPrior, ...] = (self._prior(),) if by_worker else ()
+        columns: tuple[ColumnPrior, ...] = () if slope_prior is None else (slope_prior,)
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
         return LuceAscent(
             lists,
