@@ -194,3 +194,15 @@ def test_lists_and_labels_have_candidates_of_their_own(frame, kind):
     tried = model.fit_.details["auto"]["candidates"]
     assert {row["model"] for row in tried} == set(CANDIDATES[kind])
     assert all(row["error"] is None for row in tried)
+
+
+def test_labels_are_compared_with_auto_among_the_models():
+    from helpers import random_labels
+
+    found = cr.compare_models(random_labels(labels=300), ["average", "auto"])
+    assert {row.model for row in found.rows if row.error is None} == {"average", "auto"}
+
+
+def test_settings_that_are_no_mapping_are_an_error(votes):
+    with pytest.raises(cr.UsageError, match="'settings' must map names to values"):
+        cr.Auto(settings=1).fit(votes)

@@ -148,3 +148,17 @@ def test_what_was_not_seen_is_average(case):
     new = pl.DataFrame({"worker": ["nobody"], "left": ["x"], "right": ["y"], "label": ["x"]})
     left, tie, right = case.model.probabilities(new)[0]
     assert left + tie + right == pytest.approx(1.0)
+
+
+@every_case()
+def test_the_posterior_is_what_the_fit_says(case):
+    """A normal one that agrees with the ranking, the probabilities of labels, or none."""
+    fitted, kind = case.model, case.model.fit_.details["posterior"]
+    if kind == "none":
+        assert fitted.posterior_ is None
+    elif kind == "probabilities of the labels":
+        assert fitted.posterior_ is fitted.labels_
+    else:
+        assert fitted.posterior_.kind == kind
+        np.testing.assert_allclose(fitted.posterior_.score, fitted.ranking_.score)
+        np.testing.assert_allclose(fitted.posterior_.stderr, fitted.ranking_.stderr)

@@ -260,3 +260,19 @@ class TestVoteByVote:
         with pytest.raises(cr.UsageError, match="must be one of the two, or None"):
             state.vote("a", "a", "a")
         assert not state.index.nodes
+
+    def test_ids_are_text_and_a_weight_is_a_number(self, kind):
+        model = kind()
+        state = model.start()
+        model.update(state, state.vote(1, 2, 1))
+        assert model.posterior(state).item.to_list() == ["1", "2"]
+        for weight in (float("nan"), -1.0):
+            with pytest.raises(cr.UsageError, match="'weight' must be a number"):
+                state.vote("1", "2", "1", weight=weight)
+
+
+def test_the_posterior_of_a_state_has_the_level_of_the_ranking():
+    model = cr.Elo(initial=1500)
+    state = model.start()
+    model.update(state, state.vote("a", "b", "a"))
+    assert model.posterior(state).frame()["score"].to_list() == pytest.approx([1516, 1484])

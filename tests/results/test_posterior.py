@@ -155,7 +155,7 @@ class TestOfAFit:
         place = int(np.argmin(posterior.normal.held[0]))
         own = drawn.workers[:, 0, place] - drawn.workers[:, 0, place].mean()
         found = (drawn.scores - drawn.scores.mean(axis=0)).T @ own / len(own)
-        want = posterior.with_worker(0, posterior.parameters[place])
+        want = posterior.with_worker(posterior.worker[0], posterior.parameters[place])
         scale = posterior.stderr * max(posterior.worker_stderr[0, place], 1e-12)
         np.testing.assert_allclose(found / scale, want / scale, atol=0.03)
 
@@ -172,6 +172,16 @@ class TestOfAFit:
         assert again.kind == posterior.kind
         assert [file.name for file in tmp_path.iterdir()] == ["posterior.npz"]
         np.testing.assert_allclose(again.sample(2).scores, posterior.sample(2).scores, rtol=1e-9)
+
+
+def test_what_is_not_there_is_named():
+    posterior = cr.CrowdBT().fit(random_votes(queries=2)).posterior_
+    with pytest.raises(cr.UsageError, match=r"(?s)no item 'i1'.*Name its query"):
+        posterior.difference("i1", "i2")
+    with pytest.raises(cr.UsageError, match=r"(?s)no parameter 'slope' of a worker 'w1'.*eta"):
+        posterior.with_worker("w1", "slope")
+    with pytest.raises(cr.UsageError, match="no folder"):
+        posterior.save("nowhere/posterior.npz")
 
 
 def test_items_that_nothing_links_have_an_unbounded_difference():

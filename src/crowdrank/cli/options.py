@@ -44,7 +44,7 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
         if not sign or not name.strip():
             raise UsageError(f"--set takes name=value. Got {one!r}.", hint="For example --set regularization=1")
         try:
-            settings[name.strip()] = json.loads(value)
+            settings[name.strip()] = None if value.strip() == "None" else json.loads(value)
         except json.JSONDecodeError:
             settings[name.strip()] = value
     if "missing" in settings:

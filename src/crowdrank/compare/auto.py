@@ -14,7 +14,8 @@ from crowdrank.data import Anchors, AnyJudgments, Pairs, Rankings, Ratings, Spoo
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models import registry
-from crowdrank.models.base import Model, Progress, whole
+from crowdrank.models.base import Model, Progress
+from crowdrank.models.parameters import whole
 
 CANDIDATES = {
     "pairs": ("bt", "crowd-bt", "judge-bt"),
@@ -108,6 +109,8 @@ class Auto(Model):
         return self
 
     def _choice(self, table: AnyJudgments, anchors: Anchors | None, engine: Engine | str | None) -> _Choice:
+        if not isinstance(self.settings, Mapping | None):
+            raise UsageError(f"The parameter 'settings' must map names to values. Got {self.settings!r}.")
         names = CANDIDATES[table.kind]
         able, _ = runnable(names, table)
         every = registry.make_all(names, {"seed": self.seed, **(self.settings or {})})

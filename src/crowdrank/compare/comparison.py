@@ -30,7 +30,8 @@ from crowdrank.data import (
 )
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, MeasureSpec, evaluate, label_accuracy, parse
-from crowdrank.models.base import Model, whole
+from crowdrank.models.base import Model
+from crowdrank.models.parameters import whole
 from crowdrank.models.registry import entries, find, make_all
 from crowdrank.results import to_plain
 

@@ -73,7 +73,7 @@ def _list_losses(model: Model, held: Rankings) -> tuple[Floats, Floats]:
 def _without_resamples(model: Model) -> Model:
     """An unfitted copy without resamples: predictions need no intervals."""
     copy = model.clone()
-    return copy.set_params(intervals="information") if "intervals" in copy.settable() else copy
+    return copy.set_params(intervals="information") if "intervals" in copy.get_params() else copy
 
 
 def _predict_by_scores(model: Model, pairs: Pairs) -> Floats:

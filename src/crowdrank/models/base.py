@@ -14,6 +14,7 @@ import numpy as np
 from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
+from crowdrank.models.parameters import number, whole
 from crowdrank.prepared.held_out import read_held_out
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
@@ -279,7 +280,7 @@ class PreparedModel(Model, Generic[S]):
                 engine=engine,
                 versions=_versions(),
                 judgments=table.summary(),
-                details=outcome.details,
+                details={"posterior": _describe_posterior(outcome), **outcome.details},
             ),
             evidence=evidence,
             nodes=ready.nodes,
@@ -370,6 +371,13 @@ class LabelsModel(PreparedModel[Labels]):
         return Labels(table), (*table.notes, *self._unused_anchor_notes(anchors))
 
 
+def _describe_posterior(outcome: Outcome) -> str:
+    """What ``posterior_`` is, in words."""
+    if outcome.posterior is not None:
+        return outcome.posterior.kind
+    return "probabilities of the labels" if "labels" in outcome.tables else "none"
+
+
 def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | LabelPosterior | None:
     """The normal posterior with its names; otherwise the probabilities of labels, if there are any."""
     if outcome.posterior is None:
@@ -408,19 +416,3 @@ def _versions() -> dict[str, str]:
         "numpy": np.__version__,
         "polars": polars.__version__,
     }
-
-
-def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf) -> float:
-    """A parameter that must be a number within [low, high]."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
-    if not good or not low <= value <= high:
-        wanted = f"between {low:g} and {high:g}" if np.isfinite(high) else f"of at least {low:g}"
-        raise UsageError(f"The parameter {name!r} must be a number {wanted}. Got {value!r}.")
-    return float(value)
-
-
-def whole(name: str, value: Any, *, low: int = 0) -> int:
-    """A parameter that must be a whole number of at least ``low``."""
-    if number(name, value, low=low) != int(value):
-        raise UsageError(f"The parameter {name!r} must be a whole number. Got {value!r}.")
-    return int(value)

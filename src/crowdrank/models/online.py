@@ -17,7 +17,8 @@ import numpy as np
 from crowdrank.data import Floats
 from crowdrank.data.index import GrowingIndex
 from crowdrank.errors import Note, UsageError
-from crowdrank.models.base import Outcome, Run, VotesModel, whole
+from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.parameters import number, whole
 from crowdrank.prepared.comparisons import coded_votes
 from crowdrank.prepared.votes import Votes
 from crowdrank.random import generator
@@ -69,6 +70,9 @@ class OnlineState(ABC):
         weight: float = 1.0,
     ) -> Vote:
         """A vote by ids; new ids are added. ``winner`` is one of the two, or None for a tie."""
+        left, right = str(left), str(right)
+        winner, worker, query = (None if name is None else str(name) for name in (winner, worker, query))
+        number("weight", weight, low=0.0)
         if winner not in (left, right, None) or left == right:
             raise UsageError(
                 f"The winner of {left!r} and {right!r} must be one of the two, or None. Got {winner!r}."
@@ -96,6 +100,11 @@ class OnlineModel(VotesModel, Generic[S]):
 
     orders: int
 
+    @property
+    def level(self) -> float:
+        """The mean score of a connected part."""
+        return 0.0
+
     @abstractmethod
     def start(self, *, ties: float = TIES) -> S:
         """What is known before the first vote; ``ties``: the share of ties to expect."""
@@ -117,7 +126,7 @@ class OnlineModel(VotesModel, Generic[S]):
         score, variance = self.estimate(state)
         query, item, worker = state.index.columns()
         part = state.index.query_codes()
-        score = score - (np.bincount(part, score) / np.maximum(np.bincount(part), 1))[part]
+        score = score - (np.bincount(part, score) / np.maximum(np.bincount(part), 1))[part] + self.level
         normal = NormalPosterior(Independent(variance), FILTERED)
         return Posterior(query, item, worker if len(worker) else None, part, score, normal)
 
@@ -141,10 +150,10 @@ class OnlineModel(VotesModel, Generic[S]):
             score, within = self.estimate(self._pass(votes, sequence.in_order()))
             return Passes(score, np.zeros_like(score), within, 1)
         mean, square, within = np.zeros((3, len(votes.nodes)))
-        for number, batch in enumerate(sequence.in_random_orders(seed, orders), start=1):
+        for count, batch in enumerate(sequence.in_random_orders(seed, orders), start=1):
             score, variance = self.estimate(self._pass(votes, [batch]))
             away = score - mean
-            mean += away / number
+            mean += away / count
             square += away * (score - mean)
             within += variance / orders
         return Passes(mean, square / (orders - 1), within, orders)
@@ -226,8 +235,8 @@ class VoteSequence:
     def in_random_orders(self, seed: int, orders: int) -> Iterator[Batch]:
         """The votes in this many random orders."""
         batch = _join(self.in_order())
-        for number in range(orders):
-            yield batch.take(generator(seed, number).permutation(len(batch.left)))
+        for order in range(orders):
+            yield batch.take(generator(seed, order).permutation(len(batch.left)))
 
 
 def _join(parts: Iterable[Batch]) -> Batch:

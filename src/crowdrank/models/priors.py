@@ -20,7 +20,7 @@ from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
-from crowdrank.models.base import number
+from crowdrank.models.parameters import number
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.solve import PenaltyTerms, Point
 

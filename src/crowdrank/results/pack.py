@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, UsageError
 
 FORMAT = 1
 HEADER = "header"
@@ -89,6 +89,8 @@ def _class(path: str) -> Any:
 
 def save_file(path: Path, kind: str, tree: Any, arrays: Mapping[str, Any]) -> None:
     """Write a temporary file next to ``path``, then move it there, so that no partial file remains."""
+    if not path.parent.is_dir():
+        raise UsageError(f"There is no folder {str(path.parent)!r} to write to.")
     header = json.dumps({"format": FORMAT, "kind": kind, "tree": tree}).encode()
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -108,8 +110,8 @@ def load_file(path: Path, kind: str) -> tuple[Any, dict[str, Any]]:
         header = json.loads(arrays.pop(HEADER).tobytes())
     except FileNotFoundError:
         raise InputError("There is no such file.", source=str(path)) from None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"This is not a saved {kind}: {error}.", source=str(path)) from None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise InputError(f"This is not a saved {kind}, or it was cut short.", source=str(path)) from None
     if header.get("kind") != kind or header.get("format") != FORMAT:
         got = f"{header.get('kind')}, format {header.get('format')}"
         raise InputError(f"This is not a saved {kind} of format {FORMAT}.", source=str(path), value=got)

@@ -128,6 +128,9 @@ class Posterior:
     ``query`` and ``item`` name the N scores. ``part`` is the connected part of each, and ``score`` its posterior
     mean, centered within each part as in the ranking. ``worker`` names the K workers (None if they are unknown).
     What the model knows about them is in ``normal``.
+
+    Worker parameters are on the scale of the likelihood, not of the workers table: thresholds are logarithms,
+    lapses are logits. They are normal there, so draws of a quality may leave [0, 1].
     """
 
     query: pl.Series
@@ -162,7 +165,9 @@ class Posterior:
         found = self._places.get((query, item))
         if found is None:
             inside = "" if query is None else f" in query {query!r}"
-            raise UsageError(f"The fit has no item {item!r}{inside}.")
+            elsewhere = query is None and item in self.item
+            hint = "Name its query: this fit has queries." if elsewhere else None
+            raise UsageError(f"The fit has no item {item!r}{inside}.", hint=hint)
         return found
 
     def difference(self, one: str, other: str, query: str | None = None) -> Difference:
@@ -207,15 +212,20 @@ class Posterior:
         self.normal.covariance.release()
         return np.sqrt(np.where(self.normal.held, 0.0, np.maximum(variance, 0.0)))
 
-    def with_worker(self, worker: int, parameter: str) -> Floats:
-        """Covariance of every score, centered in its part, with one parameter of one worker (by code)."""
-        place = self.parameters.index(parameter)
+    def with_worker(self, worker: str, parameter: str) -> Floats:
+        """Covariance of every score, centered in its part, with one of the ``parameters`` of one worker."""
+        names = [] if self.worker is None else self.worker.to_list()
+        if worker not in names or parameter not in self.parameters:
+            known = ", ".join(self.parameters) or "none"
+            problem = f"The fit has no parameter {parameter!r} of a worker {worker!r}."
+            raise UsageError(problem, hint=f"The worker parameters are: {known}.")
+        place, code = self.parameters.index(parameter), names.index(worker)
         weights = np.zeros_like(self.normal.covariance.worker_variance())
-        weights[worker, place] = 1.0
+        weights[code, place] = 1.0
         across = np.broadcast_to(self.normal.covariance.with_combination(weights)[0], len(self.score)).copy()
         for nodes in self.parts:
             across[nodes] -= across[nodes].mean()
-        return across * ~self.normal.held[worker, place]
+        return across * ~self.normal.held[code, place]
 
     def sample(self, count: int, seed: int = 0) -> Sample:
         """Joint draws of the scores and of the worker parameters."""

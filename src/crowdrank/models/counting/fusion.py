@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import mean_over_lists, places
+from crowdrank.models.parameters import number
 from crowdrank.prepared.lists import Lists
 
 

@@ -36,8 +36,9 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.errors import Note, UsageError
-from crowdrank.models.base import Outcome, Run, VotesModel, number, whole
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.contests import ContestCovariance, majority, share_variance, sign_variance
+from crowdrank.models.parameters import number, whole
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import Votes
 

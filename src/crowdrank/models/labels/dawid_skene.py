@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
-from crowdrank.models.base import LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import (
     ConfusionPredictor,
     informative_share,
@@ -40,6 +40,7 @@ from crowdrank.models.labels.consensus import (
     moments,
     workers_by_confusion,
 )
+from crowdrank.models.parameters import number
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.data import summed
-from crowdrank.models.base import LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import (
     SharePredictor,
     correlation_with_others,
@@ -14,6 +14,7 @@ from crowdrank.models.labels.consensus import (
     moments,
     workers_by_correlation,
 )
+from crowdrank.models.parameters import number
 from crowdrank.prepared.label_rows import normalize_counts
 from crowdrank.prepared.labels import Labels
 

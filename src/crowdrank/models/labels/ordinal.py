@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
-from crowdrank.models.base import LabelsModel, Outcome, Run, number
+from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import (
     LEAST,
     PRIOR,
@@ -46,6 +46,7 @@ from crowdrank.models.labels.consensus import (
     label_spread,
     workers_by_correlation,
 )
+from crowdrank.models.parameters import number
 from crowdrank.models.predictors import values_at
 from crowdrank.prepared.label_rows import (
     LabelRows,

@@ -40,9 +40,10 @@ import numpy as np
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import quality_notes
-from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure, ListValues
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
+from crowdrank.models.parameters import number
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread

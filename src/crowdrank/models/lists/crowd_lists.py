@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
-from crowdrank.models.base import ListsModel, Outcome, Progress, Run, number
+from crowdrank.models.base import ListsModel, Outcome, Progress, Run
 from crowdrank.models.counting.places import mean_over_lists
+from crowdrank.models.parameters import number
 from crowdrank.prepared.lists import Lists
 
 MOST_WORKERS = 5_000

@@ -26,8 +26,9 @@ from crowdrank.kernels.mallows import chance_above, log_normalizers
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, quality_notes
-from crowdrank.models.base import ListsModel, Outcome, Run, number
+from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.lists.dispersion import Shapes, agreement
+from crowdrank.models.parameters import number
 from crowdrank.models.predictors import values_at, with_ties
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import ListShard, note_extremes, shards, tie_share

@@ -35,11 +35,12 @@ import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
-from crowdrank.models.base import Outcome, Run, VotesModel, number
+from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.contests import ContestCovariance, share_variance
 from crowdrank.models.lists.crowd_agg import BetweenWorkers, most_contests
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
+from crowdrank.models.parameters import number
 from crowdrank.prepared.votes import Votes
 from crowdrank.solve import Covariance, Independent
 

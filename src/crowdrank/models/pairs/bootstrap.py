@@ -29,11 +29,11 @@ from crowdrank.data import Floats, SpooledPairs
 from crowdrank.engine import LocalEngine, thread_pool
 from crowdrank.errors import InputError, Note, Remedy, UsageError, parameter
 from crowdrank.models.ascent import FAR
-from crowdrank.models.base import whole
 from crowdrank.models.pairs.batch_refit import MAX_PARAMETERS, BatchRefit
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import Design
 from crowdrank.models.pairs.vote_sampler import Resample, VoteSampler
+from crowdrank.models.parameters import whole
 from crowdrank.models.priors import DrawnNode
 from crowdrank.prepared.comparisons import plan
 from crowdrank.prepared.graph import graph

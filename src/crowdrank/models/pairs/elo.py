@@ -37,9 +37,10 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.base import Outcome, Run, number
+from crowdrank.models.base import Outcome, Run
 from crowdrank.models.online import TIES, OnlineModel, OnlineState, Passes, VoteTuple
 from crowdrank.models.pairs.predict import Judged
+from crowdrank.models.parameters import number
 from crowdrank.prepared.votes import Votes
 
 
@@ -72,6 +73,11 @@ class Elo(OnlineModel["EloState"]):
         self.base = base
         self.orders = orders
         self.seed = seed
+
+    @property
+    def level(self) -> float:
+        """The first rating, which is the mean of each connected part."""
+        return number("initial", self.initial)
 
     def start(self, *, ties: float = TIES) -> EloState:
         """Equal ratings; the expected share of ties does not matter."""

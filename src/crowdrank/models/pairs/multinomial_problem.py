@@ -19,8 +19,8 @@ from crowdrank.data import Floats
 from crowdrank.models.pairs.multinomial import Ballot, MultinomialPoint, QueryTerms, Strengths
 from crowdrank.results import Covariance
 from crowdrank.solve import Step
-from crowdrank.solve.factor import draw_inverse
 from crowdrank.solve.matrices import cholesky_of, inverse_from
+from crowdrank.solve.part_blocks import draw_inverse
 
 Nodes = NDArray[np.int64]
 FEW_SCORES = 4000

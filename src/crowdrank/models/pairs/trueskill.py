@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
-from crowdrank.models.base import Outcome, Run, number
+from crowdrank.models.base import Outcome, Run
 from crowdrank.models.online import TIES, OnlineModel, OnlineState, VoteTuple
-from crowdrank.models.parameters import ESTIMATED
+from crowdrank.models.parameters import ESTIMATED, number
 from crowdrank.models.predictors import values_at
 from crowdrank.prepared.votes import Votes
 

@@ -29,8 +29,8 @@ import polars as pl
 from crowdrank.data import Floats, Integers
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
-from crowdrank.models.base import Outcome, Run, VotesModel, whole
-from crowdrank.models.parameters import ESTIMATED
+from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.parameters import ESTIMATED, whole
 from crowdrank.models.thurstonian.answer import Answer, TPPPredictor, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.reading import AnswerAt, QueryCovariance, Reading, TypesAt, agreement, quantiles

@@ -26,9 +26,9 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence_notes, prior_notes, require_finite_scores
-from crowdrank.models.base import ListsModel, Outcome, Run, whole
+from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.list_sums import ListSums
-from crowdrank.models.parameters import virtual_votes
+from crowdrank.models.parameters import virtual_votes, whole
 from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, Priors, VirtualNode
 from crowdrank.models.thurstonian.perceived import draw_scores
