@@ -152,7 +152,7 @@ class TestOfAFit:
         if not posterior.parameters:
             return
         drawn = posterior.sample(60_000, seed=3)
-        place = int(np.argmin(posterior.normal.held[0]))
+        place = int(np.argmax(posterior.worker_stderr[0]))
         own = drawn.workers[:, 0, place] - drawn.workers[:, 0, place].mean()
         found = (drawn.scores - drawn.scores.mean(axis=0)).T @ own / len(own)
         want = posterior.with_worker(posterior.worker[0], posterior.parameters[place])
@@ -172,6 +172,56 @@ class TestOfAFit:
         assert again.kind == posterior.kind
         assert [file.name for file in tmp_path.iterdir()] == ["posterior.npz"]
         np.testing.assert_allclose(again.sample(2).scores, posterior.sample(2).scores, rtol=1e-9)
+
+
+class TestHeldParameters:
+    def test_what_all_workers_share_still_varies(self):
+        posterior = cr.CrowdBT(ties="rao-kupper").fit(random_votes(ties=0.3)).posterior_
+        place = posterior.parameters.index("threshold")
+        own = posterior.worker_stderr[:, place]
+        common = np.sqrt(posterior.normal.covariance.common_covariance().diagonal())
+        np.testing.assert_allclose(own, common[-1])
+        drawn = posterior.sample(20_000).workers[:, :, place]
+        np.testing.assert_allclose(drawn.std(axis=0), own, rtol=0.05)
+        np.testing.assert_allclose(drawn, np.broadcast_to(drawn[:, :1], drawn.shape))  # one value for all
+
+    def test_a_quality_at_its_bound_is_no_constant(self):
+        frame = random_votes(seed=5, ties=0)
+        sure = frame.filter(pl.col("worker") != "w0")
+        right = cr.BradleyTerry().fit(sure).ranking_.polars().select("item", "score")
+        best = frame.join(right, left_on="left", right_on="item").join(right, left_on="right", right_on="item")
+        label = pl.when(pl.col("score") > pl.col("score_right")).then("left").otherwise("right")
+        frame = best.with_columns(label=pl.when(worker="w0").then(label).otherwise("label")).drop(
+            "score", "score_right"
+        )
+        model = cr.CrowdBT(prior=None, regularization=0.5).fit(frame)
+        assert model.posterior_.worker_mean[0, 0] == 1.0
+        assert model.posterior_.worker_stderr[0, 0] > 0.01
+        assert model.posterior_.sample(1000).workers[:, 0, 0].std() > 0.01
+
+    def test_a_known_worker_is_a_constant(self):
+        anchors = pl.DataFrame({"worker": ["w1"], "quality": [0.8]})
+        posterior = cr.CrowdBT().fit(random_votes(), anchors=anchors).posterior_
+        assert posterior.worker_stderr[1, 0] == 0.0
+        assert (posterior.sample(100).workers[:, 1, 0] == 0.8).all()
+
+    def test_parameters_of_the_crowd_are_no_workers_own(self):
+        posterior = cr.BradleyTerry(position="shared").fit(random_votes()).posterior_
+        assert posterior.parameters == ()
+        assert posterior.sample(10).workers.shape == (10, 0, 0)
+
+    def test_lists_from_the_bottom(self):
+        """The other direction of the same lists: scores and slopes vary together the same way."""
+        frame = random_lists(ties=0)
+        turned = frame.with_columns(rank=-pl.col("rank") + 100)
+        one, two = (
+            cr.PlackettLuce(slope="by-worker", direction=direction).fit(given).posterior_
+            for direction, given in (("top", frame), ("bottom", turned))
+        )
+        np.testing.assert_allclose(one.score, -two.score, atol=1e-6)
+        np.testing.assert_allclose(
+            one.with_worker("w0", "log-slope"), -two.with_worker("w0", "log-slope"), atol=1e-6
+        )
 
 
 def test_what_is_not_there_is_named():

@@ -221,7 +221,7 @@ class Ascent:
         if covariance is None:
             return moved, None, scale
         weights = np.zeros_like(workers)
-        weights[people, place] = rate / self.members
+        weights[people, place] = np.where(fixed_parameters(top)[people, place], 0.0, rate / self.members)
         return moved, Rescaled(covariance, point.scores, scale, weights), scale
 
     def uncertainty(
@@ -268,17 +268,15 @@ class Ascent:
         details = {"intervals": "posterior draws by conjugate gradients"}
         return draws, [] if draws.solved else [_ROUGH], details
 
-    def posterior(
-        self, top: Maximum, covariance: Covariance | None, names: tuple[str, ...] | None = None
-    ) -> NormalPosterior | None:
-        """The posterior around the maximum; ``names`` of the worker parameters: the columns' own by default."""
+    def posterior(self, top: Maximum, covariance: Covariance | None) -> NormalPosterior | None:
+        """The posterior around the maximum."""
         if covariance is None:
             return None
         kind = "normal, posterior draws" if top.curvature.method == "iterative" else "normal, exact information"
-        columns = tuple(column.name for column in self.columns) if names is None else names
-        shape, own = (self.members, len(columns)), slice(0, self.members)
-        values = self.bounds.values(top.point)[own].reshape(shape)
-        return NormalPosterior(covariance, kind, columns, values, fixed_parameters(top)[own].reshape(shape))
+        if not self.varied:  # what all workers share is no parameter of a worker
+            return NormalPosterior(covariance, kind)
+        columns = tuple(column.name for column in self.columns)
+        return NormalPosterior(covariance, kind, columns, self.bounds.values(top.point)[: self.members])
 
 
 _ROUGH = Note("rough-intervals", "The posterior draws were cut short; intervals may be too narrow.")

@@ -16,7 +16,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.errors import UsageError
@@ -43,6 +42,10 @@ class Covariance(ABC):
     def worker_variance(self) -> Floats:
         """Variance of each worker parameter (K, b), with all else uncertain too. Empty if there are none."""
         return np.zeros((0, 1))
+
+    def free_worker_variance(self) -> Floats:
+        """The same, 0 for a parameter that is held."""
+        return self.worker_variance()
 
     def common_covariance(self) -> Floats:
         """Covariance of the common parameters (G, G). Empty if there are none."""
@@ -110,7 +113,7 @@ class NormalPosterior:
     """A posterior by codes, as a model returns it: the covariance of the scores and of worker parameters.
 
     ``workers`` (K, b): the fitted value of each of the ``parameters`` (b names), in the units of the likelihood,
-    for example ln of a tie threshold. ``held`` (K, b): values that did not move, at a bound or given. ``kind``
+    for example ln of a tie threshold. ``kind``
     describes the covariance in words.
     """
 
@@ -118,7 +121,6 @@ class NormalPosterior:
     kind: str
     parameters: tuple[str, ...] = ()
     workers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
-    held: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +210,9 @@ class Posterior:
     def worker_stderr(self) -> Floats:
         """Standard error of each worker parameter (K, b). 0 for a held parameter."""
         members = len(self.normal.workers)
-        variance = self.normal.covariance.worker_variance()[:members]
+        variance = self.normal.covariance.free_worker_variance()[:members]
         self.normal.covariance.release()
-        return np.sqrt(np.where(self.normal.held, 0.0, np.maximum(variance, 0.0)))
+        return np.sqrt(np.maximum(variance, 0.0)).reshape(self.normal.workers.shape)
 
     def with_worker(self, worker: str, parameter: str) -> Floats:
         """Covariance of every score, centered in its part, with one of the ``parameters`` of one worker."""
@@ -225,15 +227,15 @@ class Posterior:
         across = np.broadcast_to(self.normal.covariance.with_combination(weights)[0], len(self.score)).copy()
         for nodes in self.parts:
             across[nodes] -= across[nodes].mean()
-        return across * ~self.normal.held[code, place]
+        return across
 
     def sample(self, count: int, seed: int = 0) -> Sample:
         """Joint draws of the scores and of the worker parameters."""
         scores, workers = self.normal.covariance.sample(self.parts, count, np.random.default_rng(seed))
         for nodes in self.parts:
             scores[:, nodes] -= scores[:, nodes].mean(axis=1, keepdims=True)
-        own = np.where(self.normal.held, 0.0, workers[:, : len(self.normal.workers)])
-        return Sample(self.score + scores, self.normal.workers + own)
+        mean = self.normal.workers
+        return Sample(self.score + scores, mean + workers[:, : len(mean)].reshape(count, *mean.shape))
 
     def frame(self) -> pl.DataFrame:
         """query, item, score and stderr of every item."""

@@ -56,6 +56,8 @@ class Arrow:
     part: NDArray[np.int32]
     gauge: bool = False
     border: Border | None = None
+    held: NDArray[np.bool_] | None = None
+    """Worker parameters (K, b) that are held; their diagonal is 1 to keep the matrix regular."""
 
     def diagonals(self) -> tuple[Floats, Floats]:
         """Its diagonal: scores (N,) and worker parameters (K, b)."""
@@ -70,7 +72,7 @@ class Arrow:
         workers = workers + np.eye(fixed.shape[1]) * fixed[:, :, None]
         coupling = scale_columns(self.coupling, keep.ravel().astype(float))
         border = self.border and replace(self.border, workers=self.border.workers * keep[:, :, None])
-        return replace(self, coupling=coupling, workers=workers, border=border)
+        return replace(self, coupling=coupling, workers=workers, border=border, held=fixed)
 
     def with_variance(self, chosen: NDArray[np.bool_], variance: Floats) -> Arrow:
         """The same matrix with 1 / variance as the diagonal curvature of the chosen worker parameters (K, b)."""
@@ -191,6 +193,10 @@ class Rescaled(Covariance):
         """Variance of each worker parameter, unchanged."""
         return self.inner.worker_variance()
 
+    def free_worker_variance(self) -> Floats:
+        """The same, 0 for a held parameter."""
+        return self.inner.free_worker_variance()
+
     def common_covariance(self) -> Floats:
         """Covariance of the common parameters, unchanged."""
         return self.inner.common_covariance()
@@ -236,6 +242,19 @@ class Scaled(Covariance):
         """The draws of the inner covariance in the new unit."""
         scores, workers = self.inner.sample(parts, count, generator)
         return self.unit * scores, workers
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter, unchanged."""
+        return self.inner.worker_variance()
+
+    def free_worker_variance(self) -> Floats:
+        """The same, 0 for a held parameter."""
+        return self.inner.free_worker_variance()
+
+    def with_combination(self, weights: Floats) -> tuple[Floats | float, float]:
+        """Covariance of the scores in the new unit with a combination of worker parameters, and its variance."""
+        across, own = self.inner.with_combination(weights)
+        return self.unit * across, own
 
     def release(self) -> None:
         """Free what the inner covariance can compute again."""

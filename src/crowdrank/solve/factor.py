@@ -46,6 +46,15 @@ class Factor(Inverse):
         scores, workers = self.solve(np.zeros(self.count), weights)
         return scores, float((weights * workers).sum())
 
+    def free_worker_variance(self) -> Floats:
+        """Variance of each worker parameter, 0 for a held one."""
+        variance, held = self.worker_variance(), self.arrow.held
+        return variance if held is None else np.where(held, 0.0, variance)
+
+    def drop_held(self, workers: Floats) -> Floats:
+        """Draws of worker parameters (draws, K, b) with those of held ones set to 0."""
+        return workers if self.arrow.held is None else np.where(self.arrow.held, 0.0, workers)
+
     def storable(self) -> SavedArrow:
         """The matrix itself, which is factorized again on reading."""
         return SavedArrow(self.arrow)
@@ -99,7 +108,7 @@ class WorkersEliminated(Factor):
         noise = generator.standard_normal((count, *self.inverse.shape[:2]))
         mean = (self.coupling.T @ scores).T.reshape(noise.shape)
         own = np.einsum("kbc,mkc->mkb", np.linalg.cholesky(self.inverse), noise)
-        return scores.T, own - np.einsum("kbc,mkc->mkb", self.inverse, mean)
+        return scores.T, self.drop_held(own - np.einsum("kbc,mkc->mkb", self.inverse, mean))
 
     def release(self) -> None:
         """Free the inverse."""
@@ -163,7 +172,7 @@ class PartsEliminated(Factor):
         if self.cholesky is None:
             return scores.T, np.zeros((count, *self.shape))
         workers = draw_inverse(self.cholesky, count, generator)
-        return (scores - self.weighted @ workers).T, workers.T.reshape(count, *self.shape)
+        return (scores - self.weighted @ workers).T, self.drop_held(workers.T.reshape(count, *self.shape))
 
     def release(self) -> None:
         """Free the inverses of parts that have a factor."""
@@ -282,6 +291,12 @@ class Bordered(Inverse):
         """Covariance of the scores of one part."""
         rows = self.scores[nodes]
         return self.factor.block(nodes) + rows @ self.inverse @ rows.T
+
+    def free_worker_variance(self) -> Floats:
+        """Variance of each worker's own value; of a held deviation only the common parameter varies."""
+        rows = self.border.carried - self.workers
+        own = np.einsum("kbg,gh,kbh->kb", rows, self.inverse, rows)
+        return self.factor.free_worker_variance() + own
 
     def worker_variance(self) -> Floats:
         """Variance of the value of each worker: its deviation plus its common parameter."""

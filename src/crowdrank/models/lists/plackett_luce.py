@@ -31,7 +31,7 @@ from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, shards, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, spread
+from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, Scaled, spread
 
 DIRECTIONS = ("top", "bottom", "auto")
 SLOPES = ("none", "by-worker")
@@ -102,7 +102,7 @@ class PlackettLuce(ListsModel):
             },
             predictor=ScorePredictor(LOGISTIC, scores.score, slopes, tie_share(lists)),
             list_predictor=LuceListPredictor(sign * scores.score, slopes, sign),
-            posterior=ascent.posterior(top, covariance, ("slope",) if len(slopes) else ()),
+            posterior=ascent.posterior(top, covariance and Scaled(covariance, sign)),
         )
 
     def _climb_in_direction(self, lists: Lists, run: Run) -> tuple[Ascent, Maximum, float]:

@@ -195,7 +195,7 @@ def _posterior(theta: Floats, covariance: Covariance | None) -> NormalPosterior 
     if covariance is None:
         return None
     own = theta[:, None]
-    return NormalPosterior(covariance, "normal, exact information", ("adherence",), own, np.zeros(own.shape, bool))
+    return NormalPosterior(covariance, "normal, exact information", ("adherence",), own)
 
 
 def _direction_notes(votes: Votes, theta: Floats) -> list[Note]:
