@@ -34,8 +34,8 @@ def signs(keys: tuple[NDArray[np.int64], ...], draws: int, seed: int) -> NDArray
 
 
 def _hash_rows(keys: tuple[NDArray[np.int64], ...], seed: int) -> Hashes:
-    rows = np.full(len(keys[0]), seed, np.uint64)
     with np.errstate(over="ignore"):
+        rows = _mix(np.full(len(keys[0]), seed, np.uint64))  # or (seed, key + 1) would be (seed + 1, key)
         for key in keys:
             rows = _mix(rows + key.astype(np.uint64))
     return rows
