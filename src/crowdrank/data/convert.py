@@ -95,7 +95,7 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     if not isinstance(judgments, Ratings):
         raise InputError(
             f"{model} takes rankings or ratings, but these judgments are {judgments.kind}.",
-            hint="Choose a model that takes them.",
+            hint=("Choose a model that takes them, for example ", Remedy("model", "bt")),
         )
     if judgments.worker is None and len(np.unique(_label_codes(judgments))) < judgments.rows:
         raise InputError(

@@ -233,12 +233,15 @@ class Model(ABC):
 S = TypeVar("S", bound=Subjects)
 
 
+PLAIN_MODELS = {"pairs": "bt", "rankings": "plackett-luce", "ratings": "average"}
+"""For each kind of judgments a model that needs no workers, for hints."""
+
+
 class PreparedModel(Model, Generic[S]):
     """A model of one kind of judgments. They are prepared for it, it fits, and the base keeps the books."""
 
     needs_workers: ClassVar[bool] = False
     anchors: ClassVar[frozenset[str]] = frozenset()  # which of "pairs", "workers" and "labels" it can use
-    without_workers: ClassVar[str] = "bt"  # the model to use if the judgments do not say who judged
 
     def fit(
         self,
@@ -307,7 +310,7 @@ class PreparedModel(Model, Generic[S]):
                     "Name the column, ",
                     Remedy("columns", "worker=NAME"),
                     ", or use a model without workers, ",
-                    Remedy("model", self.without_workers),
+                    Remedy("model", PLAIN_MODELS[table.kind]),
                 ),
             )
 
@@ -350,8 +353,6 @@ class VotesModel(PreparedModel[Votes]):
 class ListsModel(PreparedModel[Lists]):
     """A model of ranked lists. One worker's ratings within a query also form a list, larger ones first."""
 
-    without_workers = "plackett-luce"
-
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
         lists = to_lists(table, self.name)
         return Lists(lists), (*lists.notes, *self._unused_anchor_notes(anchors))
@@ -360,13 +361,11 @@ class ListsModel(PreparedModel[Lists]):
 class LabelsModel(PreparedModel[Labels]):
     """A model of graded labels."""
 
-    without_workers = "average"
-
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
         if not isinstance(table, Ratings):
             raise InputError(
                 f"{self.name} takes ratings, but these judgments are {table.kind}.",
-                hint="Choose a model that takes them.",
+                hint=("Choose a model that takes them, for example ", Remedy("model", PLAIN_MODELS[table.kind])),
             )
         return Labels(table), (*table.notes, *self._unused_anchor_notes(anchors))
 
