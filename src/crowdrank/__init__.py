@@ -15,11 +15,13 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.compare import compare_models as compare_models
     from crowdrank.compare.auto import Auto as Auto
     from crowdrank.data import Anchors as Anchors
+    from crowdrank.data import Features as Features
     from crowdrank.data import Pairs as Pairs
     from crowdrank.data import Rankings as Rankings
     from crowdrank.data import Ratings as Ratings
     from crowdrank.data import SpooledPairs as SpooledPairs
     from crowdrank.data import read as read
+    from crowdrank.data import read_features as read_features
     from crowdrank.data import to_lists as to_lists
     from crowdrank.data import to_pairs as to_pairs
     from crowdrank.engine import LocalEngine as LocalEngine
@@ -76,7 +78,18 @@ __version__ = "0.1.0"
 
 PUBLIC = {
     "compare": ("Comparison", "compare_models"),
-    "data": ("Anchors", "Pairs", "Rankings", "Ratings", "SpooledPairs", "read", "to_lists", "to_pairs"),
+    "data": (
+        "Anchors",
+        "Features",
+        "Pairs",
+        "Rankings",
+        "Ratings",
+        "SpooledPairs",
+        "read",
+        "read_features",
+        "to_lists",
+        "to_pairs",
+    ),
     "engine": ("LocalEngine",),
     "engine.dask": ("DaskEngine",),
     "errors": ("CrowdrankError", "FitError", "InputError", "NotFittedError", "Note", "UsageError"),

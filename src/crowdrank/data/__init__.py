@@ -2,10 +2,13 @@
 
 from crowdrank.data.arrays import Floats, Integers, Ints, Resident, summed
 from crowdrank.data.convert import count_pairs, make_pairs, size_in_words, to_lists, to_pairs
+from crowdrank.data.features import Features
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.features import read_features
 from crowdrank.data.io.read import AnyJudgments, read
+from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings, join_pairs
 
@@ -15,6 +18,8 @@ __all__ = [
     "TIE",
     "Anchors",
     "AnyJudgments",
+    "FeatureFile",
+    "Features",
     "Floats",
     "Index",
     "Integers",
@@ -34,6 +39,7 @@ __all__ = [
     "node_codes",
     "parse_mapping",
     "read",
+    "read_features",
     "read_gold",
     "read_ranking",
     "size_in_words",
