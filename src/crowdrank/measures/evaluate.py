@@ -120,6 +120,11 @@ def _mean_over_queries(measure: MeasureSpec, queries: list[_GradedQuery]) -> flo
     return float(defined.mean()) if len(defined) else float("nan")
 
 
+def measure_list(measure: MeasureSpec, scores: Floats, grades: Floats, most: float) -> float:
+    """The measure of one list whose grades are all known; ``most``: the largest grade of all lists."""
+    return _measure_query(measure, _GradedQuery(scores, grades, grades, np.ones(len(grades), bool), most))
+
+
 def _measure_query(measure: MeasureSpec, query: _GradedQuery) -> float:
     if measure.name in _ORDER:
         if query.both.sum() < 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ import numpy as np
 from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
-from crowdrank.models.parameters import number, whole
+from crowdrank.models.parameters import Configurable, number, whole
 from crowdrank.prepared.held_out import read_held_out
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
@@ -71,7 +70,7 @@ class Outcome:
     tables: Mapping[str, Table] = field(default_factory=dict)
 
 
-class Model(ABC):
+class Model(Configurable, ABC):
     """A model that is fitted to judgments and ranks items. It keeps the books; a subclass fits.
 
     Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``. The other attributes read
@@ -80,7 +79,6 @@ class Model(ABC):
     ``labels_``, ``queries_`` and ``skills_`` (None for models without such a table).
     """
 
-    name: str
     seed: int = 0
 
     labels_: LabelPosterior | None
@@ -194,41 +192,6 @@ class Model(ABC):
         """Whether the fitted model gives probabilities of whole lists."""
         return self.result_.list_predictor is not None
 
-    @classmethod
-    def parameters(cls) -> dict[str, Any]:
-        """The names of the parameters with their defaults."""
-        signature = inspect.signature(cls.__init__)
-        return {name: own.default for name, own in signature.parameters.items() if name != "self"}
-
-    def settable(self) -> set[str]:
-        """The names that ``set_params`` takes."""
-        return set(self.parameters())
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters as given (``deep`` exists only for scikit-learn)."""
-        return {name: getattr(self, name) for name in self.parameters()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; an unknown name is an error that lists the names."""
-        known = self.parameters()
-        for name, value in params.items():
-            if name not in known:
-                raise UsageError(
-                    f"{self.name} has no parameter {name!r}.", hint=f"Its parameters are {', '.join(known)}."
-                )
-            setattr(self, name, value)
-        return self
-
-    def clone(self) -> Self:
-        """An unfitted copy with the same parameters."""
-        copy = type(self)(**self.get_params())
-        copy.name = self.name
-        return copy
-
-    def __repr__(self) -> str:
-        own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({own})"
-
 
 S = TypeVar("S", bound=Subjects)
 
@@ -281,7 +244,7 @@ class PreparedModel(Model, Generic[S]):
                 seconds={},
                 seed=self.seed,
                 engine=engine,
-                versions=_versions(),
+                versions=versions(),
                 judgments=table.summary(),
                 details={"posterior": _describe_posterior(outcome), **outcome.details},
             ),
@@ -403,7 +366,8 @@ def _ranking(ready: Subjects, spread: Spread) -> Ranking:
     )
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions of crowdrank and of what it computes with."""
     import platform
     from importlib.metadata import version
 

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Any, Self
 
 import numpy as np
 
@@ -47,3 +48,44 @@ def estimable(name: str, value: Any, *, low: float, none: float) -> float | None
 def virtual_votes(value: Any) -> float | None:
     """The parameter ``regularization``: virtual wins and losses of every item, None here if they are estimated."""
     return estimable("regularization", value, low=0.0, none=0.0)
+
+
+class Configurable:
+    """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it."""
+
+    name: str
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """The names of the parameters with their defaults."""
+        signature = inspect.signature(cls.__init__)
+        return {name: own.default for name, own in signature.parameters.items() if name != "self"}
+
+    def settable(self) -> set[str]:
+        """The names that ``set_params`` takes."""
+        return set(self.parameters())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters as given (``deep`` exists only for scikit-learn)."""
+        return {name: getattr(self, name) for name in self.parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; an unknown name is an error that lists the names."""
+        known = self.parameters()
+        for name, value in params.items():
+            if name not in known:
+                raise UsageError(
+                    f"{self.name} has no parameter {name!r}.", hint=f"Its parameters are {', '.join(known)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def clone(self) -> Self:
+        """An unfitted copy with the same parameters."""
+        copy = type(self)(**self.get_params())
+        copy.name = self.name
+        return copy
+
+    def __repr__(self) -> str:
+        own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({own})"

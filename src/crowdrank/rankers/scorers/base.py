@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note
+from crowdrank.models.parameters import Configurable
 from crowdrank.rankers.objectives import Objective
 
 Values = Any
@@ -91,10 +91,9 @@ class Task:
     progress: Progress | None = None
 
 
-class Scorer(ABC):
+class Scorer(Configurable, ABC):
     """A way to train a scoring function. Parameters are keyword-only and kept as given."""
 
-    name: ClassVar[str]
     takes_missing: ClassVar[bool] = False
     """Whether features may be NaN."""
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {}
@@ -103,24 +102,6 @@ class Scorer(ABC):
     @abstractmethod
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Improve the objective, from ``start`` if it is given."""
-
-    @classmethod
-    def parameters(cls) -> dict[str, Any]:
-        """The names of the parameters with their defaults."""
-        signature = inspect.signature(cls.__init__)
-        return {name: own.default for name, own in signature.parameters.items() if name != "self"}
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters as given (``deep`` exists only for scikit-learn)."""
-        return {name: getattr(self, name) for name in self.parameters()}
-
-    def with_params(self, **params: Any) -> Self:
-        """A copy with other parameters."""
-        return type(self)(**{**self.get_params(), **params})
-
-    def __repr__(self) -> str:
-        own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({own})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,7 @@ class Linear(DifferentiableScorer):
     ``penalty``: the objective loses 1/2 penalty |w|^2. ``limit``: the most iterations of L-BFGS.
     """
 
-    name: ClassVar[str] = "linear"
+    name = "linear"
     stops_early: ClassVar[bool] = False
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1.0, 10.0, 100.0, 1000.0)}
 

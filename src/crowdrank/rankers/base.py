@@ -1,0 +1,337 @@
+"""The base classes of rankers: they keep the books, and a subclass says what training improves."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from crowdrank.data import Features, Scored, read_features, read_gold
+from crowdrank.engine import Engine, one_blas_thread, open_engine
+from crowdrank.engine.threads import engine_threads
+from crowdrank.errors import Note, NotFittedError, Remedy, UsageError
+from crowdrank.kernels.segments import totals
+from crowdrank.models.base import versions
+from crowdrank.models.parameters import Configurable, whole
+from crowdrank.prepared.documents import Documents
+from crowdrank.rankers.baselines import baseline_scores
+from crowdrank.rankers.labeled import Labeled, label_documents, overlap_notes, split_by_query
+from crowdrank.rankers.objectives import Objective, Targets
+from crowdrank.rankers.preparation import Preparation, learn_preparation
+from crowdrank.rankers.scorers import Scorer, scorer_class
+from crowdrank.rankers.scorers.base import Task, Trained, Watch
+from crowdrank.rankers.scoring import ScoringFunction
+from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
+from crowdrank.rankers.validation import one_measure
+from crowdrank.results import Fit
+
+Progress = Callable[[int, float, float], None]
+
+SHOWN_MEASURES = ("nDCG@10", "AP")
+"""Measures that are taken besides the one that training watches."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRanker:
+    """Everything that training found.
+
+    ``scoring``: the function that is saved. ``validation``: the curve, or None without validation queries.
+    ``queries``: measures by query, of the validation queries, or of the training queries if there are none.
+    """
+
+    scorer: str
+    scoring: ScoringFunction
+    fit: Fit
+    importance: Importance
+    validation: ValidationCurve | None = None
+    queries: QueryMeasures | None = None
+
+
+class Ranker(Configurable, ABC):
+    """A ranker that is trained on features and then scores documents. A subclass says what training improves.
+
+    ``scorer``: "linear", "trees", "net", or a Scorer with parameters of its own. ``standardize``: "query"
+    (within the query), "all", "scale" (keeps zeros), None, or "auto": "query" if features are dense and "scale"
+    if they are sparse. ``impute``: what replaces missing values: "mean", "median", a number, or None, which only
+    trees take. ``measure``: what validation looks at. ``patience``: training stops after this many steps without
+    a better value on the validation queries (linear scorers have a penalty instead, and do not stop early).
+    ``tune``: try several values of the scorer's most important parameters on the validation queries. ``seed``:
+    of everything random."""
+
+    scorer: str | Scorer
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    tune: bool
+    seed: int
+
+    _trained: TrainedRanker
+
+    @abstractmethod
+    def _objective(self, training: Labeled) -> Objective[Any]:
+        """What training improves. This is the one decision of a subclass."""
+
+    @property
+    def trained_(self) -> TrainedRanker:
+        """Everything that training found."""
+        if "_trained" not in vars(self):
+            raise NotFittedError(f"{self.name} is not trained yet.")
+        return self._trained
+
+    @property
+    def fit_(self) -> Fit:
+        """How training went."""
+        return self.trained_.fit
+
+    @property
+    def importance_(self) -> Importance:
+        """How much each feature matters."""
+        return self.trained_.importance
+
+    @property
+    def validation_(self) -> ValidationCurve | None:
+        """The measure on the validation queries after each step; None without validation."""
+        return self.trained_.validation
+
+    @property
+    def queries_(self) -> QueryMeasures | None:
+        """Measures by query."""
+        return self.trained_.queries
+
+    def fit(
+        self,
+        features: Any,
+        *,
+        gold: Any = None,
+        validation: Any = None,
+        missing: str = "error",
+        engine: Engine | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train on features (``Features``, or anything that ``read_features`` takes) and labels.
+
+        Labels are those in the features, or ``gold`` (anything that gold is read from). ``validation``: features
+        of other queries, with labels in them or in ``gold``, or a share of the queries, such as 0.2.
+        ``missing``: whether an item of the gold without features is an error or is left out ("drop").
+        ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step."""
+        began = time.perf_counter()
+        table = read_features(features)
+        grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
+        training, held = self._split(label_documents(table, grades, missing=missing), validation, grades, missing)
+        with open_engine(engine) as place, one_blas_thread():
+            work = _Training(self, training, held, place, progress)
+            self._trained = work.run(began)
+        return self
+
+    def score(self, features: Any) -> Scores:
+        """The score of each document, in the order given; larger = better. ``.frame()`` has query, item, score."""
+        table: Features = read_features(features)
+        found, notes = self.trained_.scoring.scores(table)
+        ids = table.ids()
+        return Scores(ids["query"], ids["item"], found, (*table.notes, *notes), backend=table.backend)
+
+    def save(self, folder: str | Path) -> None:
+        """Save the trained ranker as a folder, which ``crowdrank.load`` reads."""
+        from crowdrank.rankers.saved import save
+
+        save(self, Path(folder))
+
+    def make_scorer(self) -> Scorer:
+        """The scorer, made from its name if only that was given."""
+        return self.scorer if isinstance(self.scorer, Scorer) else scorer_class(self.scorer)()
+
+    def settable(self) -> set[str]:
+        """The parameters of the ranker and of its scorer."""
+        return super().settable() | set(self.make_scorer().parameters())
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the ranker, or of its scorer; an unknown name is an error that lists the names."""
+        own = {name: value for name, value in params.items() if name in self.parameters()}
+        super().set_params(**own)
+        scorer = self.make_scorer()
+        others = {name: value for name, value in params.items() if name not in own}
+        for name in others:
+            if name not in scorer.parameters():
+                raise UsageError(
+                    f"{self.name} with the scorer {scorer.name} has no parameter {name!r}.",
+                    hint=f"The parameters are {', '.join(sorted(self.settable()))}.",
+                )
+        if others:
+            self.scorer = scorer.clone().set_params(**others)
+        return self
+
+    def _split(
+        self, labeled: Labeled, validation: Any, grades: Scored | None, missing: str
+    ) -> tuple[Labeled, Labeled | None]:
+        """Training and validation documents."""
+        if validation is None:
+            if self.tune:
+                raise UsageError(
+                    "Tuning needs validation queries.", hint=("Keep some: ", Remedy("validation", "0.2"))
+                )
+            return labeled, None
+        if isinstance(validation, int | float) and not isinstance(validation, bool):
+            return split_by_query(labeled, float(validation), whole("seed", self.seed))
+        held = label_documents(read_features(validation).select(labeled.features.names), grades, missing=missing)
+        notes = (*labeled.notes, *overlap_notes(labeled, held))
+        return replace(labeled, notes=notes), held
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A trained scorer with its validation curve. ``value``: the best value on validation queries, if there are
+    any.
+    """
+
+    scorer: Scorer
+    trained: Trained
+    curve: tuple[tuple[int, float], ...]
+    value: float
+
+
+@dataclass(eq=False)
+class _Training:
+    """One run of training: preparation, the scorers that are tried, and the books of the best one."""
+
+    ranker: Ranker
+    training: Labeled
+    held: Labeled | None
+    engine: Engine
+    progress: Progress | None
+    notes: list[Note] = field(default_factory=list)
+
+    def run(self, began: float) -> TrainedRanker:
+        """Train and keep the books."""
+        ranker, scorer = self.ranker, self.ranker.make_scorer()
+        self.measure = one_measure(ranker.measure)
+        preparation, notes = learn_preparation(
+            self.training.raw(),
+            standardize=ranker.standardize,
+            impute=ranker.impute,
+            takes_missing=scorer.takes_missing,
+        )
+        self.notes += [*self.training.notes, *notes]
+        documents = self.training.prepare(preparation)
+        held = None if self.held is None else self.held.prepare(preparation)
+        best = self._choose(scorer, documents, held)
+        scoring = ScoringFunction(best.trained.function, preparation, scorer.takes_missing)
+        details: dict[str, Any] = {"scorer_parameters": best.scorer.get_params(), **best.trained.details}
+        details["standardize"] = preparation.standardize
+        shown = self.held or self.training
+        scores, _ = scoring.scores(shown.features.take(shown.rows))
+        details["measured"] = self._measured(shown, scores)
+        fit = self._fit(best, details, time.perf_counter() - began)
+        return TrainedRanker(
+            scorer=scorer.name,
+            scoring=scoring,
+            fit=fit,
+            importance=self._importance(best.trained, preparation),
+            validation=self._curve(best),
+            queries=self._by_query(shown, scores),
+        )
+
+    def _choose(self, scorer: Scorer, documents: Documents, held: Documents | None) -> _Candidate:
+        """Train the scorer, or several with other parameters if they are to be tuned, and keep the best."""
+        if not self.ranker.tune:
+            return self._train(scorer, documents, held)
+        names = list(scorer.tuned)
+        tried = []
+        for values in itertools.product(*scorer.tuned.values()):
+            own = scorer.clone().set_params(**dict(zip(names, values, strict=True)))
+            tried.append(self._train(own, documents, held))
+        best = max(tried, key=lambda candidate: candidate.value)
+        table = [{**{name: one.scorer.get_params()[name] for name in names}, "value": one.value} for one in tried]
+        return replace(best, trained=replace(best.trained, details={**best.trained.details, "tuned": table}))
+
+    def _train(self, scorer: Scorer, documents: Documents, held: Documents | None) -> _Candidate:
+        objective = self.ranker._objective(self.training)
+        shards = documents.shards(lambda start, label, weight: objective.plan(Targets(start, label, weight)))
+        task = Task(
+            session=self.engine.open(shards),
+            objective=objective,
+            rows=len(documents.label),
+            width=documents.width,
+            weight=float(documents.weight.sum()),
+            values=None if hasattr(documents.values, "spool") else documents.values,
+            threads=getattr(self.engine, "threads", engine_threads()),
+            seed=whole("seed", self.ranker.seed),
+            progress=self.progress,
+        )
+        curve: list[tuple[int, float]] = []
+        watch = None
+        if held is not None:
+            assert self.held is not None
+            measure = self.held.queries.function(self.measure)
+            patience = whole("patience", self.ranker.patience, low=1)
+            watch = Watch(held.values, measure, lambda step, value: curve.append((step, value)), patience)
+        trained = scorer.improve(task, watch=watch)
+        value = float("nan")
+        if watch is not None:
+            value = watch.measure(trained.function.scores(watch.values))
+        return _Candidate(scorer, trained, tuple(curve), value)
+
+    def _measured(self, shown: Labeled, scores: Any) -> dict[str, Any]:
+        """Measures of the ranker and of the baselines on the shown queries."""
+        measures = self._measures()
+        baselines = baseline_scores(self.training, shown, self.measure)
+        values = {"ranker": ("", scores), **baselines}
+        table = {
+            name: {
+                "description": words,
+                **{one.text: shown.queries.mean(one, own) for one in measures},
+            }
+            for name, (words, own) in values.items()
+        }
+        on = "training" if self.held is None else "validation"
+        return {"queries_of": on, "queries": shown.lists, "measure": self.measure.text, **table}
+
+    def _measures(self) -> list[Any]:
+        return [one_measure(text) for text in dict.fromkeys((self.measure.text, *SHOWN_MEASURES))]
+
+    def _by_query(self, shown: Labeled, scores: Any) -> QueryMeasures:
+        found = {one.text: shown.queries.by_query(one, scores) for one in self._measures()}
+        relevant = totals(shown.label > 0, shown.start)
+        backend = shown.features.backend
+        return QueryMeasures(shown.query, np.diff(shown.start).astype(float), relevant, found, backend=backend)
+
+    def _importance(self, trained: Trained, preparation: Preparation) -> Importance:
+        backend = self.training.features.backend
+        return Importance(preparation.names, trained.function.importance(), backend=backend)
+
+    def _curve(self, best: _Candidate) -> ValidationCurve | None:
+        if self.held is None:
+            return None
+        steps, values = zip(*best.curve, strict=True) if best.curve else ((), ())
+        return ValidationCurve(self.measure.text, steps, values, backend=self.training.features.backend)
+
+    def _data(self) -> dict[str, Any]:
+        return {**self.training.features.summary(), "documents": len(self.training.rows)}
+
+    def _fit(self, best: _Candidate, details: dict[str, Any], seconds: float) -> Fit:
+        ranker, trained = self.ranker, best.trained
+        given = {name: value for name, value in ranker.get_params().items() if name != "scorer"}
+        return Fit(
+            model=ranker.name,
+            parameters={"scorer": best.scorer.name, **given},
+            converged=trained.converged,
+            iterations=trained.iterations,
+            log_likelihood=trained.value,
+            warnings=(*self.notes, *trained.notes),
+            seconds={"fit": seconds},
+            seed=ranker.seed,
+            engine=self.engine.name,
+            versions=versions(),
+            judgments={
+                "kind": "features",
+                **self.training.features.summary(),
+                "documents": len(self.training.rows),
+            },
+            details=details,
+        )

@@ -1,0 +1,175 @@
+"""Labeled documents: features joined with labels, list by list, split by query and prepared for a scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data import Features, Floats, Integers, Scored
+from crowdrank.data.spool.features import FeatureFile
+from crowdrank.data.spool.folder import writing
+from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.kernels.segments import segment_of
+from crowdrank.prepared.documents import Documents, list_starts, sort_by_content
+from crowdrank.random import generator
+from crowdrank.rankers.preparation import BLOCK, Preparation
+from crowdrank.rankers.validation import LabeledQueries
+
+
+@dataclass(frozen=True, eq=False)
+class Labeled:
+    """Documents with labels, list by list: ``rows`` of the features, the start of each list, its query's id."""
+
+    features: Features
+    rows: Integers
+    start: Integers
+    label: Floats
+    weight: Floats
+    query: pl.Series
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def lists(self) -> int:
+        """The number of queries."""
+        return len(self.start) - 1
+
+    @property
+    def queries(self) -> LabeledQueries:
+        """The labels by query, for measures."""
+        return LabeledQueries(self.start, self.label)
+
+    def take(self, lists: Sequence[int] | Integers) -> Labeled:
+        """Only these lists, in their order."""
+        chosen = np.zeros(self.lists, bool)
+        chosen[np.asarray(lists, np.int64)] = True
+        inside = chosen[segment_of(self.start)]
+        sizes = np.diff(self.start)[chosen]
+        return replace(
+            self,
+            rows=self.rows[inside],
+            start=np.append(0, np.cumsum(sizes)),
+            label=self.label[inside],
+            weight=self.weight[inside],
+            query=self.query.filter(pl.Series(chosen)),
+            notes=(),
+        )
+
+    def raw(self) -> Features:
+        """The features of these documents, in this order."""
+        if len(self.rows) == self.features.rows and bool((np.diff(self.rows) == 1).all()):
+            return self.features
+        return self.features.take(self.rows)
+
+    def prepare(self, preparation: Preparation) -> Documents:
+        """The documents as a scorer takes them."""
+        raw = self.raw()
+        if isinstance(raw.values, FeatureFile):
+            values: Any = _prepare_file(raw, self.start, preparation)
+        else:
+            values = preparation.apply(raw.values, self.start)
+        return Documents(values, self.start, self.label, self.weight, self.rows)
+
+
+def label_documents(features: Features, gold: Scored | None, *, missing: str = "error") -> Labeled:
+    """Join features with the labels in them, or with ``gold`` if it is given.
+
+    Documents without a label, with a label below 0 (not judged) or with the weight 0 are left out with a note.
+    ``missing``: whether an item of the gold without features is an error or is left out ("drop").
+    """
+    if gold is None:
+        rows, label, notes = _own_labels(features)
+        query = np.zeros(features.rows, np.int64) if features.query is None else features.query
+        query, names = query[rows], _query_names(features)
+    else:
+        from crowdrank.data import align
+
+        found = align(features, gold, missing=missing)
+        rows, label, notes, query, names = found.rows, found.values, list(found.notes), found.query, found.queries
+    weight = np.ones(len(rows)) if features.weight is None else np.asarray(features.weight)[rows]
+    keep = (label >= 0) & (weight > 0)
+    notes += _left_out(int((label < 0).sum()), int(((weight <= 0) & (label >= 0)).sum()))
+    if not keep.any():
+        raise InputError("no document has a label to learn from.", source=features.source)
+    rows, label, weight, query = rows[keep], label[keep], weight[keep], query[keep].astype(np.int64)
+    order = _order(features, rows, query, label, weight)
+    start = list_starts(query[order])
+    ids = names.gather(query[order][start[:-1]])
+    return Labeled(features, rows[order], start, label[order], weight[order], ids, (*features.notes, *notes))
+
+
+def split_by_query(labeled: Labeled, share: float, seed: int) -> tuple[Labeled, Labeled]:
+    """Training and validation documents: a ``share`` of the queries, drawn by ``seed``, is kept for validation."""
+    if not 0 < share < 1:
+        raise UsageError(f"The share of validation queries must be between 0 and 1. Got {share!r}.")
+    count = round(share * labeled.lists)
+    if not 0 < count < labeled.lists:
+        raise InputError(f"{labeled.lists} queries cannot be split with a share of {share:g} for validation.")
+    order = generator(seed, key=1).permutation(labeled.lists)
+    return replace(labeled.take(order[count:]), notes=labeled.notes), labeled.take(order[:count])
+
+
+def overlap_notes(training: Labeled, validation: Labeled) -> tuple[Note, ...]:
+    """A note if queries are in both."""
+    both = training.query.filter(training.query.is_in(validation.query.to_list()))
+    if not len(both) or training.query.null_count():
+        return ()
+    return (Note("validation-overlap", f"{len(both)} queries are both in training and in validation."),)
+
+
+def _own_labels(features: Features) -> tuple[Integers, Floats, list[Note]]:
+    if features.label is None or np.isnan(features.label).all():
+        raise InputError(
+            "there are no labels to learn from.",
+            source=features.source,
+            hint=("Give them in a column named label, or in a file of their own: ", Remedy("gold", "FILE")),
+        )
+    rows = np.flatnonzero(~np.isnan(features.label))
+    unlabeled = features.rows - len(rows)
+    notes = [Note("unlabeled", f"{unlabeled} of {features.rows} documents have no label and are left out.")]
+    return rows, np.asarray(features.label)[rows], notes if unlabeled else []
+
+
+def _query_names(features: Features) -> pl.Series:
+    if features.index.queries is None:
+        return pl.Series("query", [None], pl.String)
+    return features.index.queries.rename("query")
+
+
+def _left_out(negative: int, weightless: int) -> list[Note]:
+    notes = []
+    if negative:
+        notes.append(
+            Note("not-judged", f"{negative} labels are below 0, which means not judged, and are left out.")
+        )
+    if weightless:
+        notes.append(Note("weight-0", f"{weightless} documents have the weight 0 and are left out."))
+    return notes
+
+
+def _order(features: Features, rows: Integers, query: Integers, label: Floats, weight: Floats) -> Integers:
+    """List by list. What is in a file keeps its order within a list: to sort it by content, it would be read
+    twice.
+    """
+    if isinstance(features.values, FeatureFile):
+        return np.argsort(query, kind="stable")
+    whole = len(rows) == features.rows and bool((np.diff(rows) == 1).all())
+    return sort_by_content(features.values if whole else features.values[rows], query, label, weight)
+
+
+def _prepare_file(raw: Features, start: Integers, preparation: Preparation) -> FeatureFile:
+    """Write the prepared values to a file, some queries at a time."""
+    assert isinstance(raw.values, FeatureFile)
+    spool = raw.values.spool
+    path = spool.folder("prepared") / "values"
+    low = 0
+    with writing(path), path.open("wb") as file:
+        while low < len(start) - 1:
+            high = max(int(np.searchsorted(start, start[low] + BLOCK, side="right")) - 1, low + 1)
+            values = raw.dense(slice(int(start[low]), int(start[high])))
+            file.write(np.ascontiguousarray(preparation.apply(values, start[low : high + 1] - start[low])).data)
+            low = high
+    return FeatureFile(path=path, rows=raw.rows, width=raw.values.width, spool=spool)

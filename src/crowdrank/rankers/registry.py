@@ -1,0 +1,94 @@
+"""The registered rankers: what each one learns from, where it comes from, and what to expect of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from crowdrank.errors import UsageError
+
+if TYPE_CHECKING:
+    from crowdrank.rankers.base import Ranker
+
+INVARIANCES = {
+    "names": "the ids of documents and queries",
+    "rows": "the order of the rows and of the queries",
+    "weights": "whether a query is given twice or once with weight 2",
+    "shards": "how the documents are split into shards",
+    "threads": "the number of threads",
+    "engines": "where the sums are computed",
+}
+"""Changes of the input that leave the scores the same, unless an entry lists them in ``varies``."""
+
+
+@dataclass(frozen=True)
+class RankerEntry:
+    """A registered ranker. ``varies``: for each scorer, which of the ``INVARIANCES`` do not hold to 1e-9."""
+
+    name: str
+    path: str  # module:Class
+    summary: str
+    paper: str
+    learns_from: str
+    varies: Mapping[str, frozenset[str]]
+
+    def load(self) -> type[Ranker]:
+        """Import the ranker's class."""
+        module, _, name = self.path.partition(":")
+        found: type[Ranker] = getattr(import_module(module), name)
+        return found
+
+
+_SUPERVISED = "crowdrank.rankers.supervised"
+_VARIES = {"linear": frozenset[str](), "trees": frozenset({"weights"}), "net": frozenset({"weights", "shards"})}
+
+_ENTRIES = (
+    RankerEntry(
+        "listmle",
+        f"{_SUPERVISED}:ListMLE",
+        "the order of each list is made likely under Plackett-Luce",
+        "Xia et al. 2008",
+        "labels",
+        _VARIES,
+    ),
+    RankerEntry(
+        "lambdamart",
+        f"{_SUPERVISED}:LambdaMART",
+        "pairs weighted by what exchanging them changes in nDCG, DCG or ERR",
+        "Burges 2010",
+        "labels",
+        {**_VARIES, "linear": frozenset({"weights", "shards"})},
+    ),
+    RankerEntry(
+        "regression",
+        f"{_SUPERVISED}:Regression",
+        "the score approaches the label by least squares",
+        "Cossock & Zhang 2006",
+        "labels",
+        _VARIES,
+    ),
+)
+
+
+def ranker_entries() -> Mapping[str, RankerEntry]:
+    """Return every registered ranker, by name."""
+    return MappingProxyType({entry.name: entry for entry in _ENTRIES})
+
+
+def find_ranker(name: str) -> RankerEntry:
+    """Return the entry with this name. An unknown name is an error that lists the names."""
+    known = ranker_entries()
+    if name not in known:
+        raise UsageError(f"There is no ranker {name!r}.", hint=f"The rankers are {', '.join(known)}.")
+    return known[name]
+
+
+def make_ranker(name: str, scorer: str | None = None, settings: Mapping[str, Any] | None = None) -> Ranker:
+    """Return an untrained ranker; ``settings`` are parameters of the ranker or of its scorer."""
+    made = find_ranker(name).load()()
+    if scorer is not None:
+        made.set_params(scorer=scorer)
+    return made.set_params(**(settings or {}))

@@ -1,0 +1,80 @@
+"""The tables of a trained ranker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data.arrays import Floats
+from crowdrank.errors import Note
+from crowdrank.results import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Importance(Table):
+    """How much each feature matters, as shares of the sum over all features; the largest first."""
+
+    feature: tuple[str, ...]
+    importance: Floats
+
+    def polars(self) -> pl.DataFrame:
+        """feature, importance (a share)."""
+        total = float(self.importance.sum())
+        share = self.importance / total if total > 0 else self.importance
+        return pl.DataFrame({"feature": list(self.feature), "importance": share}).sort(
+            "importance", descending=True, maintain_order=True
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ValidationCurve(Table):
+    """The measure on the validation queries after each step of training."""
+
+    measure: str
+    step: tuple[int, ...]
+    value: tuple[float, ...]
+
+    def polars(self) -> pl.DataFrame:
+        """step, value."""
+        return pl.DataFrame(
+            {"step": self.step, "value": self.value}, schema={"step": pl.Int64, "value": pl.Float64}
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class QueryMeasures(Table):
+    """Measures of the ranker for each query, the worst first. ``query`` is null if there is only one.
+
+    Queries without a relevant document (a label above 0) come last: no order of theirs is better than another.
+    """
+
+    query: pl.Series
+    documents: Floats
+    relevant: Floats
+    measures: dict[str, Floats]
+
+    def polars(self) -> pl.DataFrame:
+        """query, documents, relevant (how many), and a column for each measure."""
+        counts = {name: getattr(self, name).astype(np.int64) for name in ("documents", "relevant")}
+        first = next(iter(self.measures))
+        frame = pl.DataFrame({"query": self.query, **counts, **self.measures})
+        return frame.sort(pl.col("relevant") == 0, first, "query", nulls_last=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Table):
+    """The score of each document, in the order in which the documents were given; larger = better."""
+
+    query: pl.Series
+    item: pl.Series
+    score: Floats
+    notes: tuple[Note, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def polars(self) -> pl.DataFrame:
+        """query (null if there is only one), item, score."""
+        return pl.DataFrame({"query": self.query, "item": self.item, "score": self.score})

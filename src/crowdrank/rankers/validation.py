@@ -1,0 +1,91 @@
+"""Measures of scores on labeled queries, quick enough to be taken after every step of training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats, Integers
+from crowdrank.errors import UsageError
+from crowdrank.kernels.segments import segment_of, totals
+from crowdrank.measures import MeasureSpec, parse
+from crowdrank.measures.evaluate import measure_list
+from crowdrank.measures.listwise import gains
+
+
+def one_measure(text: str) -> MeasureSpec:
+    """The measure of this name, such as ``nDCG@10``."""
+    found = parse(text)
+    if len(found) != 1:
+        raise UsageError(f"One measure is needed. Got {text!r}.", hint="For example nDCG@10.")
+    return found[0]
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledQueries:
+    """Labels of documents by query: query q has the rows start[q] to start[q+1]."""
+
+    start: Integers
+    label: Floats
+
+    def by_query(self, measure: MeasureSpec, scores: Floats) -> Floats:
+        """The measure of each query; NaN if it is not defined there."""
+        if measure.name in ("ndcg", "dcg"):
+            return self._discounted(measure, scores)
+        most = float(self.label.max(initial=0.0))
+        ends = zip(self.start[:-1], self.start[1:], strict=True)
+        return np.array([measure_list(measure, scores[a:b], self.label[a:b], most) for a, b in ends])
+
+    def mean(self, measure: MeasureSpec, scores: Floats) -> float:
+        """The mean over the queries for which the measure is defined."""
+        values = self.by_query(measure, scores)
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else float("nan")
+
+    def function(self, measure: MeasureSpec) -> Callable[[Floats], float]:
+        """The mean as a function of the scores."""
+        return lambda scores: self.mean(measure, scores)
+
+    def _discounted(self, measure: MeasureSpec, scores: Floats) -> Floats:
+        """DCG of all queries at once: the mean gain of each group of equal scores, times the discounts.
+
+        nDCG divides by the DCG of the best order. Gains are relative to the largest label of the query.
+        """
+        kind = measure.parameters.get("gain", "exp")
+        top = np.zeros(len(self.start) - 1)
+        if measure.name == "ndcg" and kind == "exp":
+            np.maximum.at(top, self._query, self.label)
+        gain = np.exp2(-top)[self._query] * gains(self.label, kind) if not top.any() else self._scaled(top)
+        found = totals(self._expected(gain, scores) * self._discount(measure.cut), self.start)
+        if measure.name == "dcg":
+            return found
+        best = totals(self._expected(gain, self.label) * self._discount(measure.cut), self.start)
+        return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
+
+    def _scaled(self, top: Floats) -> Floats:
+        """(2^label - 1) / 2^top, without an overflow."""
+        own = np.maximum(self.label, 0.0)
+        return np.asarray(np.exp2(own - top[self._query]) - np.exp2(-top[self._query]))
+
+    def _expected(self, values: Floats, scores: Floats) -> Floats:
+        """The mean value at each place, over the orders of equal scores."""
+        order = np.lexsort((-scores, self._query))
+        new = (np.diff(self._query, prepend=-1) != 0) | (np.diff(scores[order], prepend=np.nan) != 0)
+        begins = np.append(np.flatnonzero(new), len(scores))
+        return (totals(values[order], begins) / np.diff(begins))[np.cumsum(new) - 1]
+
+    def _discount(self, cut: int | None) -> Floats:
+        discount = 1.0 / np.log2(self._place + 2.0)
+        return discount if cut is None else np.where(self._place < cut, discount, 0.0)
+
+    @cached_property
+    def _query(self) -> Integers:
+        return segment_of(self.start)
+
+    @cached_property
+    def _place(self) -> Any:
+        return np.arange(len(self.label)) - self.start[self._query]
