@@ -2,7 +2,8 @@
 
 In memory the documents of a list, and the lists, stand in an order that depends only on their content: features,
 label and weight. So neither their names nor the order of the file can change what is trained, not even in the
-last bit."""
+last bit.
+"""
 
 from __future__ import annotations
 

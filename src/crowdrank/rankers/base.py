@@ -62,7 +62,8 @@ class Ranker(Configurable, ABC):
     trees take. ``measure``: what validation looks at. ``patience``: training stops after this many steps without
     a better value on the validation queries (linear scorers have a penalty instead, and do not stop early).
     ``tune``: try several values of the scorer's most important parameters on the validation queries. ``seed``:
-    of everything random."""
+    of everything random.
+    """
 
     scorer: str | Scorer
     standardize: str | None
@@ -120,7 +121,8 @@ class Ranker(Configurable, ABC):
         Labels are those in the features, or ``gold`` (anything that gold is read from). ``validation``: features
         of other queries, with labels in them or in ``gold``, or a share of the queries, such as 0.2.
         ``missing``: whether an item of the gold without features is an error or is left out ("drop").
-        ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step."""
+        ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step.
+        """
         began = time.perf_counter()
         table = read_features(features)
         grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)

@@ -1,4 +1,4 @@
-"""What happens to features before a scorer sees them: missing values are filled, then features are standardized."""
+"""What happens to features before a scorer sees them: missing values are filled, then values are standardized."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ def learn_preparation(
     """Learn the preparation from training features.
 
     ``standardize``: "auto" is "query" for dense features and "scale" for sparse ones. ``impute``: "mean",
-    "median", a number, or None, which keeps missing values; only if the scorer takes them."""
+    "median", a number, or None, which keeps missing values; only if the scorer takes them.
+    """
     chosen = _choose(features, standardize)
     fill = _learn_fill(features, impute)
     missing = _count_missing(features)

@@ -1,7 +1,8 @@
 """A trained ranker as a folder: model.json and one part that holds the function. Nothing is pickled.
 
 model.json says what the part is called and its SHA-256, which is checked before the part is opened: a cut or
-edited part never reaches the library that reads it."""
+edited part never reaches the library that reads it.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def save(ranker: Ranker, folder: Path) -> None:
 
 
 def load(folder: str | Path) -> Ranker:
-    """The ranker that was saved in this folder. A damaged or unknown folder is an error that says what is wrong."""
+    """The ranker that was saved in this folder. A damaged or unknown folder is an error that says why."""
     place = Path(folder)
     header = _read_header(place)
     (part, digest), *_ = header["parts"].items()

@@ -50,7 +50,8 @@ class LambdaMART(Ranker):
     ``target``: the measure whose change weights a pair: "ndcg", "dcg" or "err". ``k``: only its first k places
     count. ``gain``: "exp" (2^label - 1), "linear", or "auto": linear if a label is above 10. ``normalize``:
     lists with many pairs do not outweigh the others. Labels may be fractions, and every document may have a
-    weight."""
+    weight.
+    """
 
     name = "lambdamart"
 
@@ -87,7 +88,8 @@ class Regression(Ranker):
     """The score of a document approaches its label by least squares: minimize sum_i w_i (y_i - s_i)^2.
 
     ``center``: "query" subtracts the mean label of each query first, as the order within a query does not depend
-    on it; "all" subtracts one mean."""
+    on it; "all" subtracts one mean.
+    """
 
     name = "regression"
 

@@ -41,7 +41,8 @@ class PairedLists:
     """Lists sorted by label, best first: ``order`` of the rows, the list of each sorted row, its gain and weight.
 
     ``after``: the first sorted row of the same list with a smaller label; the pairs of a row begin there.
-    ``scale``: what a change of the measure is divided by, per list."""
+    ``scale``: what a change of the measure is divided by, per list.
+    """
 
     start: Rows
     order: Rows
@@ -201,7 +202,8 @@ class _ExchangedERR:
 
     ERR = sum over places r of q_r P_r / r, with q the probability that the document stops the user and P_r that
     no earlier one did. If the documents at places a < b are exchanged, the terms between are multiplied by (1 -
-    q_b) / (1 - q_a), and those after b stay."""
+    q_b) / (1 - q_a), and those after b stay.
+    """
 
     def __init__(self, plan: PairedLists, at: Floats, k: int | None) -> None:
         order = np.lexsort((-at, plan.list))

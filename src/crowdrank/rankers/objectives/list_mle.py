@@ -34,7 +34,8 @@ class OrderedLists:
     """Lists by label, best first: ``order`` (n) of the rows, the list and the group of each sorted row.
 
     ``begins``: the first sorted row of each group. ``lists``: where the groups of each list begin among the
-    groups. ``count``: c of each sorted row."""
+    groups. ``count``: c of each sorted row.
+    """
 
     start: Rows
     order: Rows

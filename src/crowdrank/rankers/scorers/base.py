@@ -78,7 +78,8 @@ class Task:
 
     ``session``: over shards with ``values`` and ``plan`` (the objective's plan; a state's ``plan`` takes its
     place if the session has states). ``values``: the prepared features of all rows in the order of the shards,
-    or None if they do not fit in memory. ``weight``: the total weight of the documents."""
+    or None if they do not fit in memory. ``weight``: the total weight of the documents.
+    """
 
     session: Any
     objective: Objective[Any]

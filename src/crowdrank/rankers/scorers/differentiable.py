@@ -2,7 +2,8 @@
 
 With s = f(X; w), the gradient by w is the sum over the rows of (dL/ds) (ds/dw) less that of the penalty. The
 sums run on the engine. An objective that fixes the places of documents is climbed in rounds: each round starts
-by fixing the places at the scores of the last one."""
+by fixing the places at the scores of the last one.
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,8 @@ class Net(DifferentiableScorer):
     """Two hidden layers, trained by L-BFGS from small random weights, so ``seed`` changes the result.
 
     ``hidden``: the units of the two layers. ``penalty``: the objective loses 1/2 penalty |w|^2. ``limit``: the
-    most iterations. With validation queries, training stops early."""
+    most iterations. With validation queries, training stops early.
+    """
 
     name = "net"
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1.0, 10.0, 100.0)}
