@@ -64,7 +64,7 @@ def value_by_loops(objective, scores, targets, reference):
             if label[i] > label[j]:
                 v = exchange(objective, label, at, i, j)
                 if objective.normalize:
-                    v /= 0.01 + abs(at[i] - at[j])
+                    v /= 0.01 + abs(at[i] - at[j]) if np.ptp(at) > 0 else 1.0
                     pull += 2 * v / (1 + np.exp(at[i] - at[j]))
                 terms.append(np.sqrt(weight[i] * weight[j]) * v * np.log1p(np.exp(x[j] - x[i])))
         found.append(-sum(terms) * (np.log2(1 + pull) / pull if pull else 1.0))
@@ -78,7 +78,8 @@ def test_it_is_its_definition(objective, held, monkeypatch):
     targets, scores, reference = make_lists()
     plan = objective.plan(targets)
     assert (plan.kept is None) == (held == 3)
-    for at in (reference, scores):
+    flat = np.where(np.arange(12) < 6, 0.3, reference)
+    for at in (reference, scores, flat):
         found = objective.derivatives(scores, plan, at)
         np.testing.assert_allclose(found.value, value_by_loops(objective, scores, targets, at), rtol=1e-12)
 

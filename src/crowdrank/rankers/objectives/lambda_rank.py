@@ -10,9 +10,10 @@ mean over these orders. With p_ij = 1 / (1 + e^(s_i - s_j)):
 
     dL/ds_i = sum_j v_ij p_ij - sum_j v_ji p_ji,     -d2L/ds_i^2 = sum over all pairs of i of  v p (1 - p)
 
-``normalize`` divides v_ij by .01 + |s_i - s_j| at the reference and scales the v of a list so that lists with
-many pairs do not outweigh the others: by log2(1 + S) / S with S = 2 sum of v p at the reference. Both are what
-LightGBM's lambdarank does. Unlike LightGBM's, labels may be fractions and each document has a weight.
+``normalize`` divides v_ij by .01 + |s_i - s_j| at the reference, unless all scores of the list are equal, and
+scales the v of a list so that lists with many pairs do not outweigh the others: by log2(1 + S) / S with S = 2 sum
+of v p at the reference. Both are what LightGBM's lambdarank does. Unlike LightGBM's, labels may be fractions, each
+document has a weight, and equal scores have no order.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, summed
 from crowdrank.errors import UsageError
@@ -200,6 +202,7 @@ class _PairWeights:
         err = objective.measure == "err"
         self.change = _ExchangedERR(plan, at, objective.k) if err else _ExchangedDCG(plan, at, objective)
         self.pull = np.zeros(len(at))
+        self.flat = self._flat_lists() if self.normalize else None
 
     def by_block(self) -> Iterator[tuple[Pairs, _Logistic, Floats]]:
         """Some pairs, the logistic function of their scores, and v but for the factor of the list."""
@@ -208,9 +211,21 @@ class _PairWeights:
             fixed = link if self.at is self.x else _Logistic(self.at[pairs.one] - self.at[pairs.other])
             weight = self.change(pairs, fixed.x)
             if self.normalize:
-                weight = weight / (NEAR + np.abs(fixed.x))
+                weight = weight / self._distance(pairs, fixed.x)
                 self.pull += pairs.sum_ones(weight * fixed.lost, len(self.at))
             yield pairs, link, weight * pairs.mass
+
+    def _flat_lists(self) -> NDArray[np.bool_] | None:
+        """The rows of lists whose scores are all equal; None if there are none, as after the first round."""
+        begins = self.plan.start[:-1][np.diff(self.plan.start) > 0]
+        uneven = self.at != np.repeat(self.at[begins], np.diff(np.append(begins, len(self.at))))
+        flat = totals(uneven, self.plan.start) == 0
+        return flat[self.plan.list] if flat.any() else None
+
+    def _distance(self, pairs: Pairs, apart: Floats) -> Floats:
+        """What ``normalize`` divides by."""
+        distance = NEAR + np.abs(apart)
+        return distance if self.flat is None else np.where(self.flat[pairs.one], 1.0, distance)
 
     def list_factor(self) -> Floats:
         """log2(1 + S) / S of each list. S is that of weights 1, so that weights only multiply."""
