@@ -15,7 +15,7 @@ import numpy as np
 from crowdrank.data import Features, Scored, read_features, read_gold
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
-from crowdrank.errors import Note, NotFittedError, Remedy, UsageError
+from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
 from crowdrank.kernels.segments import totals
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.base import versions
@@ -84,6 +84,10 @@ class Ranker(Configurable, ABC):
     @abstractmethod
     def _objective(self, training: Labeled) -> Objective[Any]:
         """What training improves. This is the one decision of a subclass."""
+
+    def learns_across_queries(self, training: Labeled) -> bool:
+        """Whether labels that are equal within each query can be learned from."""
+        return False
 
     @property
     def trained_(self) -> TrainedRanker:
@@ -231,8 +235,10 @@ class _Training:
         """Train and keep the books."""
         ranker, scorer = self.ranker, self.ranker.make_scorer()
         self.measure = one_measure(ranker.measure)
+        self.notes += self._informative_notes()
         preparation, notes = learn_preparation(
             self.training.raw(),
+            self.training.weight,
             standardize=ranker.standardize,
             impute=ranker.impute,
             takes_missing=scorer.takes_missing,
@@ -242,7 +248,8 @@ class _Training:
         held = None if self.held is None else self.held.prepare(preparation)
         best = self._choose(scorer, documents, held)
         scoring = ScoringFunction(best.trained.function, preparation, scorer.takes_missing)
-        details: dict[str, Any] = {"scorer_parameters": best.scorer.get_params(), **best.trained.details}
+        details: dict[str, Any] = {"scorer_parameters": best.scorer.get_params()}
+        details |= {"objective": best.trained.value, **best.trained.details}
         details["standardize"] = preparation.standardize
         shown = self.held or self.training
         scores, _ = scoring.scores(shown.features.take(shown.rows))
@@ -257,6 +264,18 @@ class _Training:
             validation=self._curve(best),
             queries=self._by_query(shown, scores),
         )
+
+    def _informative_notes(self) -> list[Note]:
+        """A note on queries whose labels are all equal. If no query has anything to learn from, an error."""
+        silent = self.training.lists - self.training.informative
+        if silent == self.training.lists and not self.ranker.learns_across_queries(self.training):
+            raise InputError(
+                "in each query all labels are equal, so there is no order to learn.",
+                source=self.training.features.source,
+                hint="Give queries with several documents and different labels.",
+            )
+        words = "1 query has" if silent == 1 else f"{silent} of {self.training.lists} queries have"
+        return [Note("equal-labels", f"{words} only equal labels and no order to learn.")] if silent else []
 
     def _choose(self, scorer: Scorer, documents: Documents, held: Documents | None) -> _Candidate:
         """Train the scorer, or several with other parameters if they are to be tuned, and keep the best."""
@@ -292,7 +311,7 @@ class _Training:
             measure = self.held.queries.function(self.measure)
             patience = whole("patience", self.ranker.patience, low=1)
             watch = Watch(held.values, measure, lambda step, value: curve.append((step, value)), patience)
-        trained = scorer.improve(task, watch=watch)
+        trained = scorer.by_position(self.training.features.names).improve(task, watch=watch)
         value = float("nan")
         if watch is not None:
             value = watch.measure(trained.function.scores(watch.values))
@@ -340,7 +359,7 @@ class _Training:
             parameters={"scorer": best.scorer.name, **given},
             converged=trained.converged,
             iterations=trained.iterations,
-            log_likelihood=trained.value,
+            log_likelihood=None,
             warnings=(*self.notes, *trained.notes),
             seconds={"fit": seconds},
             seed=ranker.seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -105,6 +105,10 @@ class Scorer(Configurable, ABC):
     @abstractmethod
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Improve the objective, from ``start`` if it is given."""
+
+    def by_position(self, names: Sequence[str]) -> Scorer:
+        """The scorer with parameters that name features put in the order of these features."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,8 +82,9 @@ class FormulaSums:
         return WeightSums(float(found.value.sum()), self.formula.back(values, at.weights, found.gradient))
 
     def curvature(self, shard: Any, at: Weights, *state: Any) -> WeightCurvature:
-        """Value, gradient and curvature of a linear formula, X'HX."""
+        """Value, gradient and curvature of a linear formula, X'HX. Sparse values are filled: HX is not sparse."""
         values = as_float(shard.values)
+        values = values if isinstance(values, np.ndarray) else values.toarray()
         scores, reference = self._scores(values, at)
         plan = plan_of(shard, state)
         found = self.objective.derivatives(scores, plan, reference)

@@ -123,7 +123,7 @@ class Trees(Scorer):
     each tree may use. ``monotone``: for each feature 1 if the score may only rise with it, -1 if it may only
     fall, else 0; by name (``by_position`` finds the places) or for all features in order."""
 
-    name: ClassVar[str] = "trees"
+    name = "trees"
     takes_missing: ClassVar[bool] = True
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"leaves": (4, 8, 16), "min_rows": (20, 100)}
     steps: ClassVar[str | None] = "rounds"
@@ -149,7 +149,7 @@ class Trees(Scorer):
         unknown = [name for name in self.monotone if name not in set(names)]
         if unknown:
             raise UsageError(f"The parameter 'monotone' names a feature that does not exist: {unknown[0]!r}.")
-        return self.with_params(monotone=tuple(self.monotone.get(name, 0) for name in names))
+        return self.clone().set_params(monotone=tuple(self.monotone.get(name, 0) for name in names))
 
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Add trees to those of ``start``; with ``watch``, up to the round with the best value."""
