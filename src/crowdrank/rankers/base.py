@@ -17,6 +17,7 @@ from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
 from crowdrank.kernels.segments import totals
+from crowdrank.measures import MeasureSpec
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import Configurable, whole
 from crowdrank.prepared.documents import Documents
@@ -35,6 +36,11 @@ Progress = Callable[[int, float, float], None]
 
 SHOWN_MEASURES = ("nDCG@10", "AP")
 """Measures that are taken besides the one that training watches."""
+
+
+def shown_measures(first: MeasureSpec) -> list[MeasureSpec]:
+    """The measure that training watches, and those that are taken besides."""
+    return [one_measure(text) for text in dict.fromkeys((first.text, *SHOWN_MEASURES))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +137,21 @@ class Ranker(Configurable, ABC):
         table = read_features(features)
         grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
         training, held = self._split(label_documents(table, grades, missing=missing), validation, grades, missing)
+        return self._fit_labeled(training, held, engine=engine, progress=progress, began=began)
+
+    def _fit_labeled(
+        self,
+        training: Labeled,
+        held: Labeled | None,
+        *,
+        engine: Engine | str | None = None,
+        progress: Progress | None = None,
+        began: float | None = None,
+    ) -> Self:
+        """Train on documents whose labels are known, and validate on ``held``."""
+        start = time.perf_counter() if began is None else began
         with open_engine(engine) as place, one_blas_thread():
-            work = _Training(self, training, held, place, progress)
-            self._trained = work.run(began)
+            self._trained = _Training(self, training, held, place, progress).run(start)
         return self
 
     def score(self, features: Any) -> Scores:
@@ -235,6 +253,7 @@ class _Training:
         details["standardize"] = preparation.standardize
         shown = self.held or self.training
         scores, _ = scoring.scores(shown.features.take(shown.rows))
+        details["training"] = {"documents": len(self.training.rows), "queries": self.training.lists}
         details["measured"] = self._measured(shown, scores)
         fit = self._fit(best, details, time.perf_counter() - began)
         return TrainedRanker(
@@ -300,7 +319,7 @@ class _Training:
 
     def _measured(self, shown: Labeled, scores: Any) -> dict[str, Any]:
         """Measures of the ranker and of the baselines on the shown queries."""
-        measures = self._measures()
+        measures = shown_measures(self.measure)
         baselines = baseline_scores(self.training, shown, self.measure)
         values = {"ranker": ("", scores), **baselines}
         table = {
@@ -313,11 +332,8 @@ class _Training:
         on = "training" if self.held is None else "validation"
         return {"queries_of": on, "queries": shown.lists, "measure": self.measure.text, **table}
 
-    def _measures(self) -> list[Any]:
-        return [one_measure(text) for text in dict.fromkeys((self.measure.text, *SHOWN_MEASURES))]
-
     def _by_query(self, shown: Labeled, scores: Any) -> QueryMeasures:
-        found = {one.text: shown.queries.by_query(one, scores) for one in self._measures()}
+        found = {one.text: shown.queries.by_query(one, scores) for one in shown_measures(self.measure)}
         relevant = totals(shown.label > 0, shown.start)
         backend = shown.features.backend
         return QueryMeasures(shown.query, np.diff(shown.start).astype(float), relevant, found, backend=backend)

@@ -93,7 +93,8 @@ def learn_preparation(
 ) -> tuple[Preparation, tuple[Note, ...]]:
     """Learn the preparation from training features. ``weight`` of the rows: in means and scales, not in medians.
 
-    ``standardize``: "auto" is "query" for dense features and "scale" for sparse ones. ``impute``: "mean",
+    ``standardize``: "auto" is "query" for dense features and "scale" for sparse ones; dense features without
+    queries take "all", because what is scored together later is no list of one query. ``impute``: "mean",
     "median", a number, or None, which keeps missing values; only if the scorer takes them.
     """
     chosen = _choose(features, standardize)
@@ -112,7 +113,7 @@ def learn_preparation(
 def _choose(features: Features, standardize: str | None) -> str | None:
     sparse = features.summary()["storage"] == "sparse"
     if standardize == "auto":
-        return "scale" if sparse else "query"
+        return "scale" if sparse else "all" if features.query is None else "query"
     if standardize is not None and standardize not in STANDARDIZE:
         known = ", ".join((*STANDARDIZE, "auto"))
         raise UsageError(f"The parameter 'standardize' must be one of {known} or None. Got {standardize!r}.")

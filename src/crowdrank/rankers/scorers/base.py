@@ -99,6 +99,8 @@ class Scorer(Configurable, ABC):
     """Whether features may be NaN."""
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """The few parameters that matter most, with the values to try on validation queries."""
+    steps: ClassVar[str | None] = None
+    """The parameter that is the most steps of training, if validation may stop it before."""
 
     @abstractmethod
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:

@@ -151,11 +151,11 @@ class DifferentiableScorer(Scorer):
         """Climb with fixed places, fix them anew, and so on until the weights hardly change."""
         done, value, settled = 0, -np.inf, False
         for _ in range(ROUNDS):
-            climb = self._ascend(task, formula, weights, best, min(self.limit, ROUND_LIMIT))
+            climb = self._ascend(task, formula, weights, best, min(self.limit - done, ROUND_LIMIT))
             change = float(np.abs(climb.weights - weights).max(initial=0.0))
             settled = change <= SETTLED * float(np.abs(climb.weights).max(initial=0.0))
             done, value, weights = done + climb.iterations, climb.value, climb.weights
-            if best.over or settled:
+            if best.over or settled or done >= self.limit:
                 break
         return Climb(weights, value, done, settled)
 
