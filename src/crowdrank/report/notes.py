@@ -119,7 +119,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "letor-ranks": (
         "LETOR text was read as ranks",
-        "Each feature number counts as a system that ranked the items; if they are features, give the file as such.",
+        "Each number counts as a system that ranked the items; if the values are features, give the file as such.",
     ),
     "no-features": (
         "Judged items without features",
