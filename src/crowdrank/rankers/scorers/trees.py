@@ -43,6 +43,9 @@ BITS = 24
 2^(53 - BITS) of them, half a billion rows, are exact in double precision."""
 FEW = 1 << 14
 """Fewer rows than this are scored by one thread."""
+SMALL = 1 << 20
+"""On a table of fewer numbers than this one thread grows the trees: others would wait for it in busy loops, which
+takes many times as long if the machine has other work. The trees are the same."""
 
 _HEAD, _END = "tree\n", "\nend of trees\n"
 
@@ -196,7 +199,7 @@ class Trees(Scorer):
             "feature_fraction": number("columns", self.columns, low=1e-6, high=1.0),
             "monotone_constraints": self._directions(task.width),
             "seed": task.seed % (1 << 31),
-            "num_threads": task.threads,
+            "num_threads": task.threads if task.rows * task.width > SMALL else 1,
             "deterministic": True,
             "force_row_wise": True,
             "feature_pre_filter": False,  # without any feature left LightGBM fails instead of not splitting
