@@ -97,6 +97,8 @@ class Scorer(Configurable, ABC):
 
     takes_missing: ClassVar[bool] = False
     """Whether features may be NaN."""
+    stops_early: ClassVar[bool] = True
+    """Whether the step that is best on validation queries is kept. Otherwise validation only watches."""
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """The few parameters that matter most, with the values to try on validation queries."""
 
