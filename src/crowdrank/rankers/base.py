@@ -291,9 +291,9 @@ class _Training:
             }
             for name, (words, own) in values.items()
         }
+        reached = shown.queries.by_query(self.measure, scores)
         for name, (_, own) in baselines.items():
-            by_query = (shown.queries.by_query(self.measure, one) for one in (scores, own))
-            table[name]["lead"] = paired_difference(*by_query)
+            table[name]["lead"] = paired_difference(reached, shown.queries.by_query(self.measure, own))
         on = "training" if self.held is None else "validation"
         return {"queries_of": on, "queries": shown.lists, "measure": self.measure.text, **table}
 
