@@ -49,7 +49,7 @@ def build_training(ranker: Ranker) -> TrainingReport:
     tuned = _tuned(fit["details"])
     verdict, tone = words.verdict(measured)
     return TrainingReport(
-        title=f"A ranker trained by {trained.fit.model}, scorer {trained.scorer}",
+        title=f"Training of {trained.fit.model} with the scorer {trained.scorer}",
         facts=words.facts(fit),
         cautions=training_cautions(trained.fit.warnings),
         verdict=verdict,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crowdrank.report.axes import axis_of
 from crowdrank.report.content import Axis
@@ -43,7 +43,7 @@ def curve_picture(curve: Curve) -> CurvePicture | None:
     known = [(step, value) for step, value in zip(curve.steps, curve.values, strict=True) if value is not None]
     if not known:
         return None
-    up = axis_of([*(value for _, value in known), *curve.levels.values()])
+    up = _roomy(axis_of([*(value for _, value in known), *curve.levels.values()]))
     across = axis_of([known[0][0], known[-1][0]])
     points = [(_x(step, across), _y(value, up)) for step, value in known]
     found = dict(known).get(curve.chosen) if curve.chosen is not None else None
@@ -60,6 +60,11 @@ def curve_picture(curve: Curve) -> CurvePicture | None:
         up=tuple(Tick(_y(tick, up), signed(tick)) for tick in up.ticks),
         description=_describe(curve, known),
     )
+
+
+def _roomy(axis: Axis) -> Axis:
+    """The axis with room below, so that the lowest line is apart from the axis of the steps."""
+    return replace(axis, low=axis.low - 0.06 * (axis.high - axis.low))
 
 
 def _is_step(tick: float, first: int) -> bool:
