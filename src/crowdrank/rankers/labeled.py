@@ -38,6 +38,13 @@ class Labeled:
         return len(self.start) - 1
 
     @property
+    def informative(self) -> int:
+        """The number of queries with different labels."""
+        begins = self.start[:-1]
+        low, high = (function.reduceat(self.label, begins) for function in (np.minimum, np.maximum))
+        return int((low < high).sum())
+
+    @property
     def queries(self) -> LabeledQueries:
         """The labels by query, for measures."""
         return LabeledQueries(self.start, self.label)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,8 +82,9 @@ class FormulaSums:
         return WeightSums(float(found.value.sum()), self.formula.back(values, at.weights, found.gradient))
 
     def curvature(self, shard: Any, at: Weights, *state: Any) -> WeightCurvature:
-        """Value, gradient and curvature of a linear formula, X'HX."""
+        """Value, gradient and curvature of a linear formula, X'HX. Sparse values are filled: HX is not sparse."""
         values = as_float(shard.values)
+        values = values if isinstance(values, np.ndarray) else values.toarray()
         scores, reference = self._scores(values, at)
         plan = plan_of(shard, state)
         found = self.objective.derivatives(scores, plan, reference)
@@ -114,6 +115,8 @@ class _StopClimbingError(Exception):
 class DifferentiableScorer(Scorer):
     """A scorer whose function is a Formula of weights, with an L2 penalty on them."""
 
+    stops_early: ClassVar[bool] = True
+    """Whether the best weights on validation queries are kept. Otherwise validation only watches."""
     penalty: float
     limit: int
 
@@ -148,11 +151,11 @@ class DifferentiableScorer(Scorer):
         """Climb with fixed places, fix them anew, and so on until the weights hardly change."""
         done, value, settled = 0, -np.inf, False
         for _ in range(ROUNDS):
-            climb = self._ascend(task, formula, weights, best, min(self.limit, ROUND_LIMIT))
+            climb = self._ascend(task, formula, weights, best, min(self.limit - done, ROUND_LIMIT))
             change = float(np.abs(climb.weights - weights).max(initial=0.0))
             settled = change <= SETTLED * float(np.abs(climb.weights).max(initial=0.0))
             done, value, weights = done + climb.iterations, climb.value, climb.weights
-            if best.over or settled:
+            if best.over or settled or done >= self.limit:
                 break
         return Climb(weights, value, done, settled)
 

@@ -43,6 +43,9 @@ BITS = 24
 2^(53 - BITS) of them, half a billion rows, are exact in double precision."""
 FEW = 1 << 14
 """Fewer rows than this are scored by one thread."""
+SMALL = 1 << 20
+"""On a table of fewer numbers than this one thread grows the trees: others would wait for it in busy loops, which
+takes many times as long if the machine has other work. The trees are the same."""
 
 _HEAD, _END = "tree\n", "\nend of trees\n"
 
@@ -123,9 +126,10 @@ class Trees(Scorer):
     each tree may use. ``monotone``: for each feature 1 if the score may only rise with it, -1 if it may only
     fall, else 0; by name (``by_position`` finds the places) or for all features in order."""
 
-    name: ClassVar[str] = "trees"
+    name = "trees"
     takes_missing: ClassVar[bool] = True
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"leaves": (4, 8, 16), "min_rows": (20, 100)}
+    steps: ClassVar[str | None] = "rounds"
 
     def __init__(
         self,
@@ -148,7 +152,7 @@ class Trees(Scorer):
         unknown = [name for name in self.monotone if name not in set(names)]
         if unknown:
             raise UsageError(f"The parameter 'monotone' names a feature that does not exist: {unknown[0]!r}.")
-        return self.with_params(monotone=tuple(self.monotone.get(name, 0) for name in names))
+        return self.clone().set_params(monotone=tuple(self.monotone.get(name, 0) for name in names))
 
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Add trees to those of ``start``; with ``watch``, up to the round with the best value."""
@@ -195,7 +199,7 @@ class Trees(Scorer):
             "feature_fraction": number("columns", self.columns, low=1e-6, high=1.0),
             "monotone_constraints": self._directions(task.width),
             "seed": task.seed % (1 << 31),
-            "num_threads": task.threads,
+            "num_threads": task.threads if task.rows * task.width > SMALL else 1,
             "deterministic": True,
             "force_row_wise": True,
             "feature_pre_filter": False,  # without any feature left LightGBM fails instead of not splitting

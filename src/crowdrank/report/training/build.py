@@ -54,7 +54,7 @@ def build_training(ranker: Ranker) -> TrainingReport:
         cautions=training_cautions(trained.fit.warnings),
         verdict=verdict,
         tone=tone,
-        headline=words.headline(fit, measured, chosen_on=bool(tuned) or ranker.make_scorer().stops_early),
+        headline=words.headline(fit, measured, chosen_on=bool(tuned) or ranker.make_scorer().steps is not None),
         measured=measured,
         curve=curve,
         importance=_importance(trained.importance, words.importance_meaning(trained.scorer, fit)),

@@ -86,7 +86,7 @@ def headline(fit: Mapping[str, Any], measured: Measured | None, *, chosen_on: bo
 
 
 def _training_queries(fit: Mapping[str, Any]) -> int:
-    return int(fit["judgments"].get("training_queries", fit["judgments"]["queries"]))
+    return int(fit["details"].get("training", fit["judgments"])["queries"])
 
 
 def _reached(measured: Measured) -> str:
@@ -246,7 +246,7 @@ def method(fit: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Parameters", _settings(fit["parameters"])),
         ("Parameters of the scorer", _settings(details.get("scorer_parameters", {})) or "none"),
         ("Finished", f"{'yes' if fit['converged'] else 'no'}, after {count_noun(fit['iterations'], 'iteration')}"),
-        ("Objective", signed(fit["log_likelihood"], 2)),
+        ("Objective", signed(details.get("objective"), 2)),
         ("Rows given", f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
         *environment_facts(dict(fit)),
     )
