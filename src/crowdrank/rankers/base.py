@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -29,7 +29,7 @@ from crowdrank.rankers.scorers import Scorer, scorer_class
 from crowdrank.rankers.scorers.base import Task, Trained, Watch
 from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
-from crowdrank.rankers.validation import one_measure
+from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Fit
 
 Progress = Callable[[int, float, float], None]
@@ -318,17 +318,20 @@ class _Training:
         return _Candidate(scorer, trained, tuple(curve), value)
 
     def _measured(self, shown: Labeled, scores: Any) -> dict[str, Any]:
-        """Measures of the ranker and of the baselines on the shown queries."""
+        """Measures of the ranker and of the baselines on the shown queries, and the ranker's lead over each."""
         measures = shown_measures(self.measure)
         baselines = baseline_scores(self.training, shown, self.measure)
         values = {"ranker": ("", scores), **baselines}
-        table = {
+        table: dict[str, dict[str, Any]] = {
             name: {
                 "description": words,
                 **{one.text: shown.queries.mean(one, own) for one in measures},
             }
             for name, (words, own) in values.items()
         }
+        reached = shown.queries.by_query(self.measure, scores)
+        for name, (_, own) in baselines.items():
+            table[name]["lead"] = paired_difference(reached, shown.queries.by_query(self.measure, own))
         on = "training" if self.held is None else "validation"
         return {"queries_of": on, "queries": shown.lists, "measure": self.measure.text, **table}
 
@@ -346,10 +349,12 @@ class _Training:
         if self.held is None:
             return None
         steps, values = zip(*best.curve, strict=True) if best.curve else ((), ())
-        return ValidationCurve(self.measure.text, steps, values, backend=self.training.features.backend)
+        chosen = _chosen_step(steps, values, best.scorer)
+        backend = self.training.features.backend
+        return ValidationCurve(self.measure.text, steps, values, chosen, backend=backend)
 
     def _data(self) -> dict[str, Any]:
-        return {**self.training.features.summary(), "documents": len(self.training.rows)}
+        return {"kind": "features", **self.training.features.summary(), "documents": len(self.training.rows)}
 
     def _fit(self, best: _Candidate, details: dict[str, Any], seconds: float) -> Fit:
         ranker, trained = self.ranker, best.trained
@@ -365,10 +370,16 @@ class _Training:
             seed=ranker.seed,
             engine=self.engine.name,
             versions=versions(),
-            judgments={
-                "kind": "features",
-                **self.training.features.summary(),
-                "documents": len(self.training.rows),
-            },
+            judgments=self._data(),
             details=details,
         )
+
+
+def _chosen_step(steps: Sequence[int], values: Sequence[float], scorer: Scorer) -> int | None:
+    """The step whose function is kept: the first with the best value, or the last if validation only watches.
+
+    None if there was no step, or no value to choose by.
+    """
+    if not steps or np.isnan(values).all():
+        return None
+    return steps[int(np.nanargmax(values))] if scorer.steps is not None else steps[-1]

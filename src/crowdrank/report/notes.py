@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crowdrank.errors import Note
 from crowdrank.report.content import Caution
@@ -159,15 +159,15 @@ KINDS: dict[str, tuple[str, str]] = {
 """For each code a title and a sentence of advice, most serious first."""
 
 
-def cautions(notes: Sequence[Note]) -> tuple[Caution, ...]:
-    """The warnings, one entry per kind, most serious first; kinds not listed here come last."""
+def cautions(notes: Sequence[Note], kinds: Mapping[str, tuple[str, str]] = KINDS) -> tuple[Caution, ...]:
+    """The warnings, one entry per kind, in the order of ``kinds``; kinds not listed there come last."""
     by_code: dict[str, list[str]] = {}
     for note in notes:
         by_code.setdefault(note.code, []).append(note.wording())
-    order = [*(code for code in KINDS if code in by_code), *(code for code in by_code if code not in KINDS)]
-    return tuple(_caution(code, by_code[code]) for code in order)
+    order = [*(code for code in kinds if code in by_code), *(code for code in by_code if code not in kinds)]
+    return tuple(_caution(code, by_code[code], kinds) for code in order)
 
 
-def _caution(code: str, messages: list[str]) -> Caution:
-    title, meaning = KINDS.get(code, (code.replace("-", " ").capitalize(), ""))
+def _caution(code: str, messages: list[str], kinds: Mapping[str, tuple[str, str]]) -> Caution:
+    title, meaning = kinds.get(code, (code.replace("-", " ").capitalize(), ""))
     return Caution(code, title, tuple(messages), meaning)
