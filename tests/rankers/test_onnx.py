@@ -30,6 +30,10 @@ runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installe
 FORMS = [(way, fill) for way in ("query", "all", "scale", None) for fill in (None, "mean", -1.5)]
 
 
+def learn(features, **settings):
+    return learn_preparation(features, np.ones(features.rows), **settings)
+
+
 def make_features(missing, seed=0, lists=60):
     """Lists of 1 to 20 documents; features of different sizes, a constant one, and one that is often 0."""
     rng = np.random.default_rng(seed)
