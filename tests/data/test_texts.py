@@ -67,8 +67,39 @@ class TestLetor:
             assert read_gold(file(text)).frame.rows() == expected
 
     def test_features_are_no_judgments(self, file):
-        with pytest.raises(cr.InputError, match="features and gold labels, not judgments"):
+        with pytest.raises(cr.InputError, match=r"row 1, column '1': holds features, not judgments.*Got '0.5'"):
             cr.read(file(FEATURES))
+
+    @pytest.mark.parametrize("value", ["0", "00", "-1", "1.0", "2.5", "null", "", "x"])
+    def test_a_rank_is_a_whole_number_from_1_on(self, file, value):
+        with pytest.raises(cr.InputError, match=rf"row 3, column '1': holds features.*Got '{value}'"):
+            cr.read(file(AGG.replace("1:NULL 2:1", f"1:{value} 2:1")))
+
+    def test_a_note_says_that_it_was_read_as_ranks(self, file):
+        path = file(AGG)
+        assert cr.read(path).notes == (
+            cr.Note("letor-ranks", f"{path}: was read as the ranks that 3 systems gave the items."),
+        )
+
+    def test_the_argument_decides_and_not_the_content(self, file):
+        path = file("1 qid:1 1:3 2:1 #a\n0 qid:1 1:1 2:2 #b\n")
+        assert cr.read(path).kind == "rankings"
+        assert read_gold(path).frame.rows() == [("1", "a", 1.0), ("1", "b", 0.0)]
+        assert cr.read_features(path).dense().tolist() == [[3, 1], [1, 2]]
+
+    def test_without_queries_there_is_one(self, file):
+        path = file("# made by hand\n2 1:1 2:NULL\n\n0 1:2 2:1 # B\n")
+        assert cr.read(path).index.queries is None
+        assert rows(cr.read(path)) == sorted(
+            [(None, "1", "1", 1.0, 1.0), (None, "1", "B", 2.0, 1.0), (None, "2", "B", 1.0, 1.0)], key=str
+        )
+        assert read_gold(path).frame.rows() == [(None, "1", 2.0), (None, "B", 0.0)]
+
+    def test_rows_without_an_id_are_counted_over_all_files(self, file):
+        paths = [file("1 qid:7 1:1\n0 qid:8 1:2\n", "one"), file("2 qid:7 1:3\n", "two")]
+        expected = [("7", "1"), ("8", "1"), ("7", "2")]
+        assert cr.read_features(paths).ids().rows() == expected
+        assert read_gold(paths).frame.select("query", "item").rows() == expected
 
     @pytest.mark.parametrize(
         ("line", "words"), [("0 1:2", "row 4: is not 'label qid"), ("0 qid:1 x", "row 4: is not 'number")]

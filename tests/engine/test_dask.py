@@ -20,8 +20,10 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.models.pairs import em_elo
 from crowdrank.models.pairs.likelihood import PairedSums
 from crowdrank.prepared.votes import Votes
+from crowdrank.rankers.registry import make_ranker
 from crowdrank.solve import At
 from helpers import random_votes
+from rankers.made import labeled_frame, scores_by_id
 from shards import small_shards
 from sums import COUNTING, PLAIN, SHARDS, Scale, Shard
 
@@ -250,3 +252,15 @@ def _free_port():
     with socket.socket() as own:
         own.bind(("127.0.0.1", 0))
         return own.getsockname()[1]
+
+
+@pytest.mark.parametrize("scorer", ["linear", "trees", "net"])
+def test_rankers_are_trained_to_the_bit(engine, scorer):
+    settings = {"linear": {}, "trees": {"rounds": 5, "min_rows": 5}, "net": {"hidden": [4, 2], "limit": 5}}[scorer]
+    frame = labeled_frame(seed=3)
+    with small_shards(60):
+        rankers = [
+            make_ranker("listmle", scorer, settings).fit(frame, engine=own) for own in (cr.LocalEngine(2), engine)
+        ]
+    here, there = (scores_by_id(ranker, frame) for ranker in rankers)
+    assert (here == there).all()

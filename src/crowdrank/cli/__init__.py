@@ -15,11 +15,11 @@ from typing import Any
 
 import typer
 
-from crowdrank.cli import compare, demo, evaluate, models, rank, reproduce, simulate
+from crowdrank.cli import compare, demo, evaluate, export, models, rank, reproduce, score, simulate, train
 from crowdrank.cli.words import flag
 from crowdrank.errors import CrowdrankError
 
-COMMANDS = (rank, models, compare, evaluate, simulate, reproduce, demo)
+COMMANDS = (rank, models, compare, evaluate, train, score, export, simulate, reproduce, demo)
 
 app = typer.Typer(
     name="crowdrank",

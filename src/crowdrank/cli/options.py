@@ -11,6 +11,12 @@ import typer
 from crowdrank.errors import Remedy, UsageError
 
 Judgments = Annotated[list[str], typer.Argument(help="Files, or folders of Parquet files; - is standard input.")]
+FeatureFiles = Annotated[
+    list[str], typer.Argument(help="Files of features: LETOR text, or a table; - is standard input.")
+]
+FeatureColumns = Annotated[
+    str, typer.Option(help="Column names: query=qid,item=doc,label=grade,weight=w,ignore=a+b.")
+]
 Columns = Annotated[str, typer.Option(help="Column names: worker=judge,left=a,... (query= for none).")]
 Gold = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -68,6 +68,33 @@ class Folder:
             (self.path / name).unlink(missing_ok=True)
 
 
+class File:
+    """A file to write, checked before the work begins. It is written in a hidden folder beside its place."""
+
+    def __init__(self, path: Path, option: str = "--out") -> None:
+        if path.is_dir():
+            raise UsageError(f"{option} {path}: cannot be written to (it is a folder).")
+        self.path, self.option = path, option
+
+    def __enter__(self) -> Self:
+        try:
+            self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=self.path.parent))
+        except OSError as error:
+            problem = f"{self.option} {self.path}: cannot be written to ({error.strerror})."
+            raise UsageError(problem) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self.stage, ignore_errors=True)
+
+    def write(self, write: Callable[[Path], Any]) -> None:
+        """Write the file with this function, then move it into place."""
+        write(self.stage / self.path.name)
+        os.replace(self.stage / self.path.name, self.path)
+
+
 def write_frame(frame: pl.DataFrame, path: Path, form: str) -> None:
     """Write a frame as CSV, Parquet or JSON rows."""
     if form == "csv":
@@ -83,6 +110,15 @@ def frame_writer(frame: pl.DataFrame, form: str = "csv") -> Callable[[Path], Non
     return lambda path: write_frame(frame, path, form)
 
 
+def bytes_writer(content: bytes) -> Callable[[Path], None]:
+    """A function that writes these bytes to a path."""
+
+    def write(path: Path) -> None:
+        path.write_bytes(content)
+
+    return write
+
+
 def text_writer(text: str) -> Callable[[Path], None]:
     """A function that writes this text to a path."""
 
@@ -92,10 +128,10 @@ def text_writer(text: str) -> Callable[[Path], None]:
     return write
 
 
-def check_format(form: str) -> str:
+def check_format(form: str, known: Sequence[str] = FORMATS) -> str:
     """Return the format; an unknown one is an error that lists the formats."""
-    if form not in FORMATS:
-        raise UsageError(f"--format must be one of {', '.join(FORMATS)}. Got {form!r}.")
+    if form not in known:
+        raise UsageError(f"--format must be one of {', '.join(known)}. Got {form!r}.")
     return form
 
 
@@ -133,12 +169,12 @@ def write_result(folder: Folder, result: Result, measured: dict[str, float], for
     forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
     files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit
-    names = {*_tables_in(folder.path), *result.tables}
+    names = {*tables_in(folder.path), *result.tables}
     folder.write(files, stale=[f"{name}.{other}" for name in names for other in FORMATS])
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
 
 
-def _tables_in(path: Path) -> list[str]:
+def tables_in(path: Path) -> list[str]:
     """The tables of an older result in the folder, which must not be mistaken for new ones."""
     try:
         old = json.loads((path / "fit.json").read_text(encoding="utf-8"))["tables"]

@@ -24,7 +24,8 @@ def command(
 ) -> None:
     """Simulate a crowd: judgments, gold and workers with known truth.
 
-    Presets: bt-crowd, judge-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization, tpp, tpp-text.
+    Presets: bt-crowd, judge-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization, tpp, tpp-text,
+    search (with features.csv).
     """
     from crowdrank.simulate import simulate
 

@@ -13,11 +13,14 @@ from crowdrank.errors import Note
 if TYPE_CHECKING:
     import polars as pl
 
+CHOICES = ("auto", "from-folds")
+"""Notes that say what was chosen: a model, or parameters."""
+
 
 def warn(notes: Sequence[Note]) -> None:
-    """Print each note on its own line on stderr; the choice of a model is a note, not a warning."""
+    """Print each note on its own line on stderr; a choice that was made for the user is no warning."""
     for note in notes:
-        print(f"{'note' if note.code == 'auto' else 'warning'}: {note.wording(flag)}", file=sys.stderr)
+        print(f"{'note' if note.code in CHOICES else 'warning'}: {note.wording(flag)}", file=sys.stderr)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()) -> None:

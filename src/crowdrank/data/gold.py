@@ -17,6 +17,7 @@ from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
 from crowdrank.data.io.cells import TextCells, first_row, from_native
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.files import as_text, open_source
+from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
 from crowdrank.data.tables import RIGHT, TIE, Pairs
 from crowdrank.errors import InputError, Remedy, UsageError
@@ -52,9 +53,14 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
     A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` maps these names
     to other column names: ``"item=doc,grade=rel"``. A list of files is read as one.
     """
+    letor = LetorRole("labels")
     if isinstance(given, list | tuple):
-        return _merge_gold([read_gold(one, columns=columns) for one in given], given)
-    frame, name, columns = _open(given, columns, gold=True)
+        return _merge_gold([_read_grades(one, columns, letor) for one in given], given)
+    return _read_grades(given, columns, letor)
+
+
+def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, letor: LetorRole) -> Scored:
+    frame, name, columns = _open(given, mapping, letor)
     found = next((grade for grade in GRADES if grade in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
@@ -97,12 +103,11 @@ def read_ranking(given: Any) -> Scored:
 
 
 def _open(
-    given: Any, mapping: Mapping[str, str] | str | None = None, *, gold: bool = False
+    given: Any, mapping: Mapping[str, str] | str | None = None, letor: LetorRole | None = None
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, its name in errors, and its columns by lower-case name."""
     if isinstance(given, str | Path):
-        source = open_source(given)
-        source = source.as_gold() if gold else source
+        source = open_source(given, letor or LetorRole("ranks"))
         frame, name = source.read_text(), source.name
     else:
         frame, _ = from_native(given)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -15,8 +15,9 @@ import numpy as np
 from crowdrank.data import Features, Scored, read_features, read_gold
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
-from crowdrank.errors import Note, NotFittedError, Remedy, UsageError
+from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
 from crowdrank.kernels.segments import totals
+from crowdrank.measures import MeasureSpec
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import Configurable, whole
 from crowdrank.prepared.documents import Documents
@@ -28,13 +29,18 @@ from crowdrank.rankers.scorers import Scorer, scorer_class
 from crowdrank.rankers.scorers.base import Task, Trained, Watch
 from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
-from crowdrank.rankers.validation import one_measure
+from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Fit
 
 Progress = Callable[[int, float, float], None]
 
 SHOWN_MEASURES = ("nDCG@10", "AP")
 """Measures that are taken besides the one that training watches."""
+
+
+def shown_measures(first: MeasureSpec) -> list[MeasureSpec]:
+    """The measure that training watches, and those that are taken besides."""
+    return [one_measure(text) for text in dict.fromkeys((first.text, *SHOWN_MEASURES))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +84,10 @@ class Ranker(Configurable, ABC):
     @abstractmethod
     def _objective(self, training: Labeled) -> Objective[Any]:
         """What training improves. This is the one decision of a subclass."""
+
+    def learns_across_queries(self, training: Labeled) -> bool:
+        """Whether labels that are equal within each query can be learned from."""
+        return False
 
     @property
     def trained_(self) -> TrainedRanker:
@@ -127,9 +137,21 @@ class Ranker(Configurable, ABC):
         table = read_features(features)
         grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
         training, held = self._split(label_documents(table, grades, missing=missing), validation, grades, missing)
+        return self._fit_labeled(training, held, engine=engine, progress=progress, began=began)
+
+    def _fit_labeled(
+        self,
+        training: Labeled,
+        held: Labeled | None,
+        *,
+        engine: Engine | str | None = None,
+        progress: Progress | None = None,
+        began: float | None = None,
+    ) -> Self:
+        """Train on documents whose labels are known, and validate on ``held``."""
+        start = time.perf_counter() if began is None else began
         with open_engine(engine) as place, one_blas_thread():
-            work = _Training(self, training, held, place, progress)
-            self._trained = work.run(began)
+            self._trained = _Training(self, training, held, place, progress).run(start)
         return self
 
     def score(self, features: Any) -> Scores:
@@ -213,8 +235,10 @@ class _Training:
         """Train and keep the books."""
         ranker, scorer = self.ranker, self.ranker.make_scorer()
         self.measure = one_measure(ranker.measure)
+        self.notes += self._informative_notes()
         preparation, notes = learn_preparation(
             self.training.raw(),
+            self.training.weight,
             standardize=ranker.standardize,
             impute=ranker.impute,
             takes_missing=scorer.takes_missing,
@@ -224,10 +248,12 @@ class _Training:
         held = None if self.held is None else self.held.prepare(preparation)
         best = self._choose(scorer, documents, held)
         scoring = ScoringFunction(best.trained.function, preparation, scorer.takes_missing)
-        details: dict[str, Any] = {"scorer_parameters": best.scorer.get_params(), **best.trained.details}
+        details: dict[str, Any] = {"scorer_parameters": best.scorer.get_params()}
+        details |= {"objective": best.trained.value, **best.trained.details}
         details["standardize"] = preparation.standardize
         shown = self.held or self.training
         scores, _ = scoring.scores(shown.features.take(shown.rows))
+        details["training"] = {"documents": len(self.training.rows), "queries": self.training.lists}
         details["measured"] = self._measured(shown, scores)
         fit = self._fit(best, details, time.perf_counter() - began)
         return TrainedRanker(
@@ -238,6 +264,18 @@ class _Training:
             validation=self._curve(best),
             queries=self._by_query(shown, scores),
         )
+
+    def _informative_notes(self) -> list[Note]:
+        """A note on queries whose labels are all equal. If no query has anything to learn from, an error."""
+        silent = self.training.lists - self.training.informative
+        if silent == self.training.lists and not self.ranker.learns_across_queries(self.training):
+            raise InputError(
+                "in each query all labels are equal, so there is no order to learn.",
+                source=self.training.features.source,
+                hint="Give queries with several documents and different labels.",
+            )
+        words = "1 query has" if silent == 1 else f"{silent} of {self.training.lists} queries have"
+        return [Note("equal-labels", f"{words} only equal labels and no order to learn.")] if silent else []
 
     def _choose(self, scorer: Scorer, documents: Documents, held: Documents | None) -> _Candidate:
         """Train the scorer, or several with other parameters if they are to be tuned, and keep the best."""
@@ -273,32 +311,32 @@ class _Training:
             measure = self.held.queries.function(self.measure)
             patience = whole("patience", self.ranker.patience, low=1)
             watch = Watch(held.values, measure, lambda step, value: curve.append((step, value)), patience)
-        trained = scorer.improve(task, watch=watch)
+        trained = scorer.by_position(self.training.features.names).improve(task, watch=watch)
         value = float("nan")
         if watch is not None:
             value = watch.measure(trained.function.scores(watch.values))
         return _Candidate(scorer, trained, tuple(curve), value)
 
     def _measured(self, shown: Labeled, scores: Any) -> dict[str, Any]:
-        """Measures of the ranker and of the baselines on the shown queries."""
-        measures = self._measures()
+        """Measures of the ranker and of the baselines on the shown queries, and the ranker's lead over each."""
+        measures = shown_measures(self.measure)
         baselines = baseline_scores(self.training, shown, self.measure)
         values = {"ranker": ("", scores), **baselines}
-        table = {
+        table: dict[str, dict[str, Any]] = {
             name: {
                 "description": words,
                 **{one.text: shown.queries.mean(one, own) for one in measures},
             }
             for name, (words, own) in values.items()
         }
+        reached = shown.queries.by_query(self.measure, scores)
+        for name, (_, own) in baselines.items():
+            table[name]["lead"] = paired_difference(reached, shown.queries.by_query(self.measure, own))
         on = "training" if self.held is None else "validation"
         return {"queries_of": on, "queries": shown.lists, "measure": self.measure.text, **table}
 
-    def _measures(self) -> list[Any]:
-        return [one_measure(text) for text in dict.fromkeys((self.measure.text, *SHOWN_MEASURES))]
-
     def _by_query(self, shown: Labeled, scores: Any) -> QueryMeasures:
-        found = {one.text: shown.queries.by_query(one, scores) for one in self._measures()}
+        found = {one.text: shown.queries.by_query(one, scores) for one in shown_measures(self.measure)}
         relevant = totals(shown.label > 0, shown.start)
         backend = shown.features.backend
         return QueryMeasures(shown.query, np.diff(shown.start).astype(float), relevant, found, backend=backend)
@@ -311,10 +349,12 @@ class _Training:
         if self.held is None:
             return None
         steps, values = zip(*best.curve, strict=True) if best.curve else ((), ())
-        return ValidationCurve(self.measure.text, steps, values, backend=self.training.features.backend)
+        chosen = _chosen_step(steps, values, best.scorer)
+        backend = self.training.features.backend
+        return ValidationCurve(self.measure.text, steps, values, chosen, backend=backend)
 
     def _data(self) -> dict[str, Any]:
-        return {**self.training.features.summary(), "documents": len(self.training.rows)}
+        return {"kind": "features", **self.training.features.summary(), "documents": len(self.training.rows)}
 
     def _fit(self, best: _Candidate, details: dict[str, Any], seconds: float) -> Fit:
         ranker, trained = self.ranker, best.trained
@@ -324,16 +364,22 @@ class _Training:
             parameters={"scorer": best.scorer.name, **given},
             converged=trained.converged,
             iterations=trained.iterations,
-            log_likelihood=trained.value,
+            log_likelihood=None,
             warnings=(*self.notes, *trained.notes),
             seconds={"fit": seconds},
             seed=ranker.seed,
             engine=self.engine.name,
             versions=versions(),
-            judgments={
-                "kind": "features",
-                **self.training.features.summary(),
-                "documents": len(self.training.rows),
-            },
+            judgments=self._data(),
             details=details,
         )
+
+
+def _chosen_step(steps: Sequence[int], values: Sequence[float], scorer: Scorer) -> int | None:
+    """The step whose function is kept: the first with the best value, or the last if validation only watches.
+
+    None if there was no step, or no value to choose by.
+    """
+    if not steps or np.isnan(values).all():
+        return None
+    return steps[int(np.nanargmax(values))] if scorer.steps is not None else steps[-1]

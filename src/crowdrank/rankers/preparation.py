@@ -91,22 +91,23 @@ def standardize_within(values: Floats, start: Integers) -> Floats:
 
 
 def learn_preparation(
-    features: Features, *, standardize: str | None, impute: Any, takes_missing: bool
+    features: Features, weight: Floats, *, standardize: str | None, impute: Any, takes_missing: bool
 ) -> tuple[Preparation, tuple[Note, ...]]:
-    """Learn the preparation from training features.
+    """Learn the preparation from training features. ``weight`` of the rows: in means and scales, not in medians.
 
-    ``standardize``: "auto" is "query" for dense features and "scale" for sparse ones. ``impute``: "mean",
+    ``standardize``: "auto" is "query" for dense features and "scale" for sparse ones; dense features without
+    queries take "all", because what is scored together later is no list of one query. ``impute``: "mean",
     "median", a number, or None, which keeps missing values; only if the scorer takes them.
     """
     chosen = _choose(features, standardize)
-    fill = _learn_fill(features, impute)
+    fill = _learn_fill(features, weight, impute)
     missing = _count_missing(features)
     if missing.any() and fill is None and not takes_missing:
         raise _missing_error(features, missing)
     mean = scale = None
     constant = _constant(features)
     if chosen in ("all", "scale"):
-        mean, scale = _learn_moments(features, fill, centered=chosen == "all")
+        mean, scale = _learn_moments(features, weight, fill, centered=chosen == "all")
     notes = _notes(features, missing, fill, constant)
     return Preparation(features.names, chosen, fill, mean if chosen == "all" else None, scale), notes
 
@@ -114,7 +115,7 @@ def learn_preparation(
 def _choose(features: Features, standardize: str | None) -> str | None:
     sparse = features.summary()["storage"] == "sparse"
     if standardize == "auto":
-        return "scale" if sparse else "query"
+        return "scale" if sparse else "all" if features.query is None else "query"
     if standardize is not None and standardize not in STANDARDIZE:
         known = ", ".join((*STANDARDIZE, "auto"))
         raise UsageError(f"The parameter 'standardize' must be one of {known} or None. Got {standardize!r}.")
@@ -157,7 +158,7 @@ def _constant(features: Features) -> NDArray[np.bool_]:
     return np.asarray(~(high > low))
 
 
-def _learn_fill(features: Features, impute: Any) -> Floats | None:
+def _learn_fill(features: Features, weight: Floats, impute: Any) -> Floats | None:
     width = len(features.names)
     if impute is None:
         return None
@@ -170,7 +171,7 @@ def _learn_fill(features: Features, impute: Any) -> Floats | None:
             "Sparse features can be imputed only by a number.", hint=("For example ", parameter("impute", "0"))
         )
     if impute == "mean":
-        return _learn_moments(features, None, centered=True)[0]
+        return _learn_moments(features, weight, None, centered=True)[0]
     fill = np.zeros(width)
     for low in range(0, width, COLUMNS):
         chosen = slice(low, low + COLUMNS)
@@ -180,36 +181,40 @@ def _learn_fill(features: Features, impute: Any) -> Floats | None:
     return fill
 
 
-def _learn_moments(features: Features, fill: Floats | None, *, centered: bool) -> tuple[Floats, Floats]:
+def _learn_moments(
+    features: Features, weight: Floats, fill: Floats | None, *, centered: bool
+) -> tuple[Floats, Floats]:
     """Mean and standard deviation of the known values; or 0 and their root mean square. A scale of 0 becomes 1."""
     width = len(features.names)
     if features.summary()["storage"] == "sparse":
-        return np.zeros(width), _sparse_scale(features.values, features.rows)
+        return np.zeros(width), _sparse_scale(features.values, weight)
     mean = np.zeros(width)
     if centered:
-        total, count = _column_sums(features, fill, lambda own: own)
-        mean = total / np.maximum(count, 1)
-    square, count = _column_sums(features, fill, lambda own: (own - mean) ** 2)
-    return mean, _usable_scale(np.sqrt(square / np.maximum(count, 1)))
+        total, count = _column_sums(features, weight, fill, lambda own: own)
+        mean = total / np.where(count > 0, count, 1.0)
+    square, count = _column_sums(features, weight, fill, lambda own: (own - mean) ** 2)
+    return mean, _usable_scale(np.sqrt(square / np.where(count > 0, count, 1.0)))
 
 
 def _column_sums(
-    features: Features, fill: Floats | None, function: Callable[[Floats], Floats]
+    features: Features, weight: Floats, fill: Floats | None, function: Callable[[Floats], Floats]
 ) -> tuple[Floats, Floats]:
-    """The sum of a function of the known values of each feature, and how many are known."""
-    total, count = np.zeros(len(features.names)), np.zeros(len(features.names))
+    """The weighted sum of a function of the known values of each feature, and the total weight of these values."""
+    total, count, done = np.zeros(len(features.names)), np.zeros(len(features.names)), 0
     for values in _row_blocks(features):
-        own = values.astype(np.float64)
+        own, share = values.astype(np.float64), weight[done : done + len(values)]
+        done += len(values)
         own = own if fill is None else np.where(np.isnan(own), fill, own)
         known = ~np.isnan(own)
-        total += np.where(known, function(own), 0.0).sum(axis=0)
-        count += known.sum(axis=0)
+        total += share @ np.where(known, function(own), 0.0)
+        count += share @ known
     return total, count
 
 
-def _sparse_scale(values: Any, rows: int) -> Floats:
-    square = np.bincount(values.indices, values.data.astype(np.float64) ** 2, values.shape[1])
-    return _usable_scale(np.sqrt(square / max(rows, 1)))
+def _sparse_scale(values: Any, weight: Floats) -> Floats:
+    share = np.repeat(weight, np.diff(values.indptr))
+    square = np.bincount(values.indices, share * values.data.astype(np.float64) ** 2, values.shape[1])
+    return _usable_scale(np.sqrt(square / weight.sum()))
 
 
 def _usable_scale(scale: Floats) -> Floats:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 KIND = "crowdrank ranker"
 HEADER = "model.json"
+FIELDS = ("model", "scorer", "features", "standardize", "fill", "mean", "scale", "takes_missing", "parts", "fit")
+"""What model.json must have."""
 
 
 def contents(ranker: Ranker) -> dict[str, bytes]:
@@ -69,8 +71,10 @@ def load(folder: str | Path) -> Ranker:
     """The ranker that was saved in this folder. A damaged or unknown folder is an error that says why."""
     place = Path(folder)
     header = _read_header(place)
-    (part, digest), *_ = header["parts"].items()
-    content = _read_part(place, part, digest)
+    part = function_class(header["scorer"]).part
+    if set(header["parts"]) != {part}:
+        raise InputError("does not describe a saved ranker.", source=str(place / HEADER))
+    content = _read_part(place, part, header["parts"][part])
     return _restore(place, header, part, content)
 
 
@@ -98,6 +102,9 @@ def _read_header(place: Path) -> dict[str, Any]:
             source=source,
             hint="Copy the folder again, or train again.",
         )
+    lacks = [name for name in FIELDS if name not in header]
+    if lacks:
+        raise InputError(f"lacks {lacks[0]!r}.", source=source, hint="Copy the folder again, or train again.")
     if header["model"] not in ranker_entries() or header["scorer"] not in FUNCTIONS:
         got = f"{header['model']}, {header['scorer']}"
         raise InputError("names a ranker that this version does not have.", source=source, value=got)

@@ -114,6 +114,10 @@ class Regression(Ranker):
         mean = float(training.weight @ training.label / training.weight.sum())
         return SquaredError(self.center, mean)
 
+    def learns_across_queries(self, training: Labeled) -> bool:
+        """With one mean for all queries, labels may differ between queries alone."""
+        return self.center == "all" and bool((training.label != training.label[0]).any())
+
 
 def place_limit(k: Any) -> int | None:
     """The parameter ``k``: how many places count; None: all."""

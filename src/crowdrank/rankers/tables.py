@@ -30,11 +30,12 @@ class Importance(Table):
 
 @dataclass(frozen=True, eq=False)
 class ValidationCurve(Table):
-    """The measure on the validation queries after each step of training."""
+    """The measure on the validation queries after each step of training. ``chosen``: the step that is kept."""
 
     measure: str
     step: tuple[int, ...]
     value: tuple[float, ...]
+    chosen: int | None = None
 
     def polars(self) -> pl.DataFrame:
         """step, value."""

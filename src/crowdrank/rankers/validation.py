@@ -25,6 +25,34 @@ def one_measure(text: str) -> MeasureSpec:
     return found[0]
 
 
+def paired_difference(values: Floats, others: Floats, level: float = 0.9) -> dict[str, Any]:
+    """The mean of value - other over the queries for which both are defined, and its interval at this level.
+
+    mean ± t sd / sqrt(n), with the quantile t of Student's distribution with n - 1 degrees of freedom. One query
+    has no standard error, so its interval is not known (None).
+    """
+    from scipy.special import stdtrit
+
+    away = values - others
+    away = away[~np.isnan(away)]
+    found: dict[str, Any] = {
+        "mean": None,
+        "stderr": None,
+        "low": None,
+        "high": None,
+        "level": level,
+        "queries": len(away),
+    }
+    if not len(away):
+        return found
+    found["mean"] = float(away.mean())
+    if len(away) > 1:
+        error = float(away.std(ddof=1) / np.sqrt(len(away)))
+        width = float(stdtrit(len(away) - 1, 0.5 + level / 2)) * error
+        found |= {"stderr": error, "low": found["mean"] - width, "high": found["mean"] + width}
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class LabeledQueries:
     """Labels of documents by query: query q has the rows start[q] to start[q+1]."""

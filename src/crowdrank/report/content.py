@@ -234,17 +234,23 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class ContestReport:
-    """A page that compares models."""
+class Page:
+    """What every report begins with: its title, the facts below it, and what to know first."""
 
     title: str
     facts: tuple[str, ...]
     cautions: tuple[Caution, ...]
+
+
+@dataclass(frozen=True)
+class ContestReport(Page):
+    """A page that compares models."""
+
     contest: Contest
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Page):
     """Everything that a report shows, as plain values without arrays.
 
     ``items`` and ``queries_total`` count everything; ``queries`` may hold fewer queries, and each of them
@@ -254,9 +260,6 @@ class Report:
     the model's further tables that have no section of their own in the report.
     """
 
-    title: str
-    facts: tuple[str, ...]
-    cautions: tuple[Caution, ...]
     items: int
     queries_total: int
     queries: tuple[Query, ...]
@@ -306,6 +309,6 @@ class Report:
         return max((len(query.rows) for query in self.queries), default=0)
 
 
-def to_json(report: Report) -> str:
-    """The report's content as JSON, with the field names of ``Report``."""
+def to_json(report: Page) -> str:
+    """The report's content as JSON, with the field names of its class."""
     return json.dumps(report, default=vars, ensure_ascii=False, allow_nan=False) + "\n"

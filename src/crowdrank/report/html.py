@@ -23,6 +23,7 @@ from crowdrank.report.words import (
     interval,
     nothing_to_suggest,
     number,
+    percent,
     signed,
     split_sentence,
     with_probability,
@@ -44,9 +45,9 @@ MEANINGS = {
 
 def to_html(report: Report) -> str:
     """The page: warnings first, then the ranking, the workers, the connections, and suggestions."""
-    environment = _environment()
-    script = environment.get_template("report.js").render()
-    return environment.get_template("report.html").render(
+    templates = environment()
+    script = templates.get_template("report.js").render()
+    return templates.get_template("report.html").render(
         report=report,
         unit=UNITS[report.unit],
         script=script,
@@ -64,21 +65,22 @@ def to_html(report: Report) -> str:
 
 def contest_to_html(report: ContestReport) -> str:
     """The page that compares models: notes first, then the table."""
-    return _environment().get_template("contest.html").render(report=report)
+    return environment().get_template("contest.html").render(report=report)
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates, with the filters and functions that they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-    environment = Environment(
+    made = Environment(
         loader=PackageLoader("crowdrank.report", "templates"),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, signed=signed, cell=cell)
-    environment.globals.update(
+    made.filters.update(number=number, signed=signed, cell=cell, percent=percent)
+    made.globals.update(
         connection_sentences=connection_sentences,
         interval=interval,
         split_sentence=split_sentence,
@@ -90,7 +92,7 @@ def _environment() -> Environment:
         ticks=_ticks,
         explain_contest=explain_contest,
     )
-    return environment
+    return made
 
 
 def _hash(script: str) -> str:

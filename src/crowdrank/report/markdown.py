@@ -10,6 +10,7 @@ from crowdrank.report.content import (
     Contest,
     ContestReport,
     CrowdSummary,
+    Page,
     Query,
     Report,
     Skill,
@@ -41,8 +42,8 @@ QUERIES = 20
 def to_markdown(report: Report) -> str:
     """The report as GitHub Markdown: the first 50 rows of the first 20 queries, and of the workers."""
     parts = [
-        [f"# {report.title}", " · ".join(map(_safe, report.facts))],
-        _warnings(report),
+        [f"# {report.title}", " · ".join(map(safe, report.facts))],
+        warnings(report),
         _queries(report),
         _ranking(report),
         [] if report.crowd is None else _workers(report.crowd, explain_quality(report)),
@@ -51,25 +52,25 @@ def to_markdown(report: Report) -> str:
         _connections(report),
         ["## What would make the ranking more certain", _suggestions(report)],
         [] if report.choice is None else ["## How the model was chosen", *_contest(report.choice)],
-        ["## How it was computed", _bullets(f"{_safe(name)}: {_safe(value)}" for name, value in method(report))],
+        ["## How it was computed", bullets(f"{safe(name)}: {safe(value)}" for name, value in method(report))],
     ]
     return "\n\n".join(block for part in parts for block in part if block) + "\n"
 
 
 def contest_to_markdown(report: ContestReport) -> str:
     """A comparison of models as GitHub Markdown."""
-    parts = [f"# {report.title}", " · ".join(map(_safe, report.facts)), *_warnings(report), "## Models"]
+    parts = [f"# {report.title}", " · ".join(map(safe, report.facts)), *warnings(report), "## Models"]
     return "\n\n".join([*parts, *_contest(report.contest)]) + "\n"
 
 
 def _contest(contest: Contest) -> Iterator[str]:
     yield explain_contest(contest)
     head = ("Model", "", "Log loss", "Behind the best", "Accuracy", *contest.measures, "Seconds")
-    yield _table(
+    yield table(
         head, (_contender(row, contest) for row in contest.rows), "llrrr" + "r" * len(contest.measures) + "r"
     )
-    if errors := [f"{_safe(row.model)} failed: {_safe(row.error)}" for row in contest.rows if row.error]:
-        yield _bullets(errors)
+    if errors := [f"{safe(row.model)} failed: {safe(row.error)}" for row in contest.rows if row.error]:
+        yield bullets(errors)
 
 
 def _contender(row: Contender, contest: Contest) -> list[str]:
@@ -84,13 +85,14 @@ def _contender(row: Contender, contest: Contest) -> list[str]:
     ]
 
 
-def _warnings(report: Report | ContestReport) -> list[str]:
+def warnings(report: Page) -> list[str]:
+    """The section with the warnings."""
     if not report.cautions:
         return ["## Warnings", "No warnings."]
     return [
         "## Warnings",
-        _bullets(
-            f"**{_safe(caution.title)}.** {_safe(' '.join(caution.messages))} {_safe(caution.meaning)}".strip()
+        bullets(
+            f"**{safe(caution.title)}.** {safe(' '.join(caution.messages))} {safe(caution.meaning)}".strip()
             for caution in report.cautions
         ),
     ]
@@ -110,7 +112,7 @@ def _queries(report: Report) -> Iterator[str]:
         for query in report.queries[:ROWS]
     )  # fmt: skip
     head = ["Query", "Items", "Tiers", "Difficulty", "90 % interval"]
-    yield _table([*head, "Domain"] if report.domains else head, rows, "lrrrr" + "r" * report.domains)
+    yield table([*head, "Domain"] if report.domains else head, rows, "lrrrr" + "r" * report.domains)
     if report.queries_total > ROWS:
         yield f"The first {ROWS} of {report.queries_total:,} queries; the queries file has all of them."
 
@@ -123,7 +125,7 @@ def _ranking(report: Report) -> Iterator[str]:
     )
     for query in report.queries[:QUERIES]:
         if query.name is not None:
-            yield f"### Query {_safe(query.name)}"
+            yield f"### Query {safe(query.name)}"
         yield _items(query, UNITS[report.unit], report.has_labels)
         shown = min(len(query.rows), ROWS)
         if query.items > shown:
@@ -143,7 +145,7 @@ def _items(query: Query, unit: Unit, has_labels: bool) -> str:
         for row in query.rows[:ROWS]
     )  # fmt: skip
     head = ["Rank", "Between", "Tier", "Item", "Score", "90 % interval", f"{unit.noun.title()}s"]
-    return _table([*head, "Label"] if has_labels else head, rows, "rrrlrrr" + "r" * has_labels)
+    return table([*head, "Label"] if has_labels else head, rows, "rrrlrrr" + "r" * has_labels)
 
 
 def _workers(crowd: CrowdSummary, quality: str) -> Iterator[str]:
@@ -156,7 +158,7 @@ def _workers(crowd: CrowdSummary, quality: str) -> Iterator[str]:
         )
         for row in crowd.rows[:ROWS]
     )  # fmt: skip
-    yield _table(("Worker", "Verdict", "Quality", "90 % interval", "Judgments"), rows, "llrrr")
+    yield table(("Worker", "Verdict", "Quality", "90 % interval", "Judgments"), rows, "llrrr")
     if crowd.workers > ROWS:
         yield f"The worst {ROWS} of {crowd.workers:,} workers; the workers file has all of them."
 
@@ -166,17 +168,17 @@ def _skills(found: SkillMap) -> Iterator[str]:
     yield "The quality of each worker on the pairs of each domain; workers with the most judgments first."
     heads = [f"{place} ({count_noun(count, 'query', 'queries')})" for place, count in enumerate(found.queries, 1)]
     rows = ([row.worker, *map(_skill, row.skills), number(row.judgments)] for row in found.rows[:ROWS])
-    yield _table(["Worker", *heads, "Judgments"], rows, "l" + "r" * len(heads) + "r")
+    yield table(["Worker", *heads, "Judgments"], rows, "l" + "r" * len(heads) + "r")
     if found.workers > ROWS:
         yield f"The first {ROWS} of {found.workers:,} workers; the skills file has all of them."
 
 
-def _further(table: TableRows) -> Iterator[str]:
-    yield f"## {_safe(table.name.replace('_', ' ').capitalize())}"
-    rows = [[cell(value) for value in row] for row in table.rows[:ROWS]]
-    yield _table([_safe(name) for name in table.columns], rows, "l" * len(table.columns))
-    if table.total > ROWS:
-        yield f"The first {ROWS} of {table.total:,} rows; the {_safe(table.name)} file has all of them."
+def _further(found: TableRows) -> Iterator[str]:
+    yield f"## {safe(found.name.replace('_', ' ').capitalize())}"
+    rows = [[cell(value) for value in row] for row in found.rows[:ROWS]]
+    yield table([safe(name) for name in found.columns], rows, "l" * len(found.columns))
+    if found.total > ROWS:
+        yield f"The first {ROWS} of {found.total:,} rows; the {safe(found.name)} file has all of them."
 
 
 def _skill(skill: Skill) -> str:
@@ -190,24 +192,26 @@ def _connections(report: Report) -> list[str]:
     lines = [*connection_sentences(report.connections, unit, several=several)]
     if several:
         lines.insert(0, split_sentence(report))
-    return [f"## How the {unit.links} connect", _bullets(lines)]
+    return [f"## How the {unit.links} connect", bullets(lines)]
 
 
 def _suggestions(report: Report) -> str:
-    return _bullets(_safe(entry.sentence) for entry in report.suggestions) or nothing_to_suggest(report)
+    return bullets(safe(entry.sentence) for entry in report.suggestions) or nothing_to_suggest(report)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> str:
+    """A table; ``align`` has an l or an r for each column. Cells are shown unchanged, heads are Markdown."""
     rule = ("---:" if side == "r" else "---" for side in align)
-    lines = [head, list(rule), *([_safe(cell) for cell in row] for row in rows)]
+    lines = [head, list(rule), *([safe(cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def bullets(lines: Iterable[str]) -> str:
+    """A list of Markdown lines."""
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Text that Markdown shows unchanged: no markup, one line."""
     flat = " ".join(text.split())
     return re.sub(r"([\\`*_\[\]<>|#~&$@!])", r"\\\1", flat)

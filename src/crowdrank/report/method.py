@@ -12,7 +12,7 @@ from crowdrank.report.words import number, signed
 
 def method(report: Report) -> list[tuple[str, str]]:
     """Names and values of everything needed to compute the ranking again."""
-    return [*_gold(report), *_fit(report.fit), *_environment_facts(report.fit)]
+    return [*_gold(report), *_fit(report.fit), *environment_facts(report.fit)]
 
 
 def _gold(report: Report) -> Iterator[tuple[str, str]]:
@@ -24,7 +24,7 @@ def _fit(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Model", fit["model"]
     yield (
         "Parameters",
-        _list_values({name: json.dumps(value) for name, value in fit["parameters"].items()}) or "none",
+        list_values({name: json.dumps(value) for name, value in fit["parameters"].items()}) or "none",
     )
     yield "Converged", f"{'yes' if fit['converged'] else 'no'}, after {fit['iterations']:,} iterations"
     if fit["log_likelihood"] is not None:
@@ -33,12 +33,14 @@ def _fit(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "Intervals", f"{fit['details']['intervals']}, level 0.9"
 
 
-def _environment_facts(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def environment_facts(fit: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Seed, engine, seconds and versions."""
     yield "Seed", str(fit["seed"])
     yield "Engine", fit["engine"]
-    yield "Seconds", _list_values({name: f"{value:.2f}" for name, value in fit["seconds"].items()})
+    yield "Seconds", list_values({name: f"{value:.2f}" for name, value in fit["seconds"].items()})
     yield "Versions", ", ".join(f"{name} {version}" for name, version in fit["versions"].items())
 
 
-def _list_values(values: dict[str, str]) -> str:
+def list_values(values: dict[str, str]) -> str:
+    """Names with their values, in one line."""
     return ", ".join(f"{name} = {value}" for name, value in values.items())

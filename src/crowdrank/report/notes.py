@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crowdrank.errors import Note
 from crowdrank.report.content import Caution
@@ -117,6 +117,56 @@ KINDS: dict[str, tuple[str, str]] = {
         "Rows without an outcome",
         "They were left out; if they should count as ties, write tie.",
     ),
+    "letor-ranks": (
+        "LETOR text was read as ranks",
+        "Each number counts as a system that ranked the items; if the values are features, give the file as such.",
+    ),
+    "no-features": (
+        "Judged items without features",
+        "They were left out, so nothing is learned from their judgments; check the ids if there are many.",
+    ),
+    "unused-features": (
+        "Features of items that nobody judged",
+        "They were left out of the training; the ranker can still score them.",
+    ),
+    "label-feature": (
+        "A column that looks like a label is a feature",
+        "A ranker that learns from its own target is useless; leave the column out if it is a label.",
+    ),
+    "unnamed-column": (
+        "A column without a name",
+        "It was left out, because it is usually the row number; name it if it is a feature.",
+    ),
+    "equal-labels": (
+        "Queries without an order to learn",
+        "Documents of such a query are equally good or bad; queries with different labels teach more.",
+    ),
+    "unlabeled": (
+        "Documents without a label",
+        "They were left out of the training; the ranker can still score them.",
+    ),
+    "not-judged": ("Labels below 0", "They mean that nobody judged the document, so it was left out."),
+    "weight-0": ("Documents with the weight 0", "They were left out."),
+    "constant-features": ("Features with one value only", "They tell no documents apart and may be left out."),
+    "missing-values": ("Missing values", "Many of them in one feature may mean that it was not computed."),
+    "validation-overlap": (
+        "Queries in both training and validation",
+        "The ranker has seen these queries, so validation flatters it; keep the two apart.",
+    ),
+    "from-folds": ("How long the final training ran", "There were no validation queries to stop it."),
+    "no-splits": (
+        "The trees found nothing to split",
+        "There are too few documents for a leaf, or no feature tells them apart: try a smaller min_rows.",
+    ),
+    "extra-features": ("Features that the ranker does not know", "They are ignored; it was trained without them."),
+    "lone-documents": (
+        "Queries with one document",
+        "Give all documents of a query together, or train with standardize=all.",
+    ),
+    "tied-scores": (
+        "Documents with equal scores",
+        "Their order means nothing, and tools that sort by id will order them in their own way.",
+    ),
     "both-bad": (
         "Both answers were called bad",
         "The model uses that neither was preferred, but not that both were bad.",
@@ -139,15 +189,15 @@ KINDS: dict[str, tuple[str, str]] = {
 """For each code a title and a sentence of advice, most serious first."""
 
 
-def cautions(notes: Sequence[Note]) -> tuple[Caution, ...]:
-    """The warnings, one entry per kind, most serious first; kinds not listed here come last."""
+def cautions(notes: Sequence[Note], kinds: Mapping[str, tuple[str, str]] = KINDS) -> tuple[Caution, ...]:
+    """The warnings, one entry per kind, in the order of ``kinds``; kinds not listed there come last."""
     by_code: dict[str, list[str]] = {}
     for note in notes:
         by_code.setdefault(note.code, []).append(note.wording())
-    order = [*(code for code in KINDS if code in by_code), *(code for code in by_code if code not in KINDS)]
-    return tuple(_caution(code, by_code[code]) for code in order)
+    order = [*(code for code in kinds if code in by_code), *(code for code in by_code if code not in kinds)]
+    return tuple(_caution(code, by_code[code], kinds) for code in order)
 
 
-def _caution(code: str, messages: list[str]) -> Caution:
-    title, meaning = KINDS.get(code, (code.replace("-", " ").capitalize(), ""))
+def _caution(code: str, messages: list[str], kinds: Mapping[str, tuple[str, str]]) -> Caution:
+    title, meaning = kinds.get(code, (code.replace("-", " ").capitalize(), ""))
     return Caution(code, title, tuple(messages), meaning)

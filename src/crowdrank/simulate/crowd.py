@@ -16,7 +16,8 @@ class Crowd:
 
     ``judgments`` has worker, left, right, label; ``gold`` has item, grade; ``workers`` has worker and the
     worker's true parameters. Some generators also give ``gold_pairs`` (left, right, label) that every worker
-    judged, and the truth about ``queries`` and about the workers' ``skills`` in each domain.
+    judged, the truth about ``queries`` and about the workers' ``skills`` in each domain, and ``features`` of the
+    items.
     """
 
     judgments: pl.DataFrame
@@ -25,6 +26,7 @@ class Crowd:
     gold_pairs: pl.DataFrame | None = None
     queries: pl.DataFrame | None = None
     skills: pl.DataFrame | None = None
+    features: pl.DataFrame | None = None
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """The tables by file name."""

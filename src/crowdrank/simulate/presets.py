@@ -10,6 +10,7 @@ from typing import Any
 
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd
+from crowdrank.simulate.documents import search_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
 from crowdrank.simulate.tpp import tpp_crowd
 
@@ -51,6 +52,7 @@ PRESETS = {
             "tpp-text", tpp_crowd, "TPP section V-A as printed: scores on [0, 1], spammers with tau 1",
             {"scores": "uniform", "spammer": 1.0},
         ),
+        Preset("search", search_crowd, "documents with features and grades, labeled relevant or not by a crowd"),
     )
 }  # fmt: skip
 

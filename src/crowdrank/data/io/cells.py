@@ -15,10 +15,10 @@ MOST_WEIGHT = 1e12
 ROW = "#row"
 """A column with each row's number in its file, if one row of the file became several."""
 
-MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "None")
+MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 
-def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
+def from_native(frame: Any, what: str = "Judgments") -> tuple[pl.DataFrame, str]:
     """A frame of any library as Polars, with NaN as missing, and the name of the library."""
     import narwhals as nw
 
@@ -28,7 +28,7 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, str]:
         raise InputError(f"The frame has two columns with the same name: {error}") from error
     except TypeError:
         raise InputError(
-            "Judgments are read from a path or a frame of pandas, Polars or PyArrow.",
+            f"{what} are read from a path or a frame of pandas, Polars or PyArrow.",
             value=type(frame).__name__,
         ) from None
     if isinstance(native, nw.LazyFrame):

@@ -2,137 +2,196 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Ints
 from crowdrank.data.features import Features, find_repeated, shown_ids
 from crowdrank.data.index import Index, translate_ids
 from crowdrank.data.io.blocks import Block
-from crowdrank.data.io.cells import MISSING_WORDS, TextCells, from_native
-from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.cells import from_native
+from crowdrank.data.io.feature_tables import FeatureColumns, Mapped, find_features, parse_roles, table_blocks
 from crowdrank.data.io.files import Source, open_sources
-from crowdrank.data.io.letor import letor_blocks
-from crowdrank.data.io.texts import find_parser, letor
+from crowdrank.data.io.letor import LetorRole
+from crowdrank.data.io.letor_features import letor_blocks
 from crowdrank.data.spool.folder import Spool
-from crowdrank.data.spool.memory import budget
+from crowdrank.data.spool.memory import TEXT_SHARE, budget
+from crowdrank.data.spool.values import ValueStore
 from crowdrank.errors import InputError
-
-NAMES = {
-    "query": ("query", "qid"),
-    "item": ("item",),
-    "label": ("label", "grade", "gold", "relevance"),
-    "weight": ("weight",),
-}
-"""The roles of columns that are no features, and the names that they may have."""
 
 
 def read_features(
     given: Any,
     *,
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapped | str | None = None,
     memory: str | int | None = None,
     spool: str | Path | None = None,
 ) -> Features:
-    """Features from files or frames: LETOR text, or a table with ``[query,] item`` and a column per feature."""
+    """Features from files or frames, one row per (query, item), or per item if there are no queries.
+
+    ``given`` is a path, ``"-"``, a folder of Parquet files, a frame of pandas, Polars or PyArrow, or a sequence of
+    these, read as one table. It is LETOR or SVMlight text (``label [qid:Q] 1:v 2:v ... [# comment]``; an absent
+    feature is 0), or a table with the columns item, query or qid (optional), label, grade, gold or relevance
+    (optional) and weight (optional); each other column is one feature. An empty cell, NaN or NULL is missing and
+    becomes NaN.
+
+    ``columns`` maps these roles to other column names, and ``ignore`` names columns that are not features, joined
+    by ``+``, or patterns: ``"item=doc,label=rel,ignore=url+title*"``, or ``{"item": "doc", "ignore": ["url"]}``.
+
+    Values that would take more than a third of ``memory`` (by default half of the free memory) are kept in a file
+    within ``spool``. If fewer than a quarter of them are not 0, they are a sparse matrix.
+
+    Raises InputError naming the file, row (the first data row is 1), column and value.
+    """
     if isinstance(given, Features):
         return given
-    mapping = parse_mapping(columns) if isinstance(columns, str) else dict(columns or {})
     many = isinstance(given, Sequence) and not isinstance(given, str)
-    place, limit = Spool(spool), budget(memory)
-    blocks, backend, names = list[Block](), "polars", list[str]()
-    for one in given if many else [given]:
-        if isinstance(one, str | Path):
-            sources = open_sources(one, place, limit)
-        else:
-            frame, backend = from_native(one)
-            sources = [Source("frame", frame.lazy())]
-        for source in sources:
-            names.append(source.name)
-            blocks += _blocks(source, mapping)
-    if not blocks:
+    letor, place, limit = LetorRole("features"), Spool(spool), budget(memory)
+    mapping = parse_roles(columns)
+    tables = [
+        table for one in (given if many else [given]) for table in _open_tables(one, mapping, letor, place, limit)
+    ]
+    if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
-    return _assemble(blocks, backend, ", ".join(names))
+    _require_same_columns(tables)
+    rows, store = _Rows(), ValueStore(place, limit)
+    for table in tables:
+        for block in table.blocks(letor):
+            rows.add(block)
+            store.add(block.names, block.values)
+        table.source.forget()
+    return _assemble(tables, rows, store)
 
 
-def _blocks(source: Source, mapping: Mapping[str, str]) -> Iterator[Block]:
-    data = source.data.read_bytes() if isinstance(source.data, Path) else source.data
-    if source.form == "text" and data and find_parser(data[:10000].decode("utf-8", "replace")) is letor:
-        yield from letor_blocks(source.name, data)
-        return
-    frame = source.read_text()
-    if frame.is_empty():
-        raise InputError("there are no rows.", source=source.name)
-    lowered = {name.strip().lower(): name for name in reversed(frame.columns)}
-    roles = {
-        role: next((lowered[own] for own in aliases if own in lowered), "") for role, aliases in NAMES.items()
-    }
-    ignored = set(mapping.get("ignore", "").split("+"))
-    roles |= {role: name for role, name in mapping.items() if role != "ignore"}
-    names = [name for name in frame.columns if name not in roles.values() and name not in ignored]
-    renamed = frame.select(
-        *(pl.col(name).alias(role) for role, name in roles.items() if name), *(pl.col(name) for name in names)
-    )
-    cells = TextCells(
-        renamed, {role: name for role, name in roles.items() if name} | {n: n for n in names}, source.name
-    )
-    values = cells.frame.select(
-        pl.when(pl.col(name).is_in([*MISSING_WORDS, "NULL"])).then(None).otherwise(pl.col(name)).alias(name)
-        for name in names
-    ).cast(pl.Float32)
-    yield Block(
-        query=cells.required("query") if roles["query"] else None,
-        item=cells.required("item"),
-        label=cells.number("label", gaps=True).to_numpy() if roles["label"] else None,
-        weight=cells.weight().to_numpy() if roles["weight"] else None,
-        names=tuple(names),
-        values=np.ascontiguousarray(values.fill_null(float("nan")).to_numpy()),
-    )
+@dataclass(frozen=True)
+class _OpenFeatures:
+    """A source, and its columns if it is a table (None: LETOR text)."""
+
+    source: Source
+    found: FeatureColumns | None
+    backend: str
+
+    def blocks(self, letor: LetorRole) -> Iterator[Block]:
+        """Its rows."""
+        if self.found is not None:
+            return table_blocks(self.source, self.found)
+        assert self.source.data is not None
+        return letor_blocks(self.source.name, self.source.data, letor)
 
 
-def _codes(parts: list[pl.Series]) -> tuple[pl.Series, Ints]:
-    ids = pl.concat(parts)
-    index = ids.unique().sort().rename("id")
-    return index, translate_ids(ids, index)
+def _open_tables(
+    given: Any, mapping: Mapped, letor: LetorRole, spool: Spool, limit: int
+) -> Iterator[_OpenFeatures]:
+    if isinstance(given, str | Path):
+        sources, backend = open_sources(given, letor, spool, limit // TEXT_SHARE), "polars"
+    else:
+        frame, backend = from_native(given, "Features")
+        sources = [Source("frame", frame.lazy(), form="frame")]
+    for source in sources:
+        if source.form == "text":
+            raise InputError("is a TREC or PrefLib file, which has no features.", source=source.name)
+        found = None if source.form == "letor" else find_features(source.columns(), mapping, source.name)
+        yield _OpenFeatures(source, found, backend)
 
 
-def _assemble(blocks: list[Block], backend: str, source: str) -> Features:
-    every = {name for block in blocks for name in block.names}
-    names = blocks[0].names
-    if every != set(names):
-        names = tuple(sorted(every, key=int))
-    values = np.zeros((sum(len(block.item) for block in blocks), len(names)), np.float32)
-    done = 0
-    for block in blocks:
-        values[done : done + len(block.item), [names.index(name) for name in block.names]] = np.asarray(
-            block.values
-        )
-        done += len(block.item)
-    items, item = _codes([block.item for block in blocks])
-    queries, query = None, None
-    if blocks[0].query is not None:
-        queries, query = _codes([block.query for block in blocks if block.query is not None])
-    weights = [block.weight for block in blocks if block.weight is not None]
-    labels = [block.label for block in blocks if block.label is not None]
+def _require_same_columns(tables: list[_OpenFeatures]) -> None:
+    """Raise an error unless all sources are LETOR text, or tables with the same columns."""
+    first = tables[0]
+    for other in tables[1:]:
+        own, known = other.found, first.found
+        if own is None or known is None:
+            if own is not known:
+                problem = f"is not the same format as {first.source.name}: one is LETOR text, the other a table."
+                raise InputError(problem, source=other.source.name)
+            continue
+        for columns, more, lacks in ((own, known, other), (known, own, first)):
+            missing = [name for name in (*more.roles, *more.names) if name not in (*columns.roles, *columns.names)]
+            if missing:
+                has = first if lacks is other else other
+                problem = f"is missing, but {has.source.name} has it."
+                raise InputError(problem, source=lacks.source.name, column=missing[0])
+
+
+class _Rows:
+    """Ids, labels and weights of the rows read so far; the ids of a block are numbered within the block."""
+
+    def __init__(self) -> None:
+        self.query: list[tuple[pl.Series, Ints]] = []
+        self.item: list[tuple[pl.Series, Ints]] = []
+        self.label: list[NDArray[Any]] = []
+        self.weight: list[NDArray[Any]] = []
+
+    def add(self, block: Block) -> None:
+        """Keep the next rows."""
+        if self.item and (block.query is None) == bool(self.query):
+            raise InputError("Some of the files have a qid in every row and others have none.")
+        for held, ids in ((self.item, block.item), (self.query, block.query)):
+            if ids is not None:
+                held.append(_number_within(ids))
+        for column, values in ((self.label, block.label), (self.weight, block.weight)):
+            if values is not None:
+                column.append(values)
+
+
+def _number_within(ids: pl.Series) -> tuple[pl.Series, Ints]:
+    """The distinct ids of a block, and the number of each row's id among them."""
+    if ids.n_unique() == len(ids):
+        return ids, np.arange(len(ids), dtype=np.int32)
+    distinct = ids.unique(maintain_order=True)
+    return distinct, translate_ids(ids, distinct)
+
+
+def _number_ids(parts: list[tuple[pl.Series, Ints]]) -> tuple[pl.Series, Ints]:
+    """The distinct ids in sorted order, and the code of each row.
+
+    Sorting all ids takes less than half of the memory of a dictionary of them.
+    """
+    ids = pl.concat([distinct for distinct, _ in parts], rechunk=True)
+    order = ids.arg_sort()
+    ids = ids.gather(order)
+    new = ids.ne_missing(ids.shift()).to_numpy().copy()
+    new[0] = True
+    codes = np.empty(len(ids), np.int32)
+    codes[order.to_numpy()] = np.cumsum(new, dtype=np.int32) - 1
+    found, done = list[Ints](), 0
+    for distinct, own in parts:
+        found.append(codes[done : done + len(distinct)][own])
+        done += len(distinct)
+    return ids.filter(pl.Series(new)).rename("id"), np.concatenate(found)
+
+
+def _assemble(tables: list[_OpenFeatures], rows: _Rows, store: ValueStore) -> Features:
+    source, found = ", ".join(dict.fromkeys(table.source.name for table in tables)), tables[0].found
+    names, values = store.finish(lambda every: sorted(every, key=int) if found is None else found.names)
+    if not names:
+        raise InputError("there are no features.", source=source)
+    items, item = _number_ids(rows.item)
+    queries, query = _number_ids(rows.query) if rows.query else (None, None)
     features = Features(
         index=Index(items, None, queries),
         query=query,
         item=item,
         names=names,
         values=values,
-        label=np.concatenate(labels) if labels else None,
-        weight=np.concatenate(weights) if weights else None,
-        backend=backend,
+        label=np.concatenate(rows.label) if rows.label else None,
+        weight=np.concatenate(rows.weight) if rows.weight else None,
+        notes=tuple(note for table in tables if table.found for note in table.found.notes),
+        backend=tables[0].backend,
         source=source,
     )
     again = find_repeated(query, item, len(items))
     if len(again):
+        count = "1 row repeats" if len(again) == 1 else f"{len(again)} rows repeat"
+        what = "item" if query is None else "(query, item)"
         raise InputError(
-            f"{len(again)} rows repeat the item of an earlier row: {shown_ids(features.take(again).ids())}.",
+            f"{count} the {what} of an earlier row: {shown_ids(features.take(again[:4]).ids())}.",
             source=source,
+            hint="Features have one row for each item of a query.",
         )
     return features

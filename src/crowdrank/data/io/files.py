@@ -7,7 +7,7 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +18,11 @@ import polars as pl
 
 from crowdrank.data.io.cells import ROW
 from crowdrank.data.io.columns import Wide
+from crowdrank.data.io.letor import LetorRole, letor_labels, letor_ranks
 from crowdrank.data.io.reasons import find_reason
-from crowdrank.data.io.texts import Parser, find_parser
+from crowdrank.data.io.texts import Parser, find_parser, is_letor
 from crowdrank.data.spool.folder import Spool, writing
-from crowdrank.errors import InputError, Remedy
+from crowdrank.errors import InputError, Note
 
 _SNIFF = 1 << 16
 _PIECE = 1 << 22
@@ -32,27 +33,33 @@ _GZIP = b"\x1f\x8b"
 class Source:
     """A table in a file or in memory: its name in errors, and a lazy frame of it.
 
-    ``lazy`` is None, with a ``reason``, if the file holds no judgments; ``gold`` is set if the file holds gold
-    besides the table.
+    LETOR text that is read as features has no lazy frame; its rows come from ``letor_features``.
     """
 
     name: str
     lazy: pl.LazyFrame | None
     data: Path | bytes | None = None
     separator: str = ","
-    gold: pl.LazyFrame | None = None
-    reason: str = ""
+    skip: int = 0  # lines before the header
     form: str = "csv"
     copied: bool = False  # the file is a copy of a stream that can be read only once
     cut: bool = False  # items that a list does not rank are below
+    notes: tuple[Note, ...] = ()
 
     def table(self) -> pl.LazyFrame:
-        """The table; an error if the file has none."""
-        if self.lazy is None:
-            raise InputError(
-                self.reason, source=self.name, hint=("To use it as a gold standard, give ", Remedy("gold", "FILE"))
-            )
+        """The table."""
+        assert self.lazy is not None
         return self.lazy
+
+    def numbers(self, columns: Sequence[str]) -> pl.LazyFrame:
+        """The table with these columns read as float32. Text that is not a number raises an error of Polars."""
+        if self.form != "csv" or self.data is None:
+            return self.table().with_columns(pl.col(columns).cast(pl.Float32))
+        where = self.data if isinstance(self.data, Path) else io.BytesIO(self.data)
+        types = dict.fromkeys(columns, pl.Float32())
+        return pl.scan_csv(
+            where, separator=self.separator, infer_schema=False, skip_lines=self.skip, schema_overrides=types
+        )
 
     def as_long(self, wide: Wide) -> Source:
         """A table with a column per item, as a table with a row per cell."""
@@ -82,12 +89,8 @@ class Source:
             with self.data.open("rb") as file:
                 head = file.read(_SNIFF)
             return self.data.stat().st_size * max(head.count(b"\n"), 1) // max(len(head), 1)
-        with _explain_errors(self):
+        with explain_errors(self):
             return int(self.table().select(pl.len()).collect().item())
-
-    def as_gold(self) -> Source:
-        """The same file read as gold."""
-        return self if self.gold is None else replace(self, lazy=self.gold, gold=None)
 
     def forget(self) -> None:
         """Remove the copy of a stream after it is read."""
@@ -96,17 +99,17 @@ class Source:
 
     def columns(self) -> list[str]:
         """Its column names; reads only the beginning."""
-        with _explain_errors(self):
+        with explain_errors(self):
             return [name for name in self.table().collect_schema().names() if name != ROW]
 
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to text and then to its type."""
-        with _explain_errors(self):
+        with explain_errors(self):
             return self._select_text(columns).collect(engine="streaming")
 
     def batches(self, columns: Mapping[str, pl.DataType], rows: int) -> Iterator[pl.DataFrame]:
         """The same columns, ``rows`` rows at a time."""
-        with _explain_errors(self):
+        with explain_errors(self):
             yield from self._select_text(columns).collect_batches(chunk_size=rows, engine="streaming")
 
     def _select_text(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
@@ -137,7 +140,7 @@ def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType
 
 
 @contextmanager
-def _explain_errors(source: Source) -> Iterator[None]:
+def explain_errors(source: Source) -> Iterator[None]:
     """Turn what Polars raises while reading into an InputError that names the place."""
     try:
         yield
@@ -145,14 +148,14 @@ def _explain_errors(source: Source) -> Iterator[None]:
         raise find_reason(source, error) from error
 
 
-def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
-    """The sources of a path, of a folder of Parquet files, or of ``-``.
+def open_sources(given: str | Path, letor: LetorRole, spool: Spool, limit: int) -> list[Source]:
+    """The sources of a path, of a folder of Parquet files, or of ``-``; ``letor`` says what LETOR text is.
 
     Text that is not in a file goes to the spool if it takes more than ``limit`` bytes.
     """
     path = Path(given)
     if str(given) == "-" or not path.is_dir():
-        return [open_source(given, spool, limit)]
+        return [open_source(given, letor, spool, limit)]
     files = sorted(
         file
         for file in path.rglob("*.parquet")
@@ -162,34 +165,39 @@ def open_sources(given: str | Path, spool: Spool, limit: int) -> list[Source]:
         raise InputError(
             "is a folder without Parquet files.", source=str(path), hint="Name the files themselves: DIR/*.csv"
         )
-    return [open_source(file, spool, limit) for file in files]
+    return [open_source(file, letor, spool, limit) for file in files]
 
 
-def open_source(given: str | Path, spool: Spool | None = None, limit: int = sys.maxsize) -> Source:
+def open_source(
+    given: str | Path, letor: LetorRole, spool: Spool | None = None, limit: int = sys.maxsize
+) -> Source:
     """The source of a path, or of ``-`` for standard input. Its content determines the format, not its name."""
     if str(given) == "-":
-        return _from_stream("standard input", cast(io.BufferedReader, sys.stdin.buffer), spool, limit)
+        stdin = cast(io.BufferedReader, sys.stdin.buffer)
+        return _from_stream("standard input", stdin, letor, spool, limit)
     path = Path(given)
     if path.is_dir():
         raise InputError("is a folder, not a file.", source=str(path))
     try:
         with path.open("rb") as file:
             if file.peek(2)[:2] == _GZIP or not path.is_file():  # a named pipe is read once, like stdin
-                return _from_stream(str(path), file, spool, limit)
-            return _from_head(str(path), file.read(_SNIFF), path)
+                return _from_stream(str(path), file, letor, spool, limit)
+            return _from_head(str(path), file.read(_SNIFF), path, letor)
     except FileNotFoundError:
         raise InputError("there is no such file.", source=str(path)) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}.", source=str(path)) from error
 
 
-def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limit: int) -> Source:
+def _from_stream(
+    name: str, stream: io.BufferedReader, letor: LetorRole, spool: Spool | None, limit: int
+) -> Source:
     """Read a stream or compressed data into memory, or into a file if it is large."""
     whole = gzip.GzipFile(fileobj=stream) if stream.peek(2)[:2] == _GZIP else stream
     try:
         data = _read_beginning(whole, limit)
         if spool is None or len(data) <= limit:
-            return _from_head(name, data[:_SNIFF], data)
+            return _from_head(name, data[:_SNIFF], data, letor)
         path = spool.folder("text") / "text"
         with writing(path), path.open("wb") as file:
             file.write(data)
@@ -201,7 +209,7 @@ def _from_stream(name: str, stream: io.BufferedReader, spool: Spool | None, limi
             source=name,
             hint="Copy or download the file again; nothing was read from it.",
         ) from error
-    return replace(_from_head(name, data[:_SNIFF], path), copied=True)
+    return replace(_from_head(name, data[:_SNIFF], path, letor), copied=True)
 
 
 def _read_beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> bytes:
@@ -213,7 +221,7 @@ def _read_beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> by
     return b"".join(pieces)
 
 
-def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
+def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> Source:
     """Choose the reader from the first bytes."""
     if not head.strip():
         raise InputError("the file is empty.", source=name, hint="Write a header line and at least one row.")
@@ -233,13 +241,26 @@ def _from_head(name: str, head: bytes, data: Path | bytes) -> Source:
     if head.lstrip()[:1] == b"{":
         return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data, form="jsonl")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
-    parser = find_parser(head.decode("utf-8", "replace"))
+    text = head.decode("utf-8", "replace")
+    if is_letor(text):
+        return _letor_source(name, data, letor)
+    parser = find_parser(text)
     if parser:
         return _parse_source(name, data, parser)
     declared = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
     separator = declared[1] if declared else max(",\t;", key=first.count)
-    lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=1 if declared else 0)
-    return Source(name, lazy, data, separator)
+    skip = 1 if declared else 0
+    lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=skip)
+    return Source(name, lazy, data, separator, skip)
+
+
+def _letor_source(name: str, data: Path | bytes, letor: LetorRole) -> Source:
+    if letor.name == "features":
+        return Source(name, None, data, form="letor")
+    if letor.name == "labels":
+        return Source(name, letor_labels(name, data, letor).lazy(), data, form="text")
+    frame, note = letor_ranks(name, data, letor)
+    return Source(name, frame.lazy(), data, form="text", notes=(note,))
 
 
 def _json_rows(name: str, data: Path | bytes) -> Source:
@@ -256,6 +277,4 @@ def _parse_source(name: str, data: Path | bytes, parser: Parser) -> Source:
         found = parser(name, raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8 text.", source=name, hint="Save the file as UTF-8.") from error
-    judgments = None if found.judgments is None else found.judgments.lazy()
-    gold = None if found.gold is None else found.gold.lazy()
-    return Source(name, judgments, data, gold=gold, reason=found.reason, form="text", cut=found.cut)
+    return Source(name, found.frame.lazy(), data, form="text", cut=found.cut)

@@ -17,6 +17,7 @@ from crowdrank.data.io.cells import ROW, from_native
 from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
 from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
 from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
@@ -62,8 +63,10 @@ def read(
     if isinstance(columns, str):
         columns = parse_mapping(columns)
     many = isinstance(given, Sequence) and not isinstance(given, str)
-    limit, place = budget(memory), Spool(spool)
-    tables = [table for one in (given if many else [given]) for table in _open_tables(one, columns, place, limit)]
+    limit, place, letor = budget(memory), Spool(spool), LetorRole("ranks")
+    tables = [
+        table for one in (given if many else [given]) for table in _open_tables(one, columns, letor, place, limit)
+    ]
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
@@ -126,10 +129,10 @@ class _IdDictionaries:
 
 
 def _open_tables(
-    given: Given, mapping: Mapping[str, str] | None, spool: Spool, limit: int
+    given: Given, mapping: Mapping[str, str] | None, letor: LetorRole, spool: Spool, limit: int
 ) -> Iterator[_OpenTable]:
     if isinstance(given, str | Path):
-        sources, backend = open_sources(given, spool, limit // TEXT_SHARE), "polars"
+        sources, backend = open_sources(given, letor, spool, limit // TEXT_SHARE), "polars"
     else:
         frame, backend = from_native(given)
         sources = [Source("frame", frame.lazy())]
@@ -193,7 +196,7 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
-        notes += notes_on_counts(table.source.name, counts)
+        notes += table.source.notes + notes_on_counts(table.source.name, counts)
     if not left:
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     index, codes = {}, {}

@@ -5,17 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
+from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.errors import InputError
 
 if TYPE_CHECKING:
     from crowdrank.data.io.files import Source
 
 _SHOWN = 80
+NOT_A_VALUE = "a feature is a finite number that float32 can hold, or empty."
 
 
 def find_reason(source: Source, error: BaseException) -> InputError:
@@ -86,3 +91,56 @@ def _too_wide(source: Source) -> InputError | None:
                     value=source.separator.join(cells)[:_SHOWN],
                     hint="Put quotes around a value that contains the separator.",
                 )
+
+
+def letor_reason(name: str, text: bytes, before: int) -> InputError:
+    """The first line that is not ``label [qid:Q] number:value ...``; ``before`` lines come before this text."""
+    first: bool | None = None
+    for number, line in enumerate(text.split(b"\n")[:-1], before + 1):
+        try:
+            words = line.decode("utf-8").partition("#")[0].split()
+        except UnicodeDecodeError:
+            shown = line.decode("utf-8", "replace")[:_SHOWN]
+            hint = "Save the file as UTF-8."
+            return InputError("is not UTF-8 text.", source=name, row=number, value=shown, hint=hint)
+        if not words:
+            continue
+        named = len(words) > 1 and words[1].startswith("qid:")
+        first = named if first is None else first
+        if named != first or (named and words[1] == "qid:"):
+            problem = (
+                "is not 'label qid:Q ...', but other rows are."
+                if first
+                else "has a qid, but other rows have none."
+            )
+            return InputError(problem, source=name, row=number, value=" ".join(words)[:_SHOWN])
+        found = _bad_letor_row(words[0], words[1 + named :])
+        if found:
+            problem, column, value = found
+            return InputError(problem, source=name, row=number, column=column, value=value)
+    return InputError("cannot be read as LETOR text.", source=name, row=before + 1)
+
+
+def _bad_letor_row(label: str, words: list[str]) -> tuple[str, str | None, str] | None:
+    """What is wrong with a row: the problem, the number of the feature, and the value."""
+    if label not in MISSING_WORDS and not _is_finite(label, np.float64):
+        return "the label is not a number.", None, label
+    seen = set[int]()
+    for word in words:
+        key, sign, value = word.partition(":")
+        if not sign or not re.fullmatch(r"\+?[0-9]+", key) or int(key) >= 2**32:
+            return "is not 'number:value'.", None, word
+        if int(key) in seen:
+            return "the row has this feature twice.", key, word
+        seen.add(int(key))
+        if value not in MISSING_WORDS and not _is_finite(value, np.float32):
+            return NOT_A_VALUE, key, value
+    return None
+
+
+def _is_finite(value: str, dtype: type[np.floating[Any]]) -> bool:
+    with np.errstate(over="ignore"):
+        try:
+            return bool(np.isfinite(dtype(value))) and "_" not in value
+        except ValueError:
+            return False

@@ -53,12 +53,16 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        free = shutil.disk_usage(path.parent).free // 10**6
-        raise CrowdrankError(
-            f"Judgments that do not fit in memory could not be written to {path.parent}, which has {free} MB "
-            f"free: {str(error).splitlines()[0]}",
-            hint=("Name a folder with more room: ", Remedy("spool", "DIR")),
-        ) from error
+        raise no_room(path.parent, str(error).splitlines()[0]) from error
+
+
+def no_room(folder: Path, reason: str) -> CrowdrankError:
+    """The error if a folder cannot take what does not fit in memory."""
+    free = shutil.disk_usage(folder).free // 10**6
+    return CrowdrankError(
+        f"What does not fit in memory could not be written to {folder}, which has {free} MB free: {reason}",
+        hint=("Name a folder with more room: ", Remedy("spool", "DIR")),
+    )
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -99,10 +99,16 @@ class Scorer(Configurable, ABC):
     """Whether features may be NaN."""
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """The few parameters that matter most, with the values to try on validation queries."""
+    steps: ClassVar[str | None] = None
+    """The parameter that is the most steps of training, if validation may stop it before."""
 
     @abstractmethod
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Improve the objective, from ``start`` if it is given."""
+
+    def by_position(self, names: Sequence[str]) -> Scorer:
+        """The scorer with parameters that name features put in the order of these features."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)

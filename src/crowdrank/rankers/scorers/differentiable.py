@@ -16,6 +16,7 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
+from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.objectives import Objective
 from crowdrank.rankers.scorers.base import Function, Scorer, Task, Trained, Watch, as_float, plan_of
 from crowdrank.solve.lbfgs import lbfgs
@@ -82,8 +83,9 @@ class FormulaSums:
         return WeightSums(float(found.value.sum()), self.formula.back(values, at.weights, found.gradient))
 
     def curvature(self, shard: Any, at: Weights, *state: Any) -> WeightCurvature:
-        """Value, gradient and curvature of a linear formula, X'HX."""
+        """Value, gradient and curvature of a linear formula, X'HX. Sparse values are filled: HX is not sparse."""
         values = as_float(shard.values)
+        values = values if isinstance(values, np.ndarray) else values.toarray()
         scores, reference = self._scores(values, at)
         plan = plan_of(shard, state)
         found = self.objective.derivatives(scores, plan, reference)
@@ -137,6 +139,8 @@ class DifferentiableScorer(Scorer):
 
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Climb by L-BFGS from ``start``, in rounds if the objective fixes places."""
+        number("penalty", self.penalty, low=0.0)
+        whole("limit", self.limit, low=1)
         formula = self._formula(task)
         weights = self._start(task, formula, start)
         best = Best(watch, formula, stop=self.stops_early)
@@ -150,11 +154,11 @@ class DifferentiableScorer(Scorer):
         """Climb with fixed places, fix them anew, and so on until the weights hardly change."""
         done, value, settled = 0, -np.inf, False
         for _ in range(ROUNDS):
-            climb = self._ascend(task, formula, weights, best, min(self.limit, ROUND_LIMIT))
+            climb = self._ascend(task, formula, weights, best, min(self.limit - done, ROUND_LIMIT))
             change = float(np.abs(climb.weights - weights).max(initial=0.0))
             settled = change <= SETTLED * float(np.abs(climb.weights).max(initial=0.0))
             done, value, weights = done + climb.iterations, climb.value, climb.weights
-            if best.over or settled:
+            if best.over or settled or done >= self.limit:
                 break
         return Climb(weights, value, done, settled)
 

@@ -125,6 +125,7 @@ class Net(DifferentiableScorer):
 
     name = "net"
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1.0, 10.0, 100.0)}
+    steps: ClassVar[str | None] = "limit"
 
     def __init__(self, *, hidden: Sequence[int] = (16, 8), penalty: float = 10.0, limit: int = 200) -> None:
         self.hidden, self.penalty, self.limit = hidden, penalty, limit

@@ -129,6 +129,7 @@ class Trees(Scorer):
     name = "trees"
     takes_missing: ClassVar[bool] = True
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"leaves": (4, 8, 16), "min_rows": (20, 100)}
+    steps: ClassVar[str | None] = "rounds"
 
     def __init__(
         self,

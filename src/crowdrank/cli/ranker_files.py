@@ -1,0 +1,62 @@
+"""The files of a training run: the saved ranker, its tables, fit.json and the report."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crowdrank.cli.output import FORMATS, Folder, bytes_writer, frame_writer, tables_in, text_writer
+
+if TYPE_CHECKING:
+    from crowdrank.rankers.base import Ranker
+    from crowdrank.rankers.folds import CrossValidation
+    from crowdrank.results import Table
+
+PARTS = ("weights.npz", "trees.txt", "net.npz")
+"""What a saved ranker may consist of besides model.json."""
+
+
+def write_ranker(folder: Folder, ranker: Ranker, folds: CrossValidation | None, reading: float, form: str) -> None:
+    """Write everything that training found. model.json comes last: before it, the folder is no ranker."""
+    from crowdrank.rankers.saved import HEADER, contents
+
+    began = time.perf_counter()
+    tables = _tables(ranker, folds)
+
+    def save_fit(path: Path) -> None:
+        fit = ranker.fit_.with_seconds(read=reading, write=time.perf_counter() - began)
+        content = {**fit.as_dict(), "tables": list(tables)}
+        path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+    saved = contents(ranker)
+    header = saved.pop(HEADER)
+    files: dict[str, Callable[[Path], Any]] = {name: bytes_writer(content) for name, content in saved.items()}
+    files |= {f"{name}.{form}": frame_writer(table.polars(), form) for name, table in tables.items()}
+    files |= {name: text_writer(text) for name, text in _report(ranker).items()}
+    files |= {"fit.json": save_fit, HEADER: bytes_writer(header)}
+    names = {*tables_in(folder.path), *tables}
+    folder.write(files, stale=[*PARTS, *(f"{name}.{other}" for name in names for other in FORMATS)])
+    print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
+
+
+def _tables(ranker: Ranker, folds: CrossValidation | None) -> dict[str, Table]:
+    tables: Mapping[str, Table | None] = {
+        "importance": ranker.importance_,
+        "validation": ranker.validation_,
+        "queries": ranker.queries_,
+        "folds": folds,
+        "scores": None if folds is None else folds.scores,
+    }
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+def _report(ranker: Ranker) -> dict[str, str]:
+    """The report by file name."""
+    from crowdrank import report
+
+    write = getattr(report, "training_report_files", None)
+    return {} if write is None else dict(write(ranker))

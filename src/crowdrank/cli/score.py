@@ -1,0 +1,77 @@
+"""crowdrank score: a saved ranker and features in, scores out."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdrank.cli.options import FeatureColumns, FeatureFiles, Memory, SpoolFolder
+from crowdrank.cli.output import File, check_format
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME = "score"
+SLICE = 1 << 17
+"""How many rows are written at a time."""
+
+
+def command(
+    ranker: Annotated[Path, typer.Argument(help="The folder that `crowdrank train` wrote.")],
+    features: FeatureFiles,
+    columns: FeatureColumns = "",
+    memory: Memory = None,
+    spool: SpoolFolder = None,
+    form: Annotated[
+        str, typer.Option("--format", help="csv: query, item, score in the order of the features; or trec: a run.")
+    ] = "csv",
+    out: Annotated[Path | None, typer.Option(help="File for the scores. Default: standard output.")] = None,
+) -> None:
+    """Score documents with a saved ranker: larger = better.
+
+    CSV has query, item, score, or item, score if the features have no queries. A TREC run has
+    `query Q0 item rank score crowdrank`.
+    """
+    check_format(form, ("csv", "trec"))
+    with nullcontext() if out is None else File(out) as file:
+        from crowdrank.cli.terminal import progress, warn
+        from crowdrank.data import read_features
+        from crowdrank.rankers.runs import to_run
+        from crowdrank.rankers.saved import load
+
+        saved = load(ranker)
+        with progress("scoring"):
+            found = saved.score(read_features(features, columns=columns, memory=memory, spool=spool))
+        notes = found.notes
+        if form == "trec":
+            frame, more = to_run(found)
+            notes = (*notes, *more)
+        else:
+            frame = found.polars()
+            frame = frame if frame["query"].null_count() == 0 else frame.drop("query")
+        warn(notes)
+        if file is None:
+            _print(frame, form)
+        else:
+            file.write(lambda path: _write(frame, path, form))
+            print(f"The scores of {len(frame)} documents are in {out}", file=sys.stderr)
+
+
+def _write(frame: pl.DataFrame, path: Path, form: str) -> None:
+    if form == "csv":
+        frame.write_csv(path)
+    else:
+        frame.write_csv(path, include_header=False, separator=" ", quote_style="never")
+
+
+def _print(frame: pl.DataFrame, form: str) -> None:
+    """Print some rows at a time, so that the text of a large table is never whole in memory."""
+    for number, rows in enumerate(frame.iter_slices(SLICE)):
+        if form == "csv":
+            sys.stdout.write(rows.write_csv(include_header=number == 0))
+        else:
+            sys.stdout.write(rows.write_csv(include_header=False, separator=" ", quote_style="never"))

@@ -1,0 +1,238 @@
+"""Features in tables: which columns are features, and their numbers, a batch of rows at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data.io.blocks import Block
+from crowdrank.data.io.cells import MISSING_WORDS, ROW, TextCells, first_row
+from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.files import Source, as_text, explain_errors
+from crowdrank.data.io.reasons import NOT_A_VALUE
+from crowdrank.errors import InputError, Note, Remedy, UsageError
+
+ROLES = {
+    "query": ("query", "qid"),
+    "item": ("item",),
+    "label": ("label", "grade", "gold", "relevance"),
+    "weight": ("weight",),
+}
+"""The columns that are not features, and the names that they may have."""
+
+BATCH_BYTES = 1 << 22
+"""Values of a batch of rows."""
+
+Mapped = Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class FeatureColumns:
+    """The column of each role, and the columns that are features."""
+
+    roles: dict[str, str]
+    names: tuple[str, ...]
+    notes: tuple[Note, ...] = ()
+
+
+def parse_roles(columns: Mapped | str | None) -> dict[str, str | Sequence[str]]:
+    """``item=doc,ignore=url+title`` as a dict. ``ignore`` names columns, or patterns such as ``text*``."""
+    mapping: dict[str, str | Sequence[str]] = dict(
+        parse_mapping(columns) if isinstance(columns, str) else columns or {}
+    )
+    unknown = [role for role in mapping if role not in (*ROLES, "ignore")]
+    if unknown:
+        raise UsageError(
+            f"Features have no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}, ignore."
+        )
+    ignored = mapping.get("ignore", ())
+    mapping["ignore"] = ignored.split("+") if isinstance(ignored, str) else ignored
+    return mapping
+
+
+def find_features(names: Sequence[str], mapping: Mapped, source: str) -> FeatureColumns:
+    """Which columns are features: all that have no other role and are not ignored.
+
+    A role that is given as empty (``label=``) is absent, and a column with its name is not used.
+    """
+    for name in names:
+        plain = re.sub(r"_duplicated_\d+$", "", name)
+        if plain != name and plain in names:
+            problem = "there are two columns with this name."
+            raise InputError(problem, source=source, column=plain, hint="Rename one of them.")
+    ignored = {name for name in names for pattern in mapping["ignore"] if _matches(name, pattern)}
+    for pattern in mapping["ignore"]:
+        if pattern and not any(_matches(name, pattern) for name in names):
+            raise _no_column(pattern, "ignore", names, source)
+    roles = dict[str, str]()
+    for role, aliases in ROLES.items():
+        found = [name for alias in aliases for name in names if name.strip().lower() == alias]
+        found = [name for name in found if name not in ignored and name not in mapping.values()]
+        if role in mapping:
+            wanted = str(mapping[role])
+            if wanted and wanted not in names:
+                raise _no_column(wanted, role, names, source)
+            ignored |= set() if wanted else set(found)
+            found = [wanted] if wanted else []
+        if len(found) > 1:
+            first, second = found[:2]
+            raise InputError(
+                f"the columns {first!r} and {second!r} can both be the {role}.",
+                source=source,
+                hint=("Say which one it is: ", Remedy("columns", f"{role}={first},ignore={second}")),
+            )
+        if found:
+            roles[role] = found[0]
+    return _features(names, roles, ignored, source)
+
+
+def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], source: str) -> FeatureColumns:
+    if "item" not in roles:
+        shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+        raise InputError(
+            f"missing: features need it. The columns are {shown}.",
+            source=source,
+            column="item",
+            hint=("If it has another name, say ", Remedy("columns", "item=NAME")),
+        )
+    found = tuple(name for name in names if name.strip() and name not in roles.values() and name not in ignored)
+    if not found:
+        raise InputError("there are no columns of features.", source=source)
+    notes = []
+    if any(not name.strip() for name in names):
+        problem = f"{source}: a column without a name is left out."
+        notes.append(Note("unnamed-column", problem))
+    known = {alias for role in ("label", "query") for alias in ROLES[role]}
+    likely = [name for name in found if name.strip().lower() in known]
+    if likely:
+        shown = ", ".join(map(repr, likely))
+        hint = ("If that is not wanted: ", Remedy("columns", f"ignore={'+'.join(likely)}"))
+        notes.append(Note("label-feature", f"{source}: {shown} is read as a feature.", hint))
+    return FeatureColumns(roles, found, tuple(notes))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or ("*" in pattern and fnmatchcase(name, pattern))
+
+
+def _no_column(name: str, role: str, names: Sequence[str], source: str) -> InputError:
+    return InputError(
+        f"there is no column {name!r}, which was given for {role!r}.",
+        source=source,
+        hint=f"The columns are {', '.join(map(repr, names))}.",
+    )
+
+
+# ------------------------------------------------------------------------------------- columns in, blocks out
+
+
+def table_blocks(source: Source, found: FeatureColumns) -> Iterator[Block]:
+    """The rows of a table as blocks, in their order.
+
+    The features are read as numbers. If a cell is not one, the rest of the rows is read as text: there it may be a
+    word for a missing value, or it is named in the error.
+    """
+    _require_numbers(source, found)
+    rows, done = max(BATCH_BYTES // (4 * len(found.names)), 1), 0
+    try:
+        for frame in _batches(source, found, source.numbers(found.names), 0, rows):
+            yield _block(source, found, frame)
+            done += frame.height
+    except pl.exceptions.PolarsError:
+        with explain_errors(source):
+            text = source.table().with_columns(pl.col(found.names).cast(pl.String))
+            for frame in _batches(source, found, text, done, rows):
+                yield _block(source, found, _numbers(source, found, frame))
+                done += frame.height
+    if not done:
+        raise InputError(
+            "there are no rows.", source=source.name, hint="Write a header line and at least one row."
+        )
+
+
+def _require_numbers(source: Source, found: FeatureColumns) -> None:
+    """Raise an error if a column of a frame or a Parquet file has a type that is neither number nor text."""
+    with explain_errors(source):
+        schema = source.table().collect_schema()
+    for name in found.names:
+        dtype = schema[name]
+        if not (dtype.is_numeric() or dtype in (pl.String, pl.Boolean, pl.Null, pl.Categorical, pl.Enum)):
+            raise InputError(
+                f"a feature is a number; this column has the type {dtype}.",
+                source=source.name,
+                column=name,
+                hint=_ignore_hint(name),
+            )
+
+
+def _batches(
+    source: Source, found: FeatureColumns, lazy: pl.LazyFrame, first: int, rows: int
+) -> Iterator[pl.DataFrame]:
+    """The columns under the names of their roles, with the number of each row."""
+    schema = source.table().collect_schema()
+    texts = as_text(dict.fromkeys(found.roles.values(), pl.String()), schema)
+    roles = [text.alias(f"#{role}") for role, text in zip(found.roles, texts, strict=True)]
+    chosen = lazy.select(*roles, *found.names)
+    chosen = chosen.slice(first) if first else chosen
+    done = first
+    for frame in chosen.collect_batches(chunk_size=rows, maintain_order=True, engine="streaming"):
+        yield frame.with_row_index(ROW, done)
+        done += frame.height
+
+
+def _numbers(source: Source, found: FeatureColumns, frame: pl.DataFrame) -> pl.DataFrame:
+    """The features of a batch of text as numbers."""
+    cell = pl.col(found.names).str.strip_chars()
+    words = frame.with_columns(pl.when(cell.is_in(MISSING_WORDS)).then(None).otherwise(cell).name.keep())
+    numbers = words.with_columns(pl.col(found.names).cast(pl.Float32, strict=False))
+    for name in found.names:
+        if numbers[name].null_count() > words[name].null_count():
+            row = first_row(numbers[name].is_null() & words[name].is_not_null())
+            problem = "a number is needed here: every column without another role is a feature."
+            raise _cell_error(source, name, int(frame[ROW][row]), problem)
+    return numbers
+
+
+def _cell_error(source: Source, column: str, row: int, problem: str) -> InputError:
+    value = source.table().select(column).slice(row, 1).collect().item()
+    comma = isinstance(value, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", value)
+    hint = "Write a decimal point, not a comma." if comma else _ignore_hint(column)
+    return InputError(problem, source=source.name, row=row + 1, column=column, value=value, hint=hint)
+
+
+def _ignore_hint(column: str) -> tuple[str, Remedy]:
+    return "If it is not a feature, leave it out: ", Remedy("columns", f"ignore={column}")
+
+
+def _block(source: Source, found: FeatureColumns, frame: pl.DataFrame) -> Block:
+    """The checked rows of a batch, without its blank lines."""
+    if frame["#item"].null_count():
+        frame = frame.filter(~pl.all_horizontal(pl.exclude(ROW).is_null()))
+    values = frame.select(found.names)
+    if any(column.null_count() for column in values):
+        values = values.fill_null(float("nan"))
+    matrix = np.asarray(values.to_numpy(order="c"), np.float32)
+    if np.isinf(matrix).any():
+        row, column = (int(place[0]) for place in np.nonzero(np.isinf(matrix)))
+        raise _cell_error(source, found.names[column], int(frame[ROW][row]), NOT_A_VALUE)
+    roles = frame.select(ROW, *(pl.col(f"#{role}").alias(role) for role in found.roles))
+    for role in ("item", "query"):
+        if role in found.roles and (roles[role].fill_null("") == "").any():
+            row = int(frame[ROW][first_row(roles[role].fill_null("") == "")])
+            problem = "the value is missing."
+            raise InputError(problem, source=source.name, row=row + 1, column=found.roles[role])
+    cells = TextCells(roles, found.roles, source.name)
+    label = cells.number("label", gaps=True).fill_null(float("nan")).to_numpy() if "label" in found.roles else None
+    return Block(
+        query=roles["query"] if "query" in found.roles else None,
+        item=roles["item"],
+        label=label,
+        weight=cells.weight().to_numpy() if "weight" in found.roles else None,
+        names=found.names,
+        values=matrix,
+    )

@@ -1,0 +1,236 @@
+"""The features of LETOR text. Polars parses the numbers, two chunks at a time.
+
+Most files have the same features in the same order in every row. Such a chunk is a table once its colons are
+spaces: label, "qid", query, 1, v, 2, v, ... Its numbers of features are checked in every row. Any other chunk is
+taken apart into one line per ``number:value``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats, Integers
+from crowdrank.data.io.blocks import Block, sparse_rows
+from crowdrank.data.io.cells import MISSING_WORDS
+from crowdrank.data.io.letor import (
+    RAGGED,
+    Chunk,
+    LetorRole,
+    docids,
+    read_chunks,
+    split_comments,
+    split_heads,
+    split_lines,
+)
+from crowdrank.errors import InputError
+
+THREADS = 2
+"""Chunks in work at once. Polars uses all processors itself; the second chunk fills the steps between."""
+
+MOST_COLUMNS = 2000
+"""Rows with more features than this are taken apart: Polars is slow on very wide tables."""
+
+COLON, SPACE = 58, 32
+
+
+def letor_blocks(source: str, data: Path | bytes, role: LetorRole) -> Iterator[Block]:
+    """The rows of a file as blocks, in their order."""
+    queries: set[bool] = set()
+    with ThreadPoolExecutor(THREADS) as pool:
+        for block in _in_turn(pool, read_chunks(source, data)):
+            if block is None:
+                continue
+            queries.add(block.query is not None)
+            if len(queries) > 1:
+                raise InputError("some rows have a qid and others have none.", source=source)
+            yield replace(block, item=role.name_items(block.query, block.item))
+    if not queries:
+        raise InputError("there are no rows.", source=source)
+
+
+def _in_turn(pool: ThreadPoolExecutor, chunks: Iterator[Chunk]) -> Iterator[Block | None]:
+    """The parsed chunks in their order, with as many in work as there are threads."""
+    waiting = deque[Future[Block | None]]()
+    for chunk in chunks:
+        waiting.append(pool.submit(parse_chunk, chunk))
+        if len(waiting) == THREADS:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def parse_chunk(chunk: Chunk) -> Block | None:
+    """The rows of a chunk, with items that may still lack an id; None if there are none."""
+    block = _same_features(chunk) or _any_features(chunk)
+    if block is not None and not _are_finite(block):
+        raise chunk.error()
+    return block
+
+
+def _are_finite(block: Block) -> bool:
+    values = block.values if isinstance(block.values, np.ndarray) else block.values.data
+    return not (np.isinf(values).any() or (block.label is not None and np.isinf(block.label).any()))
+
+
+# ---------------------------------------------------------------- the same features in the same order in every row
+
+
+def _same_features(chunk: Chunk) -> Block | None:
+    """The chunk as a table of equal rows; None if it is not one, or if something in it is not a number."""
+    end = chunk.text.rstrip(b"\n").rfind(b"\n") + 1
+    named, keys = _head_features(chunk.text[: chunk.text.find(b"\n")])
+    if not 0 < len(set(keys)) == len(keys) <= MOST_COLUMNS or (named, keys) != _head_features(chunk.text[end:]):
+        return None
+    text, colons = _without_colons(chunk.text)
+    try:
+        table = pl.scan_csv(text, separator=" ", schema=_schema(named, keys), **RAGGED).collect()
+    except pl.exceptions.PolarsError:
+        return None
+    inside = colons - table.height * (len(keys) + named)  # the colons in comments, if every row has what it should
+    if inside < 0 or not _are_equal(table, keys, named):
+        return None
+    item = _usual_ids(table) if not inside else None
+    if item is None:
+        comments = split_comments(chunk, "comment")["comment"]
+        if inside != comments.str.count_matches(":", literal=True).sum():
+            return None
+        item = docids(comments)
+    order = np.argsort(keys)
+    return Block(
+        query=table["query"] if named else None,
+        item=item,
+        label=table["label"].to_numpy(),
+        names=tuple(str(keys[place]) for place in order),
+        values=_matrix(table, [f"value{place}" for place in order]),
+    )
+
+
+def _usual_ids(table: pl.DataFrame) -> pl.Series | None:
+    """The ids if every comment is ``docid = D ...``: its words are columns already. None otherwise."""
+    words = {"end": "#docid", "sign": "="}
+    usual = [pl.col(column).eq_missing(pl.lit(word)).all() for column, word in words.items()]
+    found = table.select(pl.all_horizontal(*usual, pl.col("docid").is_not_null().all())).item()
+    return table["docid"] if found else None
+
+
+def _head_features(line: bytes) -> tuple[bool, list[int]]:
+    """Whether a row has a qid, and the numbers of its features; none if one is not a number."""
+    words = line.partition(b"#")[0].decode("utf-8", "replace").split()
+    named = len(words) > 1 and words[1].startswith("qid:")
+    keys = [word.partition(":")[0] for word in words[1 + named :]]
+    return named, [int(key) for key in keys] if all(key.isascii() and key.isdigit() for key in keys) else []
+
+
+def _schema(named: bool, keys: list[int]) -> dict[str, Any]:
+    """The columns of a chunk without colons; those after the features are the beginning of the comment."""
+    schema: dict[str, Any] = {"label": pl.Float64()}
+    if named:
+        schema |= {"qid": pl.String(), "query": pl.String()}
+    number = pl.UInt8() if max(keys) < 2**8 else pl.UInt32()  # narrow ones are faster
+    for place in range(len(keys)):
+        schema |= {f"key{place}": number, f"value{place}": pl.Float32()}
+    return schema | dict.fromkeys(("end", "sign", "docid"), pl.String())
+
+
+def _without_colons(text: bytes) -> tuple[bytes, int]:
+    """The text with a space for each colon, and how many there were; 58 ^ 26 = 32."""
+    codes = np.frombuffer(text, np.uint8)
+    changes = (codes == COLON).view(np.uint8)
+    count = int(np.count_nonzero(changes))
+    changes *= np.uint8(COLON ^ SPACE)
+    changes ^= codes
+    return changes.tobytes(), count
+
+
+def _are_equal(table: pl.DataFrame, keys: list[int], named: bool) -> bool:
+    """Whether every row has exactly these features, and a label (and a query if the first row has one)."""
+    wanted = [pl.col(f"key{place}").eq_missing(key).all() for place, key in enumerate(keys)]
+    wanted += [pl.col("label").is_not_null().all(), pl.col("end").str.starts_with("#").all()]
+    if named:
+        wanted += [pl.col("qid").eq_missing(pl.lit("qid")).all(), pl.col("query").is_not_null().all()]
+    return bool(table.select(pl.all_horizontal(wanted)).item())
+
+
+def _matrix(table: pl.DataFrame, columns: list[str]) -> NDArray[np.float32]:
+    values = table.select(columns)
+    if any(column.null_count() for column in values):
+        values = values.fill_null(float("nan"))
+    return np.asarray(values.to_numpy(order="c"), np.float32)
+
+
+# -------------------------------------------------------------------------------------------------- any features
+
+
+def _any_features(chunk: Chunk) -> Block | None:
+    """The chunk by its single ``number:value`` words; absent features are 0."""
+    lines = split_lines(chunk)
+    rows = len(lines.body)
+    if not rows:
+        return None
+    label, query = split_heads(chunk, lines)
+    counts = lines.body.str.count_matches(":", literal=True).to_numpy().astype(np.int64)
+    if query is not None:
+        counts -= 1 + query.str.count_matches(":", literal=True).to_numpy()
+    key, value = _words(chunk, lines.body, query is not None)
+    if len(key) != counts.sum():
+        raise chunk.error()
+    return Block(
+        query=query,
+        item=lines.item,
+        label=_labels(chunk, label),
+        **_by_feature(chunk, np.repeat(np.arange(rows), counts), key, value, rows),
+    )
+
+
+def _words(chunk: Chunk, body: pl.Series, named: bool) -> tuple[Integers, NDArray[np.float32]]:
+    """Number and value of each feature, row by row. A label and a qid become comments, which Polars leaves out."""
+    text = b"#" + body.str.join("\n#")[0].encode()
+    if named:
+        text = text.replace(b" qid:", b" #qid:")
+    schema = {"key": pl.UInt32(), "value": pl.Float32()}
+    options = {**RAGGED, "truncate_ragged_lines": False, "extra_columns": "raise"}
+    try:
+        found = pl.scan_csv(
+            text.replace(b" ", b"\n"),
+            separator=":",
+            schema=schema,
+            comment_prefix="#",
+            null_values=list(MISSING_WORDS),
+            **options,
+        ).collect()
+    except pl.exceptions.PolarsError as error:
+        raise chunk.error() from error
+    if found["key"].null_count():
+        raise chunk.error()
+    return found["key"].to_numpy().astype(np.int64), found["value"].fill_null(float("nan")).to_numpy()
+
+
+def _labels(chunk: Chunk, label: pl.Series) -> Floats:
+    missing = label.is_in(MISSING_WORDS)
+    values = label.cast(pl.Float64, strict=False)
+    if (values.is_null() & ~missing).any():
+        raise chunk.error()
+    return values.fill_null(float("nan")).to_numpy()
+
+
+def _by_feature(
+    chunk: Chunk, row: Integers, key: Integers, value: NDArray[np.float32], rows: int
+) -> dict[str, Any]:
+    """The names and the values of a block, from the features of its rows."""
+    keys, column = np.unique(key, return_inverse=True)
+    place = row * max(len(keys), 1) + column
+    if (np.diff(place) <= 0).any():
+        order = np.argsort(place, kind="stable")
+        place, value = place[order], value[order]
+        if (np.diff(place) == 0).any():
+            raise chunk.error()
+    return {"names": tuple(map(str, keys)), "values": sparse_rows(place, value, rows, len(keys))}

@@ -1,0 +1,155 @@
+"""The content of the report of a training run, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from crowdrank.report.content import Axis, Page
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How far the ranker is ahead of a baseline: the mean over queries, and its 90 % interval.
+
+    The ends are None if there is only one query.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    queries: int
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """The ranker, or a baseline with the ranker's lead over it.
+
+    ``verdict`` is about the ranker: "better", "no better" within the noise, "worse", or "unknown" if there is
+    only one query, or if the ranker leads on the queries that it was trained on. It is empty for the ranker.
+    """
+
+    name: str
+    description: str
+    values: dict[str, float | None]
+    lead: Lead | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Measures of the ranker and of the baselines, the ranker first.
+
+    ``on``: "validation" or "training", the queries of which these are the means. ``axis`` is for the leads, and
+    None if no lead has an interval.
+    """
+
+    on: str
+    queries: int
+    measure: str
+    rows: tuple[MeasuredRow, ...]
+    axis: Axis | None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures; the one that training watches is the first."""
+        return tuple(self.rows[0].values)
+
+    @property
+    def baselines(self) -> tuple[MeasuredRow, ...]:
+        """The rows of the baselines."""
+        return self.rows[1:]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The measure on validation queries after each step; ``chosen`` is the step that is kept.
+
+    ``unit`` says what a step is. ``levels`` are the values of the baselines on the same queries, by name.
+    """
+
+    measure: str
+    unit: str
+    steps: tuple[int, ...]
+    values: tuple[float | None, ...]
+    chosen: int | None
+    levels: dict[str, float]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class FeatureRow:
+    """A feature and its share of the importance of all features."""
+
+    feature: str
+    share: float
+
+
+@dataclass(frozen=True)
+class ImportanceSummary:
+    """The most important features: ``features`` counts all, ``unused`` those with an importance of 0.
+
+    ``rest`` is the share of the features that are not shown. ``meaning`` says what the importance is.
+    """
+
+    features: int
+    unused: int
+    rest: float
+    rows: tuple[FeatureRow, ...]
+    meaning: str
+
+
+@dataclass(frozen=True)
+class QueryRow:
+    """Measures of the ranker on one query; ``relevant`` counts its documents with a label above 0."""
+
+    query: str | None
+    documents: int
+    relevant: int
+    values: dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class QuerySummary:
+    """The worst queries among those that have something relevant.
+
+    ``empty`` counts the queries that have nothing relevant. ``mean`` is the mean of the measure over the others.
+    """
+
+    queries: int
+    empty: int
+    mean: float | None
+    rows: tuple[QueryRow, ...]
+
+
+@dataclass(frozen=True)
+class TunedRow:
+    """Parameters that were tried, and the measure on the validation queries."""
+
+    parameters: dict[str, Any]
+    value: float | None
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class TrainingReport(Page):
+    """Everything that the report of a training run shows.
+
+    ``verdict`` is its first heading, and ``tone`` "good", "doubt" or "plain"; ``headline`` has the sentences
+    below it. ``measured``, ``curve`` and ``queries`` are None if there is nothing to show. ``preparation`` says
+    what happens to features before they are scored, ``scoring`` which commands score new documents, and
+    ``method`` is everything needed to train again.
+    """
+
+    verdict: str
+    tone: str
+    headline: tuple[str, ...]
+    measured: Measured | None
+    curve: Curve | None
+    importance: ImportanceSummary
+    queries: QuerySummary | None
+    tuned: tuple[TunedRow, ...]
+    preparation: tuple[str, ...]
+    scoring: tuple[tuple[str, str], ...]
+    method: tuple[tuple[str, str], ...]
+    fit: dict[str, Any]

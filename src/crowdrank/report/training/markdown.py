@@ -1,0 +1,111 @@
+"""The report of a training run as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from crowdrank.report.markdown import bullets, safe, table, warnings
+from crowdrank.report.training import words
+from crowdrank.report.training.content import Curve, Measured, MeasuredRow, TrainingReport
+from crowdrank.report.words import interval, number, percent, signed
+
+POINTS = 12
+"""About how many steps of the validation curve are listed."""
+
+
+def training_to_markdown(report: TrainingReport) -> str:
+    """The report as GitHub Markdown; the curve has about 12 of its steps."""
+    parts = [
+        [f"# {safe(report.title)}", " · ".join(map(safe, report.facts))],
+        [f"## {safe(report.verdict)}", bullets(map(safe, report.headline))],
+        warnings(report),
+        [] if report.measured is None else _measures(report.measured),
+        [] if report.curve is None else _curve(report.curve),
+        _tuned(report),
+        _importance(report),
+        _queries(report),
+        ["## How features are prepared", bullets(map(safe, report.preparation))],
+        ["## How to score new documents", *_scoring(report)],
+        ["## How it was trained", bullets(f"{safe(name)}: {safe(value)}" for name, value in report.method)],
+    ]
+    return "\n\n".join(block for part in parts for block in part if block) + "\n"
+
+
+def _measures(measured: Measured) -> Iterator[str]:
+    yield "## Measures"
+    yield f"Means over {measured.queries:,} {measured.on} queries. The lead is the mean difference by query."
+    head = ("", *map(safe, measured.measures), "Ranker's lead", "90 % interval", "")
+    rows = (_measured_row(row) for row in measured.rows)
+    yield table(head, rows, "l" + "r" * len(measured.measures) + "rrl")
+
+
+def _measured_row(row: MeasuredRow) -> list[str]:
+    name = "The ranker" if row.name == "ranker" else row.description
+    values = [number(value, words.DECIMALS) for value in row.values.values()]
+    if row.lead is None:
+        return [name, *values, "", "", words.lead_label(row)]
+    ends = "" if row.lead.low is None else interval(row.lead.low, row.lead.high, words.DECIMALS)
+    return [name, *values, signed(row.lead.mean, words.DECIMALS), ends, words.lead_label(row)]
+
+
+def _curve(curve: Curve) -> Iterator[str]:
+    yield "## Validation while training"
+    yield safe(curve.sentence)
+    last = len(curve.steps) - 1
+    places = {round(last * part / (POINTS - 1)) for part in range(POINTS)}
+    if curve.chosen is not None:
+        places.add(curve.steps.index(curve.chosen))
+    rows = [
+        (f"{curve.steps[place]:,}", number(curve.values[place], words.DECIMALS), _kept(curve, place))
+        for place in sorted(places)
+    ]
+    yield table((curve.unit.capitalize(), safe(curve.measure), ""), rows, "rrl")
+
+
+def _kept(curve: Curve, place: int) -> str:
+    return "kept" if curve.steps[place] == curve.chosen else ""
+
+
+def _tuned(report: TrainingReport) -> Iterator[str]:
+    if not report.tuned:
+        return
+    yield "## Parameters that were tried"
+    names = list(report.tuned[0].parameters)
+    rows = (
+        [*map(json.dumps, row.parameters.values()), number(row.value, words.DECIMALS), "kept" * row.chosen]
+        for row in report.tuned
+    )
+    yield table([*map(safe, names), safe(words.tuned_measure(report)), ""], rows, "r" * len(names) + "rl")
+
+
+def _importance(report: TrainingReport) -> Iterator[str]:
+    found = report.importance
+    yield "## Features by importance"
+    yield safe(found.meaning)
+    if found.rows:
+        yield table(("Feature", "Importance"), ((row.feature, percent(row.share)) for row in found.rows), "lr")
+    yield words.importance_rest(found)
+
+
+def _queries(report: TrainingReport) -> Iterator[str]:
+    found = report.queries
+    if found is None:
+        return
+    yield "## Worst queries"
+    yield safe(" ".join(words.query_sentences(found, report.measured)))
+    if found.rows:
+        names = list(found.rows[0].values)
+        rows = (
+            [
+                words.query_name(row), number(row.documents), number(row.relevant),
+                *(number(value, words.DECIMALS) for value in row.values.values()),
+            ]
+            for row in found.rows
+        )  # fmt: skip
+        yield table(("Query", "Documents", "Relevant", *map(safe, names)), rows, "lrr" + "r" * len(names))
+
+
+def _scoring(report: TrainingReport) -> Iterator[str]:
+    yield words.SCORING
+    yield bullets(f"{safe(name)}: `{command}`" for name, command in report.scoring)

@@ -1,0 +1,87 @@
+"""The validation curve as a picture: places in a box of 480 by 270."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crowdrank.report.axes import axis_of
+from crowdrank.report.content import Axis
+from crowdrank.report.training.content import Curve
+from crowdrank.report.words import number, signed
+
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 468.0, 24.0, 226.0
+"""The edges of the area in which the curve is drawn."""
+DOTS = 40
+"""Up to this many steps each one has a dot."""
+DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A place on an axis and its label."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True)
+class CurvePicture:
+    """What is drawn: the path, dots of a short curve, the kept step, the levels of the baselines, the ticks."""
+
+    path: str
+    dots: tuple[tuple[float, float], ...]
+    kept: tuple[float, float] | None
+    kept_label: str
+    levels: dict[str, float]
+    across: tuple[Tick, ...]
+    up: tuple[Tick, ...]
+    description: str
+
+
+def curve_picture(curve: Curve) -> CurvePicture | None:
+    """The picture of a curve; None if no step has a value."""
+    known = [(step, value) for step, value in zip(curve.steps, curve.values, strict=True) if value is not None]
+    if not known:
+        return None
+    up = _roomy(axis_of([*(value for _, value in known), *curve.levels.values()]))
+    across = axis_of([known[0][0], known[-1][0]])
+    points = [(_x(step, across), _y(value, up)) for step, value in known]
+    found = dict(known).get(curve.chosen) if curve.chosen is not None else None
+    kept = None if curve.chosen is None or found is None else (_x(curve.chosen, across), _y(found, up))
+    return CurvePicture(
+        path="M" + "L".join(f"{x:g} {y:g}" for x, y in points),
+        dots=tuple(points) if len(points) <= DOTS else (),
+        kept=kept,
+        kept_label="" if kept is None else f"kept: {curve.unit} {curve.chosen:,}, {number(found, DECIMALS)}",
+        levels={name: _y(value, up) for name, value in curve.levels.items()},
+        across=tuple(
+            Tick(_x(tick, across), f"{int(tick):,}") for tick in across.ticks if _is_step(tick, known[0][0])
+        ),
+        up=tuple(Tick(_y(tick, up), signed(tick)) for tick in up.ticks),
+        description=_describe(curve, known),
+    )
+
+
+def _roomy(axis: Axis) -> Axis:
+    """The axis with room below, so that the lowest line is apart from the axis of the steps."""
+    return replace(axis, low=axis.low - 0.06 * (axis.high - axis.low))
+
+
+def _is_step(tick: float, first: int) -> bool:
+    return tick == int(tick) and tick >= first
+
+
+def _describe(curve: Curve, known: list[tuple[int, float]]) -> str:
+    (first, begin), (last, end) = known[0], known[-1]
+    return (
+        f"{curve.measure} on the validation queries: {number(begin, DECIMALS)} after {curve.unit} {first:,}, "
+        f"{number(end, DECIMALS)} after {curve.unit} {last:,}. {curve.sentence}"
+    )
+
+
+def _x(value: float, axis: Axis) -> float:
+    return round(LEFT + (RIGHT - LEFT) * (value - axis.low) / (axis.high - axis.low), 1)
+
+
+def _y(value: float, axis: Axis) -> float:
+    return round(BOTTOM - (BOTTOM - TOP) * (value - axis.low) / (axis.high - axis.low), 1)

@@ -1,0 +1,256 @@
+"""The sentences of the report of a training run. What they claim follows the intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from crowdrank.report.method import environment_facts, list_values
+from crowdrank.report.training.content import (
+    ImportanceSummary,
+    Measured,
+    MeasuredRow,
+    QueryRow,
+    QuerySummary,
+    TrainingReport,
+)
+from crowdrank.report.words import count_noun, interval, number, percent, signed
+
+if TYPE_CHECKING:
+    from crowdrank.rankers.tables import ValidationCurve
+
+DECIMALS = 4
+STEP_UNITS = {"trees": "round"}
+"""What a step of training is called; "step" for all others."""
+
+STANDARDIZE = {
+    "query": "Each feature is standardized within the query: the mean of the query's documents is subtracted, and "
+    "the rest is divided by their standard deviation. Give all documents of a query together.",
+    "all": "Each feature is standardized: the mean of the training documents is subtracted, and the rest is "
+    "divided by their standard deviation.",
+    "scale": "Each feature is divided by its root mean square over the training documents, so zeros stay zeros.",
+    None: "Features are not standardized.",
+}
+_IMPORTANCE = {
+    "linear": "The share of each feature in the sum of the absolute weights.",
+    "trees": "The share of each feature in the gain of all splits: how much the splits that use it improved "
+    "what training improves.",
+    "net": "How much a small change of the feature changes the score (the root mean square over the training "
+    "documents), as a share of the sum over all features.",
+}
+
+
+def facts(fit: Mapping[str, Any]) -> tuple[str, ...]:
+    """The line below the title."""
+    given = fit["judgments"]
+    return (
+        f"trained on {count_noun(given['documents'], 'document')}",
+        count_noun(_training_queries(fit), "query", "queries"),
+        count_noun(given["features"], "feature"),
+        f"seed {fit['seed']}",
+    )
+
+
+def verdict(measured: Measured | None) -> tuple[str, str]:
+    """The first heading, and its tone: it follows from the least certain baseline."""
+    if measured is None or not measured.baselines:
+        return "What training found", "plain"
+    said = {row.verdict for row in measured.baselines}
+    if "worse" in said:
+        return "The ranker is worse than a baseline", "doubt"
+    if "no better" in said:
+        return "The ranker is not shown to beat every baseline", "doubt"
+    if "unknown" in said:
+        few = "One query is too few to judge the ranker"
+        return few if measured.queries == 1 else "The ranker was not measured on new queries", "doubt"
+    return "The ranker beats the baselines", "good"
+
+
+def headline(fit: Mapping[str, Any], measured: Measured | None, *, chosen_on: bool) -> tuple[str, ...]:
+    """What training found. ``chosen_on``: the step or parameters were chosen on the validation queries."""
+    given = fit["judgments"]
+    queries = count_noun(_training_queries(fit), "query", "queries")
+    trained = (
+        f"{fit['model']} with the scorer {fit['parameters']['scorer']} was trained on "
+        f"{count_noun(given['documents'], 'document')} of {queries}."
+    )
+    if measured is None:
+        return (trained,)
+    sentences = [trained, _reached(measured), *(lead_sentence(row, measured) for row in measured.baselines)]
+    if not measured.baselines:
+        sentences.append("There are too many features to try each one as a baseline.")
+    if chosen_on and measured.on == "validation":
+        sentences.append("What is kept was chosen on the same validation queries, which flatters it a little.")
+    return tuple(sentences)
+
+
+def _training_queries(fit: Mapping[str, Any]) -> int:
+    return int(fit["details"].get("training", fit["judgments"])["queries"])
+
+
+def _reached(measured: Measured) -> str:
+    value = number(measured.rows[0].values[measured.measure], DECIMALS)
+    queries = count_noun(measured.queries, "query", "queries")
+    if measured.on == "validation":
+        return f"On {queries} kept for validation its {measured.measure} is {value}."
+    which = "query itself" if measured.queries == 1 else "queries themselves"
+    reached = f"its {measured.measure} is {value}, which flatters it"
+    return f"No query was kept for validation. On the training {which} {reached}."
+
+
+def baseline_name(row: MeasuredRow) -> str:
+    """What a baseline is called in a sentence."""
+    if row.name == "mean_feature":
+        return "the mean of the standardized features"
+    return f"the best single feature ({row.description})" if row.name == "best_feature" else row.description
+
+
+def lead_sentence(row: MeasuredRow, measured: Measured) -> str:
+    """How the ranker compares with a baseline: a difference inside the noise is no lead."""
+    name, lead = baseline_name(row), row.lead
+    if lead is None:
+        return f"The ranker cannot be compared with {name}: the measure is not defined."
+    figures = f"its lead is {signed(lead.mean, DECIMALS)}"
+    if lead.low is None:
+        return f"One query cannot say whether it is better than {name}: {figures} there."
+    figures += f", with a 90 % interval from {interval(lead.low, lead.high, DECIMALS)}"
+    if row.verdict == "unknown":
+        return f"Whether it is better than {name} on new queries is not known: on the training queries {figures}."
+    within = " within the noise" if row.verdict == "no better" else ""
+    even = "Even there it" if measured.on == "training" else "It"
+    return f"{even} is {row.verdict} than {name}{within}: {figures}."
+
+
+def lead_label(row: MeasuredRow) -> str:
+    """A verdict in the table of measures, next to the baseline that it is about."""
+    if row.verdict in ("better", "worse"):
+        return f"ranker is {row.verdict}"
+    return {"no better": "ranker is no better within the noise", "unknown": "not known"}.get(row.verdict, "")
+
+
+def explain_measures(measured: Measured) -> str:
+    """How to read the table of measures."""
+    queries = "the query" if measured.queries == 1 else f"the {measured.queries:,} {measured.on} queries"
+    text = f"Each figure is the mean over {queries}; larger is better."
+    if measured.axis is None:
+        return text
+    return (
+        f"{text} The ranker's lead is the mean difference of {measured.measure} by query: if its interval "
+        "reaches 0, the ranker cannot be told apart from the baseline."
+    )
+
+
+def level_name(name: str, measured: Measured) -> str:
+    """What a baseline is called in the legend of the curve."""
+    return next(baseline_name(row) for row in measured.baselines if row.name == name)
+
+
+def importance_meaning(scorer: str, fit: Mapping[str, Any]) -> str:
+    """What the importance of a feature is."""
+    standardize = fit["details"].get("standardize")
+    parts = [_IMPORTANCE.get(scorer, "The share of each feature in the sum of the importance of all features.")]
+    if scorer != "trees":
+        usual = "Features are standardized before, so features of different units can be compared."
+        parts.append(usual if standardize else "Features are not standardized, so it depends on a feature's unit.")
+    parts.append("Features that say the same divide the importance among them.")
+    return " ".join(parts)
+
+
+def importance_rest(found: ImportanceSummary) -> str:
+    """What the table of features leaves out; empty if nothing."""
+    if not found.rows:
+        return "No feature matters: every document gets the same score."
+    more = found.features - found.unused - len(found.rows)
+    parts = []
+    if more:
+        share = f"has {percent(found.rest)}" if more == 1 else f"have {percent(found.rest)} together"
+        parts.append(f"{count_noun(more, 'more feature')} {share}.")
+    if found.unused:
+        have = "has" if found.unused == 1 else "have"
+        parts.append(f"{count_noun(found.unused, 'feature')} {have} no importance.")
+    if more or found.unused:
+        parts.append("The importance file has all of them.")
+    return " ".join(parts)
+
+
+def query_sentences(found: QuerySummary, measured: Measured | None) -> Iterator[str]:
+    """How many queries can be judged, and what the mean over them is."""
+    total = count_noun(found.queries, "query", "queries")
+    measure = "measure" if measured is None else measured.measure
+    if found.empty:
+        has = "has" if found.empty == 1 else "have"
+        yield f"{found.empty:,} of {total} {has} nothing relevant, so no order there is better than another."
+        if found.mean is not None:
+            yield f"Over the others the mean of {measure} is {number(found.mean, DECIMALS)}."
+    if len(found.rows) < found.queries - found.empty:
+        yield f"These are the worst {len(found.rows)}. The queries file has all of them."
+
+
+def query_name(row: QueryRow) -> str:
+    """The id of a query; the only one may have none."""
+    return "(the only query)" if row.query is None else row.query
+
+
+def tuned_measure(report: TrainingReport) -> str:
+    """What the value of parameters that were tried is."""
+    return "Value" if report.measured is None else report.measured.measure
+
+
+def curve_sentence(found: ValidationCurve, unit: str) -> str:
+    """Which step is kept, and why."""
+    steps = count_noun(len(found.step), unit)
+    if found.chosen is None:
+        return f"{found.measure} on the validation queries after each of {steps}."
+    value = number(found.value[found.step.index(found.chosen)], DECIMALS)
+    if found.chosen == found.step[-1]:
+        return f"The last of {steps} is kept: {found.measure} {value}."
+    return f"{unit.capitalize()} {found.chosen:,} is kept, the best of {steps}: {found.measure} {value}."
+
+
+def preparation(fit: Mapping[str, Any], *, takes_missing: bool) -> tuple[str, ...]:
+    """What happens to features before they are scored."""
+    impute = fit["parameters"].get("impute")
+    if impute is None:
+        missing = "Missing values are not filled: a document that has one cannot be scored."
+        if takes_missing:
+            missing = "Missing values are kept: each split of a tree has a side for them."
+    elif isinstance(impute, str):
+        missing = f"A missing value is replaced by the {impute} of its feature over the training documents."
+    else:
+        missing = f"A missing value is replaced by {signed(impute)}."
+    return (
+        missing,
+        STANDARDIZE[fit["details"].get("standardize")],
+        f"Features are found by name; all {fit['judgments']['features']:,} are needed, and others are ignored.",
+    )
+
+
+SCORING = "FOLDER is the folder of this report, and FEATURES a file with the features of the new documents."
+"""What the words in the commands mean."""
+
+
+def scoring_commands() -> tuple[tuple[str, str], ...]:
+    """How to score new documents with the saved ranker."""
+    return (
+        ("On the command line", "crowdrank score FOLDER FEATURES"),
+        ("From Python", 'crowdrank.load("FOLDER").score("FEATURES")'),
+    )
+
+
+def method(fit: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Names and values of everything needed to train again."""
+    details = fit["details"]
+    return (
+        ("Ranker", fit["model"]),
+        ("Parameters", _settings(fit["parameters"])),
+        ("Parameters of the scorer", _settings(details.get("scorer_parameters", {})) or "none"),
+        ("Finished", f"{'yes' if fit['converged'] else 'no'}, after {count_noun(fit['iterations'], 'iteration')}"),
+        ("Objective", signed(details.get("objective"), 2)),
+        ("Rows given", f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
+        *environment_facts(dict(fit)),
+    )
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return list_values({name: json.dumps(value, ensure_ascii=False) for name, value in values.items()})
