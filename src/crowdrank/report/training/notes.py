@@ -18,6 +18,10 @@ OWN: dict[str, tuple[str, str]] = {
         "Validation queries were also trained on",
         "The measures flatter the ranker: keep these queries apart.",
     ),
+    "equal-labels": (
+        "Queries whose labels are all equal",
+        "They say nothing about the order of their documents.",
+    ),
     "unlabeled": ("Documents without a label", "Neither training nor the measures use them."),
     "not-judged": ("Documents that were not judged", "Neither training nor the measures use them."),
     "weight-0": ("Documents without weight", "Neither training nor the measures use them."),
@@ -26,6 +30,12 @@ OWN: dict[str, tuple[str, str]] = {
         "Features that never change",
         "They cannot help: leave them out, or check how they are computed.",
     ),
+    "label-feature": (
+        "A label may be among the features",
+        "A ranker that has seen the labels is of no use on documents that nobody has labeled.",
+    ),
+    "unnamed-column": ("A column without a name", "Name it if it is a feature."),
+    "from-folds": ("What the folds decided", "The saved ranker itself was not measured: the folds were."),
 }
 """For each code of a note on training a title and a sentence of advice, most serious first."""
 
