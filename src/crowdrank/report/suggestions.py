@@ -53,8 +53,8 @@ def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
             yield Suggestion(
                 "bridge",
                 f"{_capitalize(unit.pair)} {quote_name(main['item'])} and {quote_name(row['item'])}"
-                f"{_inside(row)}: this would join a group of {_count(row['size'], 'item')} to the largest group of "
-                f"{_count(main['size'], 'item')}.",
+                f"{_inside(row)}: this would join a group of {_count(row['size'], 'item')} to the largest group "
+                f"of {_count(main['size'], 'item')}.",
                 row["query"],
                 (main["item"], row["item"]),
             )

@@ -76,6 +76,7 @@ def _folds(report: TrainingReport) -> Iterator[str]:
     if not report.folds or report.measured is None:
         return
     yield "## Folds"
+    yield words.FOLDS
     measure = safe(report.measured.measure)
     rows = (
         [
@@ -84,7 +85,7 @@ def _folds(report: TrainingReport) -> Iterator[str]:
         ]
         for row in report.folds
     )  # fmt: skip
-    head = ("Fold", "Test queries", "Kept step", measure, "Best single feature", f"Its {measure}")
+    head = ("Fold", "Test queries", "Kept step", measure, "Best single feature", f"Feature's {measure}")
     yield table(head, rows, "rrrrlr")
 
 

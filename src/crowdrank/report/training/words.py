@@ -36,6 +36,8 @@ FOLD_BASELINES = {
     "mean_feature": "mean of the features, each standardized within the query",
 }
 """What the baselines of cross-validation are."""
+FOLDS = "Each fold has a ranker and a best single feature of its own, both found without its test queries."
+"""How to read the table of folds."""
 LEVELS = {"best_feature": "the best single feature", "mean_feature": "the mean of the standardized features"}
 """What the baselines are called in the legend of the curve."""
 _FEATURE = "feature "
@@ -143,14 +145,16 @@ def lead_label(row: MeasuredRow) -> str:
     """A verdict in the table of measures, next to the baseline that it is about."""
     if row.verdict in ("better", "ahead", "worse"):
         return f"ranker is {row.verdict}"
-    return {"no better": "ranker is no better within the noise", "unknown": "not known"}.get(row.verdict, "")
+    others = {"no better": "ranker is no better within the noise", "unknown": "ranker is not known to be better"}
+    return others.get(row.verdict, "")
 
 
 def explain_measures(measured: Measured) -> str:
     """How to read the table of measures."""
     kind = "" if measured.on == "folds" else f"{measured.on} "
-    queries = f"the {kind}query" if measured.queries == 1 else f"the {measured.queries:,} {kind}queries"
-    text = f"Each figure is the mean over {queries}; larger is better."
+    text = f"Each figure is the mean over the {measured.queries:,} {kind}queries; larger is better."
+    if measured.queries == 1:
+        text = f"Each figure is for the one {kind}query; larger is better."
     if measured.axis is None:
         return text
     return (
