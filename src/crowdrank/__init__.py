@@ -1,6 +1,6 @@
 """Trustworthy rankings from the noisy judgments of a crowd.
 
-The flat public names; nothing is loaded before its first use. The models are those of the registry.
+The flat public names; nothing is loaded before its first use. The models and rankers are those of the registries.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from crowdrank.models.registry import entries
+from crowdrank.rankers.registry import ranker_entries
 
 if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test keeps these names complete
     from crowdrank.compare import Comparison as Comparison
@@ -64,6 +65,16 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.models.pairs.variance_bt import VarianceBT as VarianceBT
     from crowdrank.models.thurstonian.tpp import TPP as TPP
     from crowdrank.models.thurstonian.trm import TRM as TRM
+    from crowdrank.rankers.folds import CrossValidation as CrossValidation
+    from crowdrank.rankers.folds import cross_validate as cross_validate
+    from crowdrank.rankers.folds import train_on_all as train_on_all
+    from crowdrank.rankers.saved import load as load
+    from crowdrank.rankers.scorers.linear import Linear as Linear
+    from crowdrank.rankers.scorers.net import Net as Net
+    from crowdrank.rankers.scorers.trees import Trees as Trees
+    from crowdrank.rankers.supervised import LambdaMART as LambdaMART
+    from crowdrank.rankers.supervised import ListMLE as ListMLE
+    from crowdrank.rankers.supervised import Regression as Regression
     from crowdrank.results import Evidence as Evidence
     from crowdrank.results import Fit as Fit
     from crowdrank.results import LabelPosterior as LabelPosterior
@@ -93,6 +104,11 @@ PUBLIC = {
     "engine": ("LocalEngine",),
     "engine.dask": ("DaskEngine",),
     "errors": ("CrowdrankError", "FitError", "InputError", "NotFittedError", "Note", "UsageError"),
+    "rankers.folds": ("CrossValidation", "cross_validate", "train_on_all"),
+    "rankers.saved": ("load",),
+    "rankers.scorers.linear": ("Linear",),
+    "rankers.scorers.net": ("Net",),
+    "rankers.scorers.trees": ("Trees",),
     "results": (
         "Evidence",
         "Fit",
@@ -105,14 +121,14 @@ PUBLIC = {
         "Workers",
     ),
 }
-"""The public names that are not models, by room."""
+"""The public names that are neither models nor rankers, by room."""
 
 
 def _homes() -> dict[str, str]:
     """The module of each public name."""
     homes = {name: f"crowdrank.{room}" for room, names in PUBLIC.items() for name in names}
-    for entry in entries().values():
-        module, _, name = entry.path.partition(":")
+    for path in (entry.path for entry in (*entries().values(), *ranker_entries().values())):
+        module, _, name = path.partition(":")
         homes[name] = module
     return homes
 

@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 from crowdrank.cli import COMMANDS
 from crowdrank.models import entries
+from crowdrank.rankers.registry import ranker_entries
 from helpers import random_votes
 
 HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib")
@@ -31,8 +32,8 @@ def test_version_and_help(crowdrank):
     assert crowdrank("--version").out == f"crowdrank {package.__version__}\n"
     shown = crowdrank("--help")
     assert shown.code == 0
-    for verb in ("rank", "models", "compare", "evaluate", "simulate", "reproduce", "demo"):
-        assert verb in shown.out
+    for module in COMMANDS:
+        assert module.NAME in shown.out
     assert crowdrank("nonsense").code == 2
 
 
@@ -68,12 +69,21 @@ def test_a_process_of_its_own_does_what_the_other_tests_see(module, crowdrank, c
 
 class TestModels:
     def test_as_a_table(self, crowdrank):
-        lines = crowdrank("models").out.splitlines()
-        assert lines[0].split("\t") == ["model", "kinds", "workers", "what", "paper", "varies with"]
-        assert [line.split("\t")[0] for line in lines[1:]] == list(entries())
+        models, rankers = ([line.split("\t") for line in part.splitlines()] for part in self.parts(crowdrank))
+        assert models[0] == ["model", "kinds", "workers", "what", "paper", "varies with"]
+        assert [row[0] for row in models[1:]] == list(entries())
+        assert rankers[0] == ["ranker", "learns from", "what", "paper", "varies with"]
+        assert [row[0] for row in rankers[1:]] == list(ranker_entries())
+        assert {len(row) for row in rankers} == {5}
+
+    @staticmethod
+    def parts(crowdrank):
+        return crowdrank("models").out.split("\n\n")
 
     def test_as_json(self, crowdrank):
-        assert [row["model"] for row in json.loads(crowdrank("models", "--json").out)] == list(entries())
+        rows = json.loads(crowdrank("models", "--json").out)
+        assert [row["model"] for row in rows] == [*entries(), *ranker_entries()]
+        assert [row["model"] for row in rows if row["kinds"] == "features"] == list(ranker_entries())
 
 
 class TestEvaluate:

@@ -1,5 +1,6 @@
 """Judgments as coded tables. Only this package knows files, columns and ids."""
 
+from crowdrank.data.align import Aligned, align, check_rows, feature_rows
 from crowdrank.data.arrays import Floats, Integers, Ints, Resident, summed
 from crowdrank.data.convert import count_pairs, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.features import Features
@@ -16,6 +17,7 @@ __all__ = [
     "LEFT",
     "RIGHT",
     "TIE",
+    "Aligned",
     "Anchors",
     "AnyJudgments",
     "FeatureFile",
@@ -32,7 +34,10 @@ __all__ = [
     "Resident",
     "Scored",
     "SpooledPairs",
+    "align",
+    "check_rows",
     "count_pairs",
+    "feature_rows",
     "join_pairs",
     "make_pairs",
     "named_nodes",

@@ -12,7 +12,7 @@ queries than a fold has, which might bear a few more steps; the median of the fo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean, median
 from typing import Any, Literal
@@ -20,25 +20,21 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Features, Floats, Integers, Scored, read_features, read_gold, translate_ids
+from crowdrank.data import Floats, Integers, Scored, read_features, read_gold
 from crowdrank.engine import Engine, open_engine
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
 from crowdrank.models.parameters import whole
-from crowdrank.random import generator
 from crowdrank.rankers.base import Progress, Ranker, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, label_documents
+from crowdrank.rankers.parts import Dealt, Parts, deal_queries
 from crowdrank.rankers.tables import QueryMeasures, Scores
 from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Table
 
 PREVIOUS: Literal["previous"] = "previous"
 """Validation on the part before the one that is tested."""
-_DEAL = 2
-"""The key of the random numbers that deal queries into parts; validation shares are drawn by key 1."""
-
-Parts = int | Sequence[Iterable[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +133,7 @@ def cross_validate(
     table = read_features(features)
     grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
     labeled = label_documents(table, grades, missing=missing)
-    dealt = _deal(labeled, parts, whole("seed", ranker.seed))
+    dealt = deal_queries(labeled, parts, whole("seed", ranker.seed))
     before = isinstance(validation, str) and validation == PREVIOUS
     if before and dealt.parts < 3:
         raise UsageError(
@@ -187,81 +183,11 @@ def _settings_note(settings: dict[str, Any]) -> Note:
     return Note("from-folds", f"The ranker is trained on all queries with what the folds found best: {shown}.")
 
 
-@dataclass(frozen=True, eq=False)
-class _Dealt:
-    """The part of each list, and of each row of the features (None if they have no queries)."""
-
-    labeled: Labeled
-    parts: int
-    part: Integers
-    row_part: Integers | None
-
-    def lists(self, *numbers: int) -> Labeled:
-        """The labeled documents of these parts."""
-        return self.labeled.take(np.flatnonzero(np.isin(self.part, numbers)))
-
-    def documents(self, number: int) -> Integers:
-        """The rows to score for this part: all those of its queries, or only the labeled ones."""
-        if self.row_part is None:
-            return self.lists(number).rows
-        return np.flatnonzero(self.row_part == number)
-
-
-def _deal(labeled: Labeled, parts: Parts, seed: int) -> _Dealt:
-    count = whole("parts", parts) if isinstance(parts, int | float) else len(parts)
-    if count < 2:
-        raise UsageError(f"Cross-validation needs at least 2 parts. Got {count}.")
-    if isinstance(parts, int | float):
-        if labeled.lists < count:
-            queries = "1 query" if labeled.lists == 1 else f"{labeled.lists} queries"
-            raise InputError(f"{queries} cannot be dealt into {count} parts.", source=labeled.features.source)
-        part = np.empty(labeled.lists, np.int64)
-        part[generator(seed, key=_DEAL).permutation(labeled.lists)] = np.arange(labeled.lists) % count
-        known = dict(zip(labeled.query.to_list(), part.tolist(), strict=True))
-    else:
-        known = _check_parts(parts)
-        part = np.array([known.get(query, -1) for query in labeled.query.to_list()], np.int64)
-        _check_coverage(labeled, part, count)
-    return _Dealt(labeled, count, part, _row_parts(labeled.features, known, count))
-
-
-def _check_parts(parts: Sequence[Iterable[Any]]) -> dict[Any, int]:
-    known: dict[Any, int] = {}
-    for number, queries in enumerate(parts):
-        for query in queries:
-            if known.setdefault(query, number) != number:
-                raise InputError(
-                    f"the query {query!r} is in part {known[query] + 1} and in part {number + 1}.",
-                    hint="A query must be in one part only: otherwise a ranker is tested on what it has seen.",
-                )
-    return known
-
-
-def _check_coverage(labeled: Labeled, part: Integers, count: int) -> None:
-    if (part < 0).any():
-        lost = labeled.query.filter(pl.Series(part < 0))
-        raise InputError(f"{len(lost)} queries are in no part: {', '.join(map(repr, lost[:3]))}.")
-    empty = np.flatnonzero(np.bincount(part, minlength=count) == 0)
-    if len(empty):
-        raise InputError(f"part {empty[0] + 1} has no query with a label.", source=labeled.features.source)
-
-
-def _row_parts(features: Features, known: dict[Any, int], count: int) -> Integers | None:
-    """The part of each row. Queries without a label were seen by no ranker, so any part will do."""
-    if features.query is None or features.index.queries is None:
-        return None
-    names = features.index.queries
-    place = np.arange(len(names), dtype=np.int64) % count
-    codes = translate_ids(pl.Series(list(known), dtype=names.dtype), names)
-    place[codes[codes >= 0]] = np.array(list(known.values()), np.int64)[codes >= 0]
-    return np.asarray(place[features.query])
-
-
 _Split = Callable[[int], tuple[Labeled, Labeled | None]]
 """From the number of the tested part to the training and the validation documents."""
 
 
-def _split_before(dealt: _Dealt) -> _Split:
+def _split_before(dealt: Dealt) -> _Split:
     """Validation on the part before the tested one."""
 
     def split(number: int) -> tuple[Labeled, Labeled | None]:
@@ -273,7 +199,7 @@ def _split_before(dealt: _Dealt) -> _Split:
     return split
 
 
-def _split_rest(ranker: Ranker, dealt: _Dealt, validation: Any, grades: Scored | None, missing: str) -> _Split:
+def _split_rest(ranker: Ranker, dealt: Dealt, validation: Any, grades: Scored | None, missing: str) -> _Split:
     """Validation as ``Ranker.fit`` takes it, on the parts that are not tested."""
 
     def split(number: int) -> tuple[Labeled, Labeled | None]:
@@ -286,7 +212,7 @@ def _split_rest(ranker: Ranker, dealt: _Dealt, validation: Any, grades: Scored |
 class _Folds:
     """The folds so far: scores of documents, measures of queries."""
 
-    def __init__(self, ranker: Ranker, dealt: _Dealt, split: _Split) -> None:
+    def __init__(self, ranker: Ranker, dealt: Dealt, split: _Split) -> None:
         self.ranker, self.dealt, self.labeled, self.split = ranker, dealt, dealt.labeled, split
         self.measure = one_measure(ranker.measure)
         self.measures = shown_measures(self.measure)

@@ -16,6 +16,8 @@ STANDARDIZE = ("query", "all", "scale")
 IMPUTE = ("mean", "median")
 BLOCK = 1 << 16
 """How many rows are prepared at a time."""
+RESOLVED = 1e-6
+"""A spread below this part of the largest value is none: single precision does not resolve less."""
 COLUMNS = 8
 """How many columns a median holds in memory at a time."""
 
@@ -82,7 +84,7 @@ def standardize_within(values: Floats, start: Integers) -> Floats:
     mean = np.repeat(np.add.reduceat(plain, begins, axis=0) / count, sizes, axis=0)
     away = plain - mean if whole else np.where(known, plain - mean, 0.0)
     spread = np.sqrt(np.add.reduceat(away**2, begins, axis=0) / count)
-    least = np.maximum.reduceat(np.abs(plain), begins, axis=0) * 1e-6  # float32 does not resolve less
+    least = np.maximum.reduceat(np.abs(plain), begins, axis=0) * RESOLVED
     spread = np.where(spread > least, spread, np.inf)
     found = away / np.repeat(spread, sizes, axis=0)
     return found if whole else np.where(known, found, np.nan)

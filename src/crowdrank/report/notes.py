@@ -117,6 +117,26 @@ KINDS: dict[str, tuple[str, str]] = {
         "Rows without an outcome",
         "They were left out; if they should count as ties, write tie.",
     ),
+    "letor-ranks": (
+        "LETOR text was read as ranks",
+        "Each number counts as a system that ranked the items; if the values are features, give the file as such.",
+    ),
+    "no-features": (
+        "Judged items without features",
+        "They were left out, so nothing is learned from their judgments; check the ids if there are many.",
+    ),
+    "unused-features": (
+        "Features of items that nobody judged",
+        "They were left out of the training; the ranker can still score them.",
+    ),
+    "label-feature": (
+        "A column that looks like a label is a feature",
+        "A ranker that learns from its own target is useless; leave the column out if it is a label.",
+    ),
+    "unnamed-column": (
+        "A column without a name",
+        "It was left out, because it is usually the row number; name it if it is a feature.",
+    ),
     "both-bad": (
         "Both answers were called bad",
         "The model uses that neither was preferred, but not that both were bad.",

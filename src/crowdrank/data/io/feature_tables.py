@@ -25,7 +25,7 @@ ROLES = {
 }
 """The columns that are not features, and the names that they may have."""
 
-BATCH_BYTES = 1 << 25
+BATCH_BYTES = 1 << 22
 """Values of a batch of rows."""
 
 Mapped = Mapping[str, str | Sequence[str]]

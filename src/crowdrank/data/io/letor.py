@@ -18,7 +18,7 @@ import polars as pl
 from crowdrank.data.io.reasons import letor_reason
 from crowdrank.errors import InputError, Note, Remedy
 
-CHUNK = 1 << 24
+CHUNK = 12 << 20
 """Bytes of text at a time: fewer cost calls, more cost memory and fall out of the processor's cache."""
 
 _USUAL = "docid = "

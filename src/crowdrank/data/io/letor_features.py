@@ -36,6 +36,9 @@ from crowdrank.errors import InputError
 THREADS = 2
 """Chunks in work at once. Polars uses all processors itself; the second chunk fills the steps between."""
 
+MOST_COLUMNS = 2000
+"""Rows with more features than this are taken apart: Polars is slow on very wide tables."""
+
 COLON, SPACE = 58, 32
 
 
@@ -59,7 +62,7 @@ def _in_turn(pool: ThreadPoolExecutor, chunks: Iterator[Chunk]) -> Iterator[Bloc
     waiting = deque[Future[Block | None]]()
     for chunk in chunks:
         waiting.append(pool.submit(parse_chunk, chunk))
-        if len(waiting) > THREADS:
+        if len(waiting) == THREADS:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
@@ -83,39 +86,59 @@ def _are_finite(block: Block) -> bool:
 
 def _same_features(chunk: Chunk) -> Block | None:
     """The chunk as a table of equal rows; None if it is not one, or if something in it is not a number."""
-    words = chunk.text[: chunk.text.find(b"\n")].partition(b"#")[0].decode("utf-8", "replace").split()
-    named = len(words) > 1 and words[1].startswith("qid:")
-    keys = [word.partition(":")[0] for word in words[1 + named :]]
-    if (
-        not keys
-        or not all(key.isascii() and key.isdigit() for key in keys)
-        or len(set(map(int, keys))) < len(keys)
-    ):
+    end = chunk.text.rstrip(b"\n").rfind(b"\n") + 1
+    named, keys = _head_features(chunk.text[: chunk.text.find(b"\n")])
+    if not 0 < len(set(keys)) == len(keys) <= MOST_COLUMNS or (named, keys) != _head_features(chunk.text[end:]):
         return None
-    width = len(keys)
-    schema: dict[str, Any] = {
-        "label": pl.Float64(),
-        **({"qid": pl.String(), "query": pl.String()} if named else {}),
-    }
-    for place in range(width):
-        schema |= {f"key{place}": pl.UInt32(), f"value{place}": pl.Float32()}
     text, colons = _without_colons(chunk.text)
     try:
-        table = pl.scan_csv(text, separator=" ", schema={**schema, "end": pl.String()}, **RAGGED).collect()
+        table = pl.scan_csv(text, separator=" ", schema=_schema(named, keys), **RAGGED).collect()
     except pl.exceptions.PolarsError:
         return None
-    comments = split_comments(chunk, "comment")["comment"]
-    inside = 0 if colons == table.height * (width + named) else comments.str.count_matches(":", literal=True).sum()
-    if colons - inside != table.height * (width + named) or not _are_equal(table, keys, named):
+    inside = colons - table.height * (len(keys) + named)  # the colons in comments, if every row has what it should
+    if inside < 0 or not _are_equal(table, keys, named):
         return None
-    order = sorted(range(width), key=lambda place: int(keys[place]))
+    item = _usual_ids(table) if not inside else None
+    if item is None:
+        comments = split_comments(chunk, "comment")["comment"]
+        if inside != comments.str.count_matches(":", literal=True).sum():
+            return None
+        item = docids(comments)
+    order = np.argsort(keys)
     return Block(
         query=table["query"] if named else None,
-        item=docids(comments),
+        item=item,
         label=table["label"].to_numpy(),
-        names=tuple(str(int(keys[place])) for place in order),
+        names=tuple(str(keys[place]) for place in order),
         values=_matrix(table, [f"value{place}" for place in order]),
     )
+
+
+def _usual_ids(table: pl.DataFrame) -> pl.Series | None:
+    """The ids if every comment is ``docid = D ...``: its words are columns already. None otherwise."""
+    words = {"end": "#docid", "sign": "="}
+    usual = [pl.col(column).eq_missing(pl.lit(word)).all() for column, word in words.items()]
+    found = table.select(pl.all_horizontal(*usual, pl.col("docid").is_not_null().all())).item()
+    return table["docid"] if found else None
+
+
+def _head_features(line: bytes) -> tuple[bool, list[int]]:
+    """Whether a row has a qid, and the numbers of its features; none if one is not a number."""
+    words = line.partition(b"#")[0].decode("utf-8", "replace").split()
+    named = len(words) > 1 and words[1].startswith("qid:")
+    keys = [word.partition(":")[0] for word in words[1 + named :]]
+    return named, [int(key) for key in keys] if all(key.isascii() and key.isdigit() for key in keys) else []
+
+
+def _schema(named: bool, keys: list[int]) -> dict[str, Any]:
+    """The columns of a chunk without colons; those after the features are the beginning of the comment."""
+    schema: dict[str, Any] = {"label": pl.Float64()}
+    if named:
+        schema |= {"qid": pl.String(), "query": pl.String()}
+    number = pl.UInt8() if max(keys) < 2**8 else pl.UInt32()  # narrow ones are faster
+    for place in range(len(keys)):
+        schema |= {f"key{place}": number, f"value{place}": pl.Float32()}
+    return schema | dict.fromkeys(("end", "sign", "docid"), pl.String())
 
 
 def _without_colons(text: bytes) -> tuple[bytes, int]:
@@ -128,9 +151,9 @@ def _without_colons(text: bytes) -> tuple[bytes, int]:
     return changes.tobytes(), count
 
 
-def _are_equal(table: pl.DataFrame, keys: list[str], named: bool) -> bool:
+def _are_equal(table: pl.DataFrame, keys: list[int], named: bool) -> bool:
     """Whether every row has exactly these features, and a label (and a query if the first row has one)."""
-    wanted = [pl.col(f"key{place}").eq_missing(int(key)).all() for place, key in enumerate(keys)]
+    wanted = [pl.col(f"key{place}").eq_missing(key).all() for place, key in enumerate(keys)]
     wanted += [pl.col("label").is_not_null().all(), pl.col("end").str.starts_with("#").all()]
     if named:
         wanted += [pl.col("qid").eq_missing(pl.lit("qid")).all(), pl.col("query").is_not_null().all()]

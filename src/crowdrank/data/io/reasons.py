@@ -98,7 +98,7 @@ def letor_reason(name: str, text: bytes, before: int) -> InputError:
     first: bool | None = None
     for number, line in enumerate(text.split(b"\n")[:-1], before + 1):
         try:
-            words = line.partition(b"#")[0].decode("utf-8").split()
+            words = line.decode("utf-8").partition("#")[0].split()
         except UnicodeDecodeError:
             shown = line.decode("utf-8", "replace")[:_SHOWN]
             hint = "Save the file as UTF-8."

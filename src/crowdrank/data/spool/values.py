@@ -63,9 +63,12 @@ class ValueStore:
         if any(run.names != names for run in self.runs):
             names = tuple(order(set().union(*(run.names for run in self.runs))))
         rows, width = sum(run.rows for run in self.runs), len(names)
+        sparse = self._is_sparse(rows * width)
+        if self.path is None and not sparse and 4 * rows * width * COPIES > self.limit:
+            self._move_to_file()  # sparse blocks took less than the whole does
         if self.path is not None:
             return names, self._finish_file(names, rows)
-        if len(self.runs) == 1 and not self._is_sparse(rows * width):
+        if len(self.runs) == 1 and not sparse:
             return names, self.runs[0].dense_values()
         return names, self._join(names, rows)
 

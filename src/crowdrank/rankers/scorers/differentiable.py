@@ -16,6 +16,7 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
+from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.objectives import Objective
 from crowdrank.rankers.scorers.base import Function, Scorer, Task, Trained, Watch, as_float, plan_of
 from crowdrank.solve.lbfgs import lbfgs
@@ -138,6 +139,8 @@ class DifferentiableScorer(Scorer):
 
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:
         """Climb by L-BFGS from ``start``, in rounds if the objective fixes places."""
+        number("penalty", self.penalty, low=0.0)
+        whole("limit", self.limit, low=1)
         formula = self._formula(task)
         weights = self._start(task, formula, start)
         best = Best(watch, formula, stop=self.stops_early)
