@@ -118,7 +118,7 @@ def test_a_net_that_validation_chose_is_only_ahead():
     report = build_training(ranker)
     curve = report.curve
     assert {row.verdict for row in report.measured.baselines} == {"ahead"}
-    assert report.verdict == "The ranker is ahead of the baselines"
+    assert (report.verdict, report.tone) == ("The ranker is ahead of the baselines", "plain")
     assert report.headline[-1].startswith("What is kept was chosen on these validation queries")
     assert curve.sentence.startswith(f"Step {curve.chosen} is kept, the best of {len(curve.steps)} steps")
     assert curve.values[curve.steps.index(curve.chosen)] == max(curve.values)

@@ -73,7 +73,9 @@ def verdict(measured: Measured | None) -> tuple[str, str]:
     if "unknown" in said:
         few = "One query is too few to judge the ranker"
         return few if measured.queries == 1 else "The ranker was not measured on new queries", "doubt"
-    return "The ranker is ahead of the baselines" if "ahead" in said else "The ranker beats the baselines", "good"
+    if "ahead" in said:
+        return "The ranker is ahead of the baselines", "plain"
+    return "The ranker beats the baselines", "good"
 
 
 def headline(fit: Mapping[str, Any], measured: Measured | None) -> tuple[str, ...]:
