@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Features, Floats, Integers, Scored
+from crowdrank.data import Features, Floats, Integers, Scored, align
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.spool.folder import writing
 from crowdrank.errors import InputError, Note, Remedy, UsageError
@@ -92,8 +92,6 @@ def label_documents(features: Features, gold: Scored | None, *, missing: str = "
         query = np.zeros(features.rows, np.int64) if features.query is None else features.query
         query, names = query[rows], _query_names(features)
     else:
-        from crowdrank.data import align
-
         found = align(features, gold, missing=missing)
         rows, label, notes, query, names = found.rows, found.values, list(found.notes), found.query, found.queries
     weight = np.ones(len(rows)) if features.weight is None else np.asarray(features.weight)[rows]
