@@ -139,6 +139,19 @@ def test_trees_have_rounds_and_keep_missing_values():
     assert "rounds of training" in files["report.html"]
 
 
+def test_every_note_is_there_with_its_meaning():
+    frame = documents().with_columns(f2=pl.lit(1.0), label=pl.when(pl.col("label") < 2).then(pl.col("label")))
+    ranker = make_ranker("regression", "net", {"limit": 2, "impute": "mean"}).fit(frame)
+    report = build_training(ranker)
+    found = {caution.code: caution for caution in report.cautions}
+    assert {note.code for note in ranker.fit_.warnings} == set(found)
+    assert {"not-converged", "unlabeled", "constant-features"} <= set(found)
+    assert found["not-converged"].meaning == "More steps may still improve the ranker."
+    for note in ranker.fit_.warnings:
+        assert note.message in re.sub(r"\\(.)", r"\1", training_to_markdown(report))
+    assert report.preparation[0].startswith("A missing value is replaced by the mean")
+
+
 def test_the_curve_is_drawn_on_its_axes(linear):
     page = training_to_html(build_training(linear))
     svg = re.search(r"(?s)<svg class=\"chart\".*?</svg>", page)[0]

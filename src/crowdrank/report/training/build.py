@@ -10,6 +10,7 @@ import polars as pl
 
 from crowdrank.report.axes import axis_of
 from crowdrank.report.content import Axis
+from crowdrank.report.notes import KINDS, cautions
 from crowdrank.report.rounding import round_finite, significant
 from crowdrank.report.training import words
 from crowdrank.report.training.content import (
@@ -25,7 +26,6 @@ from crowdrank.report.training.content import (
     TrainingReport,
     TunedRow,
 )
-from crowdrank.report.training.notes import training_cautions
 from crowdrank.results import to_plain
 
 if TYPE_CHECKING:
@@ -37,6 +37,11 @@ FEATURES = 20
 QUERIES = 10
 """The most queries that are shown."""
 DECIMALS = words.DECIMALS
+TRAINING_KINDS = {
+    **KINDS,
+    "not-converged": ("Training did not finish", "More steps may still improve the ranker."),
+}
+"""The kinds of notes; that training could go on is no reason not to use a ranker."""
 
 
 def build_training(ranker: Ranker) -> TrainingReport:
@@ -55,7 +60,7 @@ def build_training(ranker: Ranker) -> TrainingReport:
     return TrainingReport(
         title=f"Training of {trained.fit.model} with the scorer {trained.scorer}",
         facts=words.facts(fit),
-        cautions=training_cautions(trained.fit.warnings),
+        cautions=cautions(trained.fit.warnings, TRAINING_KINDS),
         verdict=verdict,
         tone=tone,
         headline=words.headline(fit, measured),
