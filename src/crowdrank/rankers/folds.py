@@ -30,7 +30,7 @@ from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, label_documents
 from crowdrank.rankers.parts import Dealt, Parts, deal_queries
 from crowdrank.rankers.tables import QueryMeasures, Scores
-from crowdrank.rankers.validation import one_measure
+from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Table
 
 PREVIOUS: Literal["previous"] = "previous"
@@ -62,7 +62,8 @@ class CrossValidation(Table):
     """What cross-validation found; ``frame()`` has a row for each fold.
 
     ``scores``: of every document, by a ranker that did not see its query. ``queries``: their measures by query.
-    ``settings``: the parameters that the folds suggest for a ranker that is trained on all queries.
+    ``settings``: the parameters that the folds suggest for a ranker that is trained on all queries. ``leads``: how
+    far the rankers are ahead of each baseline over all queries, with intervals.
     """
 
     measure: str
@@ -70,6 +71,7 @@ class CrossValidation(Table):
     scores: Scores
     queries: QueryMeasures
     settings: dict[str, Any]
+    leads: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
     def polars(self) -> pl.DataFrame:
@@ -106,8 +108,9 @@ class CrossValidation(Table):
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as in fit.json: measures, folds and settings."""
-        return {"measures": self.summary(), "folds": self.polars().to_dicts(), "settings": self.settings}
+        """Plain values, as in fit.json: measures, leads, folds and settings."""
+        found = {"measure": self.measure, "measures": self.summary(), "leads": self.leads}
+        return {**found, "folds": self.polars().to_dicts(), "settings": self.settings}
 
 
 def cross_validate(
@@ -216,6 +219,7 @@ class _Folds:
         self.scored: list[tuple[Integers, Floats]] = []
         self.tested: list[tuple[Labeled, dict[str, Floats]]] = []
         self.folds: list[Fold] = []
+        self.baselines: dict[str, list[Floats]] = {}
         self.notes: dict[str, list[Note]] = {}
 
     def run(self, number: int, engine: Engine) -> None:
@@ -236,6 +240,8 @@ class _Folds:
         self, ranker: Ranker, training: Labeled, held: Labeled | None, test: Labeled, found: dict[str, Floats]
     ) -> Fold:
         baselines = baseline_scores(training, test, self.measure)
+        for name, (_, scores) in baselines.items():
+            self.baselines.setdefault(name, []).append(test.queries.by_query(self.measure, scores))
         feature, single = baselines.get("best_feature", ("", None))
         tried = ranker.fit_.details.get("tuned", ())
         parameters = ranker.fit_.details["scorer_parameters"]
@@ -253,12 +259,15 @@ class _Folds:
 
     def result(self) -> CrossValidation:
         """All folds together."""
+        queries = self._queries()
+        reached = queries.measures[self.measure.text]
         return CrossValidation(
             measure=self.measure.text,
             folds=tuple(self.folds),
             scores=self._scores(),
-            queries=self._queries(),
+            queries=queries,
             settings=_settings(self.ranker, self.folds),
+            leads={name: paired_difference(reached, np.concatenate(own)) for name, own in self.baselines.items()},
             notes=tuple(_fold_note(notes, len(self.folds)) for notes in self.notes.values()),
             backend=self.labeled.features.backend,
         )

@@ -102,7 +102,9 @@ class LabeledQueries:
     def _expected(self, values: Floats, scores: Floats) -> Floats:
         """The mean value at each place, over the orders of equal scores."""
         order = np.lexsort((-scores, self._query))
-        new = (np.diff(self._query, prepend=-1) != 0) | (np.diff(scores[order], prepend=np.nan) != 0)
+        own = scores[order]
+        other = np.append(True, own[1:] != own[:-1])  # a difference would not be defined if both are infinite
+        new = (np.diff(self._query, prepend=-1) != 0) | other
         begins = np.append(np.flatnonzero(new), len(scores))
         return (totals(values[order], begins) / np.diff(begins))[np.cumsum(new) - 1]
 
