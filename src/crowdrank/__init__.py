@@ -127,7 +127,8 @@ PUBLIC = {
 def _homes() -> dict[str, str]:
     """The module of each public name."""
     homes = {name: f"crowdrank.{room}" for room, names in PUBLIC.items() for name in names}
-    for path in (entry.path for entry in (*entries().values(), *ranker_entries().values())):
+    models, rankers = entries().values(), ranker_entries().values()
+    for path in (*(own.path for own in models), *(own.path for own in rankers)):
         module, _, name = path.partition(":")
         homes[name] = module
     return homes
