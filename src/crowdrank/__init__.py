@@ -127,8 +127,8 @@ PUBLIC = {
 def _homes() -> dict[str, str]:
     """The module of each public name."""
     homes = {name: f"crowdrank.{room}" for room, names in PUBLIC.items() for name in names}
-    models, rankers = entries().values(), ranker_entries().values()
-    for path in (*(own.path for own in models), *(own.path for own in rankers)):
+    paths = [entry.path for entry in entries().values()] + [entry.path for entry in ranker_entries().values()]
+    for path in paths:
         module, _, name = path.partition(":")
         homes[name] = module
     return homes

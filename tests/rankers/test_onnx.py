@@ -30,6 +30,10 @@ runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installe
 FORMS = [(way, fill) for way in ("query", "all", "scale", None) for fill in (None, "mean", -1.5)]
 
 
+def learn(features, **settings):
+    return learn_preparation(features, np.ones(features.rows), **settings)
+
+
 def make_features(missing, seed=0, lists=60):
     """Lists of 1 to 20 documents; features of different sizes, a constant one, and one that is often 0."""
     rng = np.random.default_rng(seed)
@@ -83,7 +87,9 @@ def parts_of(features):
 def test_trees(way, fill, missing):
     features = make_features(missing)
     values, start, label = parts_of(features)
-    preparation, _ = learn_preparation(features, standardize=way, impute=fill, takes_missing=True)
+    preparation, _ = learn_preparation(
+        features, np.ones(features.rows), standardize=way, impute=fill, takes_missing=True
+    )
     function = train_trees(preparation.apply(values, start), start, label)
     check_same(function, preparation, values, start)
     others, begins, _ = parts_of(make_features(0.3, seed=1))  # also where training saw no missing value
@@ -97,7 +103,9 @@ def test_trees(way, fill, missing):
 def test_linear(way, fill):
     features = make_features(0.15 if fill is not None else 0.0)
     values, start, _ = parts_of(features)
-    preparation, _ = learn_preparation(features, standardize=way, impute=fill, takes_missing=False)
+    preparation, _ = learn_preparation(
+        features, np.ones(features.rows), standardize=way, impute=fill, takes_missing=False
+    )
     weights = np.random.default_rng(4).normal(size=6)
     check_same(LinearFunction(weights), preparation, values, start, bound=1e-6)
 
@@ -121,7 +129,9 @@ def test_values_at_a_threshold_go_the_same_way():
     )
     rows = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2).astype(np.float32)
     features = make_features(0.0)
-    preparation, _ = learn_preparation(features, standardize=None, impute=None, takes_missing=True)
+    preparation, _ = learn_preparation(
+        features, np.ones(features.rows), standardize=None, impute=None, takes_missing=True
+    )
     found, _ = run_graph(to_onnx(function, preparation, ["a", "b"]), rows, np.array([0, len(rows)]))
     np.testing.assert_allclose(found, function.scores(rows), rtol=1e-5, atol=1e-5)
 
@@ -137,7 +147,9 @@ def test_thresholds_are_rounded_down():
 def test_a_tree_without_a_split():
     features = make_features(0.0)
     values, start, label = parts_of(features)
-    preparation, _ = learn_preparation(features, standardize=None, impute=None, takes_missing=True)
+    preparation, _ = learn_preparation(
+        features, np.ones(features.rows), standardize=None, impute=None, takes_missing=True
+    )
     function = train_trees(values, start, label, min_rows=len(label))
     found, _ = run_graph(to_onnx(function, preparation, features.names), values, start)
     assert not found.any()
@@ -148,14 +160,18 @@ def test_real_documents(real):
     order = np.argsort(features.query, kind="stable")
     values, start = np.array(features.dense())[order], list_starts(features.query[order].astype(np.int64))
     values[np.random.default_rng(0).random(values.shape) < 0.05] = np.nan
-    preparation, _ = learn_preparation(features, standardize="query", impute=None, takes_missing=True)
+    preparation, _ = learn_preparation(
+        features, np.ones(features.rows), standardize="query", impute=None, takes_missing=True
+    )
     function = train_trees(preparation.apply(values, start), start, features.label[order], rounds=100)
     check_same(function, preparation, values, start)
 
 
 def test_nets_cannot_be_exported():
     features = make_features(0.0)
-    preparation, _ = learn_preparation(features, standardize=None, impute=None, takes_missing=True)
+    preparation, _ = learn_preparation(
+        features, np.ones(features.rows), standardize=None, impute=None, takes_missing=True
+    )
     formula = NetFormula(6, (3, 2))
     net = NetFunction(formula, np.zeros(formula.size), np.zeros(6))
     with pytest.raises(UsageError, match=r"NetFunction[^\n]*\n.*scorers linear and trees"):
@@ -164,7 +180,9 @@ def test_nets_cannot_be_exported():
 
 def test_zero_as_missing_is_refused():
     text = train_trees(*parts_of(make_features(0.0))).text.replace("decision_type=2", "decision_type=6", 1)
-    preparation, _ = learn_preparation(make_features(0.0), standardize=None, impute=None, takes_missing=True)
+    preparation, _ = learn_preparation(
+        make_features(0.0), np.ones(make_features(0.0).rows), standardize=None, impute=None, takes_missing=True
+    )
     with pytest.raises(UsageError, match="zero as missing value"):
         to_onnx(TreesFunction(text, 6), preparation, preparation.names)
 

@@ -137,6 +137,36 @@ KINDS: dict[str, tuple[str, str]] = {
         "A column without a name",
         "It was left out, because it is usually the row number; name it if it is a feature.",
     ),
+    "equal-labels": (
+        "Queries without an order to learn",
+        "Documents of such a query are equally good or bad; queries with different labels teach more.",
+    ),
+    "unlabeled": (
+        "Documents without a label",
+        "They were left out of the training; the ranker can still score them.",
+    ),
+    "not-judged": ("Labels below 0", "They mean that nobody judged the document, so it was left out."),
+    "weight-0": ("Documents with the weight 0", "They were left out."),
+    "constant-features": ("Features with one value only", "They tell no documents apart and may be left out."),
+    "missing-values": ("Missing values", "Many of them in one feature may mean that it was not computed."),
+    "validation-overlap": (
+        "Queries in both training and validation",
+        "The ranker has seen these queries, so validation flatters it; keep the two apart.",
+    ),
+    "from-folds": ("How long the final training ran", "There were no validation queries to stop it."),
+    "no-splits": (
+        "The trees found nothing to split",
+        "There are too few documents for a leaf, or no feature tells them apart: try a smaller min_rows.",
+    ),
+    "extra-features": ("Features that the ranker does not know", "They are ignored; it was trained without them."),
+    "lone-documents": (
+        "Queries with one document",
+        "Give all documents of a query together, or train with standardize=all.",
+    ),
+    "tied-scores": (
+        "Documents with equal scores",
+        "Their order means nothing, and tools that sort by id will order them in their own way.",
+    ),
     "both-bad": (
         "Both answers were called bad",
         "The model uses that neither was preferred, but not that both were bad.",
