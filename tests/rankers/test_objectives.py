@@ -156,11 +156,10 @@ class TestLambdaRank:
             for order in permutations(range(6))
             if all(reference[a] >= reference[b] for a, b in pairwise(order))
         ]
-        found = {}
-        for one, other, weight in objective._weighted_pairs(plan, reference[plan.order]):
-            found |= {
-                (int(plan.order[i]), int(plan.order[j])): v for i, j, v in zip(one, other, weight, strict=True)
-            }
+        found, at = {}, reference[plan.order]
+        for own, _, weight in lambda_rank._PairWeights(objective, plan, at, at).by_block():
+            rows = zip(plan.order[own.one].tolist(), plan.order[own.other].tolist(), strict=True)
+            found |= dict(zip(rows, weight, strict=True))
         pairs = {(i, j) for i, j in permutations(range(6), 2) if label[i] > label[j]}
         assert set(found) == pairs
         for i, j in pairs:

@@ -33,7 +33,7 @@ INPUT, OUTPUT = "features", "scores"
 def to_onnx(function: Function, preparation: Preparation, names: Sequence[str]) -> bytes:
     """The bytes of an ONNX file that prepares features with these names and scores them.
 
-    Linear functions and trees can be exported. Scores agree with crowdrank's to about 1e-6, as the graph adds
+    Linear functions and trees can be exported. Scores agree with crowdrank's to 1e-5, as the graph adds
     trees up in single precision.
     """
     if not isinstance(function, LinearFunction | TreesFunction):
