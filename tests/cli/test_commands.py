@@ -12,7 +12,9 @@ from polars.testing import assert_frame_equal
 from crowdrank.cli import COMMANDS
 from crowdrank.models import entries
 from crowdrank.rankers.registry import ranker_entries
+from crowdrank.rankers.supervised import ListMLE
 from helpers import random_votes
+from rankers.made import labeled_frame
 
 HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib")
 
@@ -47,6 +49,9 @@ WORDS = {
     "models": ["--json"],
     "compare": ["votes.csv", "--models", "win-rate,bt"],
     "evaluate": ["votes.csv", "votes.csv"],
+    "train": ["features.csv", "--out", "result"],
+    "score": ["ranker", "features.csv"],
+    "export": ["ranker", "--onnx", "ranker.onnx"],
     "simulate": ["bt-crowd", "--out", "result"],
     "reproduce": [],
     "demo": ["--out", "result"],
@@ -60,6 +65,8 @@ def test_a_process_of_its_own_does_what_the_other_tests_see(module, crowdrank, c
         folder = tmp_path / name
         folder.mkdir()
         random_votes(votes=100).write_csv(folder / "votes.csv")
+        labeled_frame().write_csv(folder / "features.csv")
+        ListMLE().fit(labeled_frame()).save(folder / "ranker")
         ran = run(module.NAME, *WORDS[module.NAME], cwd=folder)
         seconds = re.compile(r"\b\d+\.\d\d\b")
         files = sorted(path.name for path in folder.glob("result/*"))

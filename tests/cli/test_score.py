@@ -205,3 +205,30 @@ def test_loading_a_linear_ranker_loads_only_what_it_needs(frame, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class TestExport:
+    @pytest.mark.parametrize("scorer", ["linear", "trees"])
+    def test_another_program_gives_the_same_scores(self, crowdrank, frame, tmp_path, scorer):
+        runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+        kind = cr.Trees(rounds=10, min_rows=5) if scorer == "trees" else scorer
+        cr.ListMLE(scorer=kind).fit(frame).save(tmp_path / "ranker")
+        ran = crowdrank("export", "ranker", "--onnx", "ranker.onnx")
+        assert (ran.code, ran.out, ran.err) == (0, "", "The ranker is in ranker.onnx\n")
+        session = runtime.InferenceSession(tmp_path / "ranker.onnx")
+        one = frame.filter(pl.col("query") == "q003")
+        values = one.select(f"f{place}" for place in range(4)).to_numpy().astype(np.float32)
+        (found,) = session.run(None, {"features": values})
+        np.testing.assert_allclose(found, cr.load(tmp_path / "ranker").score(one).score, atol=1e-5)
+
+    def test_mistakes(self, crowdrank, frame, tmp_path):
+        cr.ListMLE(scorer=cr.Net(limit=2)).fit(frame).save(tmp_path / "net")
+        ran = crowdrank("export", "net", "--onnx", "net.onnx")
+        assert ran.code == 2
+        assert "Hint: The scorers linear and trees can be exported." in ran.err
+        assert not (tmp_path / "net.onnx").exists()
+        assert crowdrank("export", "features.csv", "--onnx", "x.onnx").code == 2
+        assert crowdrank("export", "ranker", "--onnx", "no/x.onnx").err == (
+            "crowdrank: --onnx no/x.onnx: cannot be written to (No such file or directory).\n"
+        )
+        assert not list(tmp_path.glob(".crowdrank*"))

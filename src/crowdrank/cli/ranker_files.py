@@ -23,6 +23,7 @@ PARTS = ("weights.npz", "trees.txt", "net.npz")
 def write_ranker(folder: Folder, ranker: Ranker, folds: CrossValidation | None, reading: float, form: str) -> None:
     """Write everything that training found. model.json comes last: before it, the folder is no ranker."""
     from crowdrank.rankers.saved import HEADER, contents
+    from crowdrank.report import training_report_files
 
     began = time.perf_counter()
     tables = _tables(ranker, folds)
@@ -36,7 +37,7 @@ def write_ranker(folder: Folder, ranker: Ranker, folds: CrossValidation | None, 
     header = saved.pop(HEADER)
     files: dict[str, Callable[[Path], Any]] = {name: bytes_writer(content) for name, content in saved.items()}
     files |= {f"{name}.{form}": frame_writer(table.polars(), form) for name, table in tables.items()}
-    files |= {name: text_writer(text) for name, text in _report(ranker).items()}
+    files |= {name: text_writer(text) for name, text in training_report_files(ranker).items()}
     files |= {"fit.json": save_fit, HEADER: bytes_writer(header)}
     names = {*tables_in(folder.path), *tables}
     folder.write(files, stale=[*PARTS, *(f"{name}.{other}" for name in names for other in FORMATS)])
@@ -52,11 +53,3 @@ def _tables(ranker: Ranker, folds: CrossValidation | None) -> dict[str, Table]:
         "scores": None if folds is None else folds.scores,
     }
     return {name: table for name, table in tables.items() if table is not None}
-
-
-def _report(ranker: Ranker) -> dict[str, str]:
-    """The report by file name."""
-    from crowdrank import report
-
-    write = getattr(report, "training_report_files", None)
-    return {} if write is None else dict(write(ranker))

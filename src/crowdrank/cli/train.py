@@ -166,9 +166,11 @@ def _train(asked: _Request, folder: Folder) -> None:
     from crowdrank.cli.terminal import progress, warn
     from crowdrank.engine import open_engine
     from crowdrank.rankers.registry import make_ranker
+    from crowdrank.rankers.validation import one_measure
 
     # made before any file is read, so that a wrong name fails first
     ranker = make_ranker(asked.model, asked.scorer, asked.parameters)
+    one_measure(ranker.measure)
     with open_engine(asked.engine) as engine:
         began = time.perf_counter()
         with progress("reading"):

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from crowdrank.data import Features, Scored, read_features, read_gold
+from crowdrank.data import Features, read_features
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
@@ -22,7 +22,7 @@ from crowdrank.models.base import versions
 from crowdrank.models.parameters import Configurable, whole
 from crowdrank.prepared.documents import Documents
 from crowdrank.rankers.baselines import baseline_scores
-from crowdrank.rankers.labeled import Labeled, label_documents, overlap_notes, split_by_query
+from crowdrank.rankers.labeled import Labeled, overlap_notes, read_labeled, split_by_query
 from crowdrank.rankers.objectives import Objective, Targets
 from crowdrank.rankers.preparation import Preparation, learn_preparation
 from crowdrank.rankers.scorers import Scorer, scorer_class
@@ -134,9 +134,8 @@ class Ranker(Configurable, ABC):
         ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step.
         """
         began = time.perf_counter()
-        table = read_features(features)
-        grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
-        training, held = self._split(label_documents(table, grades, missing=missing), validation, grades, missing)
+        labeled, other = read_labeled(features, gold=gold, validation=validation, missing=missing)
+        training, held = self._split(labeled, other)
         return self._fit_labeled(training, held, engine=engine, progress=progress, began=began)
 
     def _fit_labeled(
@@ -191,21 +190,18 @@ class Ranker(Configurable, ABC):
             self.scorer = scorer.clone().set_params(**others)
         return self
 
-    def _split(
-        self, labeled: Labeled, validation: Any, grades: Scored | None, missing: str
-    ) -> tuple[Labeled, Labeled | None]:
-        """Training and validation documents."""
+    def _split(self, labeled: Labeled, validation: Labeled | float | None) -> tuple[Labeled, Labeled | None]:
+        """Training and validation documents, of which the latter are given, or a share of the former."""
         if validation is None:
             if self.tune:
                 raise UsageError(
                     "Tuning needs validation queries.", hint=("Keep some: ", Remedy("validation", "0.2"))
                 )
             return labeled, None
-        if isinstance(validation, int | float) and not isinstance(validation, bool):
+        if not isinstance(validation, Labeled):
             return split_by_query(labeled, float(validation), whole("seed", self.seed))
-        held = label_documents(read_features(validation).select(labeled.features.names), grades, missing=missing)
-        notes = (*labeled.notes, *overlap_notes(labeled, held))
-        return replace(labeled, notes=notes), held
+        own = tuple(replace(note, message=f"Validation: {note.message}") for note in validation.notes)
+        return replace(labeled, notes=(*labeled.notes, *own, *overlap_notes(labeled, validation))), validation
 
 
 @dataclass(frozen=True, eq=False)

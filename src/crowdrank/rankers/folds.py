@@ -20,14 +20,14 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Floats, Integers, Scored, read_features, read_gold
+from crowdrank.data import Floats, Integers
 from crowdrank.engine import Engine, open_engine
 from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
 from crowdrank.models.parameters import whole
 from crowdrank.rankers.base import Progress, Ranker, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
-from crowdrank.rankers.labeled import Labeled, label_documents
+from crowdrank.rankers.labeled import Labeled, read_labeled
 from crowdrank.rankers.parts import Dealt, Parts, deal_queries
 from crowdrank.rankers.tables import QueryMeasures, Scores
 from crowdrank.rankers.validation import one_measure, paired_difference
@@ -130,17 +130,15 @@ def cross_validate(
     ``validation``: "previous", the part before the tested one; or what ``Ranker.fit`` takes: a share of the
     training queries, features of other queries, or None. The other arguments are those of ``Ranker.fit``.
     """
-    table = read_features(features)
-    grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
-    labeled = label_documents(table, grades, missing=missing)
-    dealt = deal_queries(labeled, parts, whole("seed", ranker.seed))
     before = isinstance(validation, str) and validation == PREVIOUS
+    labeled, held = read_labeled(features, gold=gold, validation=None if before else validation, missing=missing)
+    dealt = deal_queries(labeled, parts, whole("seed", ranker.seed))
     if before and dealt.parts < 3:
         raise UsageError(
             "Two parts are too few: one is for testing and one for validation.",
             hint=("Validate on a share of the training queries: ", Remedy("validation", "0.2")),
         )
-    split = _split_before(dealt) if before else _split_rest(ranker, dealt, validation, grades, missing)
+    split = _split_before(dealt) if before else _split_rest(ranker, dealt, held)
     work = _Folds(ranker, dealt, split)
     with open_engine(engine) as place:
         for number in range(dealt.parts):
@@ -199,12 +197,12 @@ def _split_before(dealt: Dealt) -> _Split:
     return split
 
 
-def _split_rest(ranker: Ranker, dealt: Dealt, validation: Any, grades: Scored | None, missing: str) -> _Split:
+def _split_rest(ranker: Ranker, dealt: Dealt, validation: Labeled | float | None) -> _Split:
     """Validation as ``Ranker.fit`` takes it, on the parts that are not tested."""
 
     def split(number: int) -> tuple[Labeled, Labeled | None]:
         rest = dealt.lists(*(own for own in range(dealt.parts) if own != number))
-        return ranker._split(rest, validation, grades, missing)
+        return ranker._split(rest, validation)
 
     return split
 

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Features, Floats, Integers, Scored, align
+from crowdrank.data import (
+    Features,
+    Floats,
+    Integers,
+    Scored,
+    align,
+    feature_rows,
+    read_features,
+    read_gold,
+)
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.spool.folder import writing
 from crowdrank.errors import InputError, Note, Remedy, UsageError
@@ -79,6 +88,31 @@ class Labeled:
         else:
             values = preparation.apply(raw.values, self.start)
         return Documents(values, self.start, self.label, self.weight, self.rows)
+
+
+def read_labeled(
+    features: Any, *, gold: Any, validation: Any, missing: str
+) -> tuple[Labeled, Labeled | float | None]:
+    """The labeled documents, and the validation: labeled documents too, a share, or None.
+
+    If gold has labels of both, each side takes its own.
+    """
+    table = read_features(features)
+    grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
+    if validation is None or (isinstance(validation, int | float) and not isinstance(validation, bool)):
+        return label_documents(table, grades, missing=missing), validation
+    held = read_features(validation).select(table.names)
+    mine, theirs = (None, None) if grades is None else _divide_gold(grades, table, held)
+    return label_documents(table, mine, missing=missing), label_documents(held, theirs, missing=missing)
+
+
+def _divide_gold(gold: Scored, training: Features, validation: Features) -> tuple[Scored, Scored]:
+    """The gold of training and that of validation. Items that have features in neither stay with training."""
+    frame = gold.frame
+    query = None if frame["query"].null_count() == frame.height else frame["query"]
+    here, there = (feature_rows(table, query, frame["item"]) >= 0 for table in (training, validation))
+    mine = Scored(frame.filter(pl.Series(here | ~there)))
+    return mine, Scored(frame.filter(pl.Series(there))) if there.any() else gold
 
 
 def label_documents(features: Features, gold: Scored | None, *, missing: str = "error") -> Labeled:

@@ -244,9 +244,9 @@ def _notes(
     notes = []
     if missing.any():
         what = "are kept, as trees take them" if fill is None else "are filled"
-        notes.append(
-            Note("missing-values", f"{missing.sum()} values of {np.count_nonzero(missing)} features {what}.")
-        )
+        count = np.count_nonzero(missing)
+        of = "1 feature" if count == 1 else f"{count} features"
+        notes.append(Note("missing-values", f"{missing.sum()} values of {of} {what}."))
     if constant.any():
         notes.append(
             Note("constant-features", f"{_count_of(constant, features.names)} the same value in every row.")
