@@ -22,9 +22,6 @@ from crowdrank.errors import InputError, Note, Remedy
 CHUNK = 12 << 20
 """Bytes of text at a time: fewer cost calls, more cost memory and fall out of the processor's cache."""
 
-_USUAL = "docid = "
-"""How the comments of the LETOR files begin."""
-
 NEWLINE, SPACE, COLON = 10, 32, 58
 
 RAGGED: dict[str, Any] = {
@@ -94,11 +91,9 @@ class Lines:
 
 def docids(comments: pl.Series) -> pl.Series:
     """The id of the item in each comment: ``docid = X``, or else the first word; null if there is none."""
-    if comments.str.starts_with(_USUAL).all() and not comments.null_count():  # five times as fast as the pattern
-        found = comments.str.strip_prefix(_USUAL).str.splitn(" ", 2).struct[0]
-        if not (found == "").any():
-            return found
-    found = comments.str.extract(r"docid\s*=\s*(\S+)")
+    found = comments.str.extract(r"^docid = (\S+)")  # the usual form, at half the time of the general one
+    if found.null_count():
+        found = comments.str.extract(r"docid\s*=\s*(\S+)")
     return found.fill_null(comments.str.extract(r"(\S+)")) if found.null_count() else found
 
 

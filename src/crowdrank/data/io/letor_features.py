@@ -91,7 +91,7 @@ def _are_finite(block: Block) -> bool:
 
 def _same_features(chunk: Chunk) -> Block | None:
     """The chunk as a table of equal rows; None if it is not one, or if something in it is not a number."""
-    end = chunk.text.rstrip(b"\n").rfind(b"\n") + 1
+    end = chunk.text.rfind(b"\n", 0, -1) + 1
     named, keys = _head_features(chunk.text[: chunk.text.find(b"\n")])
     if not 0 < len(set(keys)) == len(keys) <= MOST_COLUMNS or (named, keys) != _head_features(chunk.text[end:]):
         return None
@@ -182,13 +182,15 @@ def _any_features(chunk: Chunk) -> Block | None:
     if not rows:
         return None
     label, query, rest = split_heads(chunk, lines)
+    item = lines.item
+    del lines  # the text of the rows is in ``rest``
     counts = rest.str.count_matches(":", literal=True).to_numpy()
     key, value = _words(chunk, rest)
     if len(key) != counts.sum():
         raise chunk.error()
     return Block(
         query=query,
-        item=lines.item,
+        item=item,
         label=_labels(chunk, label),
         **_by_feature(chunk, np.repeat(np.arange(rows), counts), key, value, rows),
     )
