@@ -16,6 +16,8 @@ DIRECT = {
     "nDCG(gain=linear)@2": lambda s, y: ndcg(s, y, cut=2, gain="linear"),
     "DCG@4": lambda s, y: dcg(s, y, cut=4),
     "AP": lambda s, y: ap(s, y),
+    "AP@4": lambda s, y: ap(s, y, cut=4),
+    "AP(rel=2)@5": lambda s, y: ap(s, y, cut=5, rel=2.0),
     "ERR@5": lambda s, y: err(s, y, cut=5, most=4.0),
 }
 
@@ -28,9 +30,10 @@ def random_lists(seed=0):
     return label, scores
 
 
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("text", DIRECT)
-def test_by_query(text):
-    label, scores = random_lists()
+def test_by_query(text, seed):
+    label, scores = random_lists(seed)
     found = LabeledQueries(START, label).by_query(one_measure(text), scores)
     expected = [DIRECT[text](scores[low:high], label[low:high]) for low, high in pairwise(START)]
     np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -64,6 +64,8 @@ class LabeledQueries:
         """The measure of each query; NaN if it is not defined there."""
         if measure.name in ("ndcg", "dcg"):
             return self._discounted(measure, scores)
+        if measure.name == "ap":
+            return self._average_precision(measure, scores)
         most = float(self.label.max(initial=0.0))
         ends = zip(self.start[:-1], self.start[1:], strict=True)
         return np.array([measure_list(measure, scores[a:b], self.label[a:b], most) for a, b in ends])
@@ -94,6 +96,26 @@ class LabeledQueries:
         best = totals(self._expected(gain, self.label) * self._discount(measure.cut), self.start)
         return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
 
+    def _average_precision(self, measure: MeasureSpec, scores: Floats) -> Floats:
+        """AP of all queries at once, with the terms of ``measures.listwise.ap`` at each place.
+
+        A group of m equal scores, r of them relevant, follows n documents, R of them relevant. Its place t adds
+        r/m (R + 1 + (t-1)(r-1)/(m-1)) / (n + t).
+        """
+        order, begins = self._groups(scores)
+        relevant = (self.label >= measure.parameters.get("rel", 1.0)).astype(float)
+        group = segment_of(begins)
+        m, r = np.diff(begins), totals(relevant[order], begins)
+        within = self._place - self._place[begins[:-1]][group]  # t - 1
+        total = totals(relevant, self.start)
+        before = np.append(0.0, np.cumsum(r)[:-1])  # in all queries so far; less those of earlier queries
+        before -= np.append(0.0, np.cumsum(total)[:-1])[self._query[begins[:-1]]]
+        step = np.divide(r - 1, m - 1, out=np.zeros(len(m)), where=m > 1)
+        terms = (r / m)[group] * (before[group] + 1 + within * step[group]) / (self._place + 1)
+        if measure.cut is not None:
+            terms = np.where(self._place < measure.cut, terms, 0.0)
+        return np.divide(totals(terms, self.start), total, out=np.zeros(len(total)), where=total > 0)
+
     def _scaled(self, top: Floats) -> Floats:
         """(2^label - 1) / 2^top, without an overflow."""
         own = np.maximum(self.label, 0.0)
@@ -101,12 +123,16 @@ class LabeledQueries:
 
     def _expected(self, values: Floats, scores: Floats) -> Floats:
         """The mean value at each place, over the orders of equal scores."""
+        order, begins = self._groups(scores)
+        return (totals(values[order], begins) / np.diff(begins))[segment_of(begins)]
+
+    def _groups(self, scores: Floats) -> tuple[Integers, Integers]:
+        """The rows from the best score down, query by query, and where each group of equal scores begins."""
         order = np.lexsort((-scores, self._query))
         own = scores[order]
         other = np.append(True, own[1:] != own[:-1])  # a difference would not be defined if both are infinite
         new = (np.diff(self._query, prepend=-1) != 0) | other
-        begins = np.append(np.flatnonzero(new), len(scores))
-        return (totals(values[order], begins) / np.diff(begins))[np.cumsum(new) - 1]
+        return order, np.append(np.flatnonzero(new), len(scores))
 
     def _discount(self, cut: int | None) -> Floats:
         discount = 1.0 / np.log2(self._place + 2.0)
