@@ -5,6 +5,7 @@ from benchmarks import (
     consensus,
     coverage,
     crowd_agg,
+    features,
     growth,
     labels,
     peers,
@@ -19,6 +20,7 @@ from benchmarks import (
 for module in (
     startup,
     reading,
+    features,
     peers,
     labels,
     consensus,

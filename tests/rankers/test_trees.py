@@ -108,7 +108,7 @@ def test_threads_change_no_byte(objective, monkeypatch):
     weight = 10.0 ** np.random.default_rng(5).uniform(-6, 3, len(documents.weight))  # sums of these must round
     documents = replace(documents, weight=weight)
     texts = {
-        train(task=make_task(documents, objective, threads=threads), columns=0.5, rounds=5).function.text
+        train(task=make_task(documents, objective, threads=threads), feature_share=0.5, rounds=5).function.text
         for threads in (1, 2)
     }
     assert len(texts) == 1
@@ -271,7 +271,7 @@ def test_features_that_do_not_fit_in_memory_are_an_error():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"rounds": 0}, {"leaves": 1}, {"learning_rate": 0}, {"min_rows": 0.5}, {"penalty": -1}, {"columns": 2}],
+    [{"rounds": 0}, {"leaves": 1}, {"learning_rate": 0}, {"min_rows": 0.5}, {"penalty": -1}, {"feature_share": 2}],
 )
 def test_wrong_parameters(wrong):
     name = next(iter(wrong))

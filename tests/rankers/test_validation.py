@@ -40,6 +40,14 @@ def test_by_query(text, seed):
     assert LabeledQueries(START, label).mean(one_measure(text), scores) == pytest.approx(np.mean(expected))
 
 
+def test_missing_scores_are_equal():
+    label = np.array([2.0, 0.0, 0.0])
+    measure = one_measure("nDCG")
+    found = LabeledQueries(np.array([0, 3]), label).by_query(measure, np.array([-np.inf, 1.0, -np.inf]))
+    equal = LabeledQueries(np.array([0, 3]), label).by_query(measure, np.array([0.0, 1.0, 0.0]))
+    assert found == equal == pytest.approx((1 / np.log2(3) + 1 / 2) / 2)
+
+
 def test_large_labels_do_not_overflow():
     label = np.array([3000.0, 2999.0, 0.0])
     found = LabeledQueries(np.array([0, 3]), label).by_query(one_measure("nDCG"), np.array([1.0, 2.0, 3.0]))

@@ -4,12 +4,14 @@ import re
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
 import crowdrank as cr
 from crowdrank.compare import Row
-from crowdrank.report import build, build_contest, contest_to_html, to_html
+from crowdrank.rankers.registry import make_ranker
+from crowdrank.report import build, build_contest, contest_to_html, to_html, training_report_files
 from helpers import random_domains, random_labels, random_lists, random_votes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -99,6 +101,22 @@ def contest(tmp_path_factory):
     path = tmp_path_factory.mktemp("contest") / "report.html"
     page = contest_to_html(build_contest(replace(found, rows=(*found.rows, failed))))
     path.write_text(page, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory):
+    """A training run with notes, tried parameters, a curve, and a query and features with long names."""
+    random = np.random.default_rng(1)
+    values = random.normal(size=(240, 30))
+    label = np.digitize(values[:, 0] - values[:, 1] + random.normal(size=240), [0.5, 1.5])
+    names = [f"{HOSTILE} a_long_name_{column}_{'x' * 40}" for column in range(30)]
+    frame = pl.DataFrame({"query": [f"q{row // 8} {'long_' * 30}" for row in range(240)], "label": label})
+    frame = frame.with_columns(item=pl.int_range(240).cast(pl.String), constant=1.0)
+    ranker = make_ranker("listmle", "linear", {"tune": True})
+    fitted = ranker.fit(frame.hstack(pl.DataFrame(values, schema=names)), validation=0.3)
+    path = tmp_path_factory.mktemp("training") / "report.html"
+    path.write_text(training_report_files(fitted)["report.html"], encoding="utf-8")
     return path.as_uri()
 
 
@@ -310,6 +328,19 @@ def test_models_side_by_side_fit_every_width(visit, contest):
     assert page.locator(".place").all_inner_texts()[0] == "best"
 
 
+def test_a_training_run_fits_every_width(visit, training):
+    for width in (1280, 800, 375):
+        page = visit(training, {"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        right = page.evaluate("document.querySelector('main').getBoundingClientRect().right")
+        inside = page.locator("table, svg, thead .label").evaluate_all(
+            "(found) => Math.max(...found.map((one) => one.getBoundingClientRect().right))"
+        )
+        assert inside <= right + 1
+    assert page.locator("img").count() == 0
+    assert page.locator(".importance tbody tr").count() == 20
+
+
 def test_workers_with_many_parameters_fit_every_width(visit, judged):
     for width in (1280, 800, 375):
         page = visit(judged, {"width": width, "height": 700})
@@ -340,7 +371,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains"])
+@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training"])
 def test_no_barrier_is_found(visit, kind, viewport, request):
     """By all rules on a light page; a dark one has other colors and is otherwise the same."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -23,14 +23,14 @@ import polars as pl
 from crowdrank.data import Floats, Integers
 from crowdrank.engine import Engine, open_engine
 from crowdrank.errors import Note, Remedy, UsageError
-from crowdrank.kernels.segments import totals
+from crowdrank.kernels.segments import segment_of, totals
 from crowdrank.models.parameters import whole
 from crowdrank.rankers.base import Progress, Ranker, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, read_labeled
 from crowdrank.rankers.parts import Dealt, Parts, deal_queries
 from crowdrank.rankers.tables import QueryMeasures, Scores
-from crowdrank.rankers.validation import one_measure
+from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Table
 
 PREVIOUS: Literal["previous"] = "previous"
@@ -62,7 +62,8 @@ class CrossValidation(Table):
     """What cross-validation found; ``frame()`` has a row for each fold.
 
     ``scores``: of every document, by a ranker that did not see its query. ``queries``: their measures by query.
-    ``settings``: the parameters that the folds suggest for a ranker that is trained on all queries.
+    ``settings``: the parameters that the folds suggest for a ranker that is trained on all queries. ``leads``: how
+    far the rankers are ahead of each baseline over all queries, with intervals.
     """
 
     measure: str
@@ -70,6 +71,7 @@ class CrossValidation(Table):
     scores: Scores
     queries: QueryMeasures
     settings: dict[str, Any]
+    leads: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
     def polars(self) -> pl.DataFrame:
@@ -106,8 +108,9 @@ class CrossValidation(Table):
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as in fit.json: measures, folds and settings."""
-        return {"measures": self.summary(), "folds": self.polars().to_dicts(), "settings": self.settings}
+        """Plain values, as in fit.json: measures, leads, folds and settings."""
+        found = {"measure": self.measure, "measures": self.summary(), "leads": self.leads}
+        return {**found, "folds": self.polars().to_dicts(), "settings": self.settings}
 
 
 def cross_validate(
@@ -214,6 +217,7 @@ class _Folds:
         self.scored: list[tuple[Integers, Floats]] = []
         self.tested: list[tuple[Labeled, dict[str, Floats]]] = []
         self.folds: list[Fold] = []
+        self.baselines: dict[str, list[Floats]] = {}
         self.notes: dict[str, list[Note]] = {}
 
     def run(self, number: int, engine: Engine) -> None:
@@ -234,6 +238,8 @@ class _Folds:
         self, ranker: Ranker, training: Labeled, held: Labeled | None, test: Labeled, found: dict[str, Floats]
     ) -> Fold:
         baselines = baseline_scores(training, test, self.measure)
+        for name, (_, scores) in baselines.items():
+            self.baselines.setdefault(name, []).append(test.queries.by_query(self.measure, scores))
         feature, single = baselines.get("best_feature", ("", None))
         tried = ranker.fit_.details.get("tuned", ())
         parameters = ranker.fit_.details["scorer_parameters"]
@@ -251,29 +257,31 @@ class _Folds:
 
     def result(self) -> CrossValidation:
         """All folds together."""
+        queries = self._queries()
+        reached = queries.measures[self.measure.text]
         return CrossValidation(
             measure=self.measure.text,
             folds=tuple(self.folds),
             scores=self._scores(),
-            queries=self._queries(),
+            queries=queries,
             settings=_settings(self.ranker, self.folds),
+            leads={name: paired_difference(reached, np.concatenate(own)) for name, own in self.baselines.items()},
             notes=tuple(_fold_note(notes, len(self.folds)) for notes in self.notes.values()),
             backend=self.labeled.features.backend,
         )
 
     def _scores(self) -> Scores:
-        """By row of the features. Without queries in the features, a row may count in several queries."""
+        """By row of the features; by query if these have none, because a row may count in several queries."""
         rows = np.concatenate([rows for rows, _ in self.scored])
         scores = np.concatenate([scores for _, scores in self.scored])
         table = self.labeled.features
-        order = np.argsort(rows, kind="stable")
-        ids = table.take(rows[order]).ids()
-        query = ids["query"]
+        frame = table.take(rows).ids().with_columns(score=pl.Series(scores), row=pl.Series(rows))
         if self.dealt.row_part is None:
-            sizes = np.concatenate([np.diff(test.start) for test, _ in self.tested])
-            names = pl.concat([test.query for test, _ in self.tested])
-            query = names.gather(np.repeat(np.arange(len(names)), sizes)[order])
-        return Scores(query, ids["item"], scores[order], backend=table.backend)
+            names = [test.query.gather(segment_of(test.start)) for test, _ in self.tested]
+            frame = frame.with_columns(query=pl.concat(names)).sort("query", "row")
+        else:
+            frame = frame.sort("row")
+        return Scores(frame["query"], frame["item"], frame["score"].to_numpy(), backend=table.backend)
 
     def _queries(self) -> QueryMeasures:
         tests = [test for test, _ in self.tested]

@@ -129,7 +129,9 @@ class LabeledQueries:
     def _groups(self, scores: Floats) -> tuple[Integers, Integers]:
         """The rows from the best score down, query by query, and where each group of equal scores begins."""
         order = np.lexsort((-scores, self._query))
-        new = (np.diff(self._query, prepend=-1) != 0) | (np.diff(scores[order], prepend=np.nan) != 0)
+        own = scores[order]
+        other = np.append(True, own[1:] != own[:-1])  # a difference would not be defined if both are infinite
+        new = (np.diff(self._query, prepend=-1) != 0) | other
         return order, np.append(np.flatnonzero(new), len(scores))
 
     def _discount(self, cut: int | None) -> Floats:

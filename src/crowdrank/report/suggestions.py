@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,15 +10,12 @@ import polars as pl
 from crowdrank.report.content import Suggestion
 from crowdrank.report.rounding import significant, tidy
 from crowdrank.report.units import UNITS, Unit
-from crowdrank.report.words import count_noun, percent, signed
+from crowdrank.report.words import count_noun, percent, quote_name, signed
 
 MOST = 3
 NAMES = 5
-LETTERS = 60
 OPEN = 0.1
 """An interval of labels is wide if it covers at least this share of their range."""
-
-_RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI"}
 
 
 def suggestions(
@@ -56,9 +52,9 @@ def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         if loose <= MOST:
             yield Suggestion(
                 "bridge",
-                f"{_capitalize(unit.pair)} {_quote(main['item'])} and {_quote(row['item'])}{_inside(row)}: this "
-                f"would join a group of {_count(row['size'], 'item')} to the largest group of "
-                f"{_count(main['size'], 'item')}.",
+                f"{_capitalize(unit.pair)} {quote_name(main['item'])} and {quote_name(row['item'])}"
+                f"{_inside(row)}: this would join a group of {_count(row['size'], 'item')} to the largest group "
+                f"of {_count(main['size'], 'item')}.",
                 row["query"],
                 (main["item"], row["item"]),
             )
@@ -91,7 +87,7 @@ def _pairs(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         start = f"The first place is open: {unit.pair}" if row["rank"] == 1 else _capitalize(unit.pair)
         yield Suggestion(
             "pair",
-            f"{start} {_quote(row['item'])} and {_quote(row['item_next'])}{_inside(row)}: they are "
+            f"{start} {quote_name(row['item'])} and {quote_name(row['item_next'])}{_inside(row)}: they are "
             f"neighbors at ranks {row['rank']} and {row['rank'] + 1}, and these {unit.noun}s cannot tell "
             "them apart.",
             row["query"],
@@ -111,7 +107,7 @@ def _wide(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     for row in rows.head(MOST).iter_rows(named=True):
         yield Suggestion(
             "item",
-            f"{_quote(row['item'])}{_inside(row)} may rank anywhere from {row['rank_low']} to "
+            f"{quote_name(row['item'])}{_inside(row)} may rank anywhere from {row['rank_low']} to "
             f"{row['rank_high']}: it has {_count(row['comparisons'], unit.noun)} {unit.beside} "
             f"{_count(row['opponents'], 'other item')}; the median item has {_count(median, unit.noun)}.",
             row["query"],
@@ -130,8 +126,8 @@ def _unsure(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         low, high = (signed(significant(row[end])) for end in ("low", "high"))
         yield Suggestion(
             "item",
-            f"{_capitalize(unit.ask)} {_quote(row['item'])}{_inside(row)}: its score may be anywhere from {low} "
-            f"to {high}; it has {_count(row['comparisons'], unit.noun)}, the median item has "
+            f"{_capitalize(unit.ask)} {quote_name(row['item'])}{_inside(row)}: its score may be anywhere from "
+            f"{low} to {high}; it has {_count(row['comparisons'], unit.noun)}, the median item has "
             f"{_count(median, unit.noun)}.",
             row["query"],
             (row["item"],),
@@ -146,7 +142,7 @@ def _few(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
         return
     shown = rows.head(NAMES)
     named = [
-        f"{_quote(row['item'])}{_inside(row)} ({_count(row['comparisons'], unit.noun)})"
+        f"{quote_name(row['item'])}{_inside(row)} ({_count(row['comparisons'], unit.noun)})"
         for row in shown.iter_rows(named=True)
     ]
     yield Suggestion(
@@ -175,7 +171,7 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
             continue
         shown = rows.head(NAMES)
         names = [
-            f"{_quote(row['worker'])} ({_count(row['judgments'], 'judgment')})"
+            f"{quote_name(row['worker'])} ({_count(row['judgments'], 'judgment')})"
             for row in shown.iter_rows(named=True)
         ]
         kind = f"{verdict} worker" if verdict != "spammer" else verdict
@@ -186,15 +182,8 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
         )
 
 
-def _quote(name: str) -> str:
-    shown = name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
-    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in shown):
-        shown = f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"  # the sentence keeps its direction
-    return f"“{shown}”"
-
-
 def _inside(row: dict[str, Any]) -> str:
-    return "" if row["query"] is None else f" of query {_quote(row['query'])}"
+    return "" if row["query"] is None else f" of query {quote_name(row['query'])}"
 
 
 def _count(number: Any, noun: str) -> str:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
 from crowdrank.report.content import Connections, Query, Report, Span
 from crowdrank.report.units import UNITS, Unit
+
+LETTERS = 60
+"""The most letters of a name within a sentence."""
+
+_RIGHT_TO_LEFT = {"R", "AL", "RLE", "RLO", "RLI"}
 
 
 def number(value: Any, decimals: int | None = None) -> str:
@@ -72,6 +78,14 @@ def percent(share: float) -> str:
 def count_noun(count: float, noun: str, plural: str = "") -> str:
     """A number with its noun."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def quote_name(name: str) -> str:
+    """An id or a name within a sentence: in quotation marks, and cut if it is long."""
+    shown = name if len(name) <= LETTERS else name[: LETTERS - 1] + "…"
+    if any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in shown):
+        shown = f"\N{FIRST STRONG ISOLATE}{shown}\N{POP DIRECTIONAL ISOLATE}"  # the sentence keeps its direction
+    return f"“{shown}”"
 
 
 def nothing_to_suggest(report: Report) -> str:

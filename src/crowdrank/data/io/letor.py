@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
 import polars as pl
 
 from crowdrank.data.io.reasons import letor_reason
@@ -21,8 +22,7 @@ from crowdrank.errors import InputError, Note, Remedy
 CHUNK = 12 << 20
 """Bytes of text at a time: fewer cost calls, more cost memory and fall out of the processor's cache."""
 
-_USUAL = "docid = "
-"""How the comments of the LETOR files begin."""
+NEWLINE, SPACE, COLON = 10, 32, 58
 
 RAGGED: dict[str, Any] = {
     "has_header": False,
@@ -91,11 +91,9 @@ class Lines:
 
 def docids(comments: pl.Series) -> pl.Series:
     """The id of the item in each comment: ``docid = X``, or else the first word; null if there is none."""
-    if comments.str.starts_with(_USUAL).all() and not comments.null_count():  # five times as fast as the pattern
-        found = comments.str.strip_prefix(_USUAL).str.splitn(" ", 2).struct[0]
-        if not (found == "").any():
-            return found
-    found = comments.str.extract(r"docid\s*=\s*(\S+)")
+    found = comments.str.extract(r"^docid = (\S+)")  # the usual form, at half the time of the general one
+    if found.null_count():
+        found = comments.str.extract(r"docid\s*=\s*(\S+)")
     return found.fill_null(comments.str.extract(r"(\S+)")) if found.null_count() else found
 
 
@@ -122,6 +120,10 @@ def _open_bytes(data: Path | bytes) -> BinaryIO:
 
 def _single_spaces(text: bytes) -> bytes:
     """The text with one space between words, and none at the ends of a line."""
+    codes = np.frombuffer(text, np.uint8)
+    space, end = codes == SPACE, codes == NEWLINE
+    if not (space[0] or (space[1:] & (space | end)[:-1]).any() or (space[:-1] & end[1:]).any()):
+        return text  # seen faster here than by a search for each of the following
     for odd, plain in ((b"  ", b" "), (b"\n ", b"\n"), (b" \n", b"\n")):
         while odd in text:
             text = text.replace(odd, plain)
@@ -151,19 +153,17 @@ def split_lines(chunk: Chunk) -> Lines:
     return Lines(lines["number"], lines["body"], docids(lines["comment"]))
 
 
-def split_heads(chunk: Chunk, lines: Lines) -> tuple[pl.Series, pl.Series | None]:
-    """The label and the query of each row, as text; no queries if no row has one."""
-    text = lines.body.str.join("\n")[0].encode()
-    schema = {"label": pl.String(), "query": pl.String()}
-    heads = pl.scan_csv(text, separator=" ", schema=schema, **RAGGED).collect()
-    query = heads["query"]
+def split_heads(chunk: Chunk, lines: Lines) -> tuple[pl.Series, pl.Series | None, pl.Series]:
+    """The label and the query of each row, and the rest of it, all as text; no queries if no row has one."""
+    label, query, rest = lines.body.str.splitn(" ", 3).struct.unnest()
     named = query.str.starts_with("qid:").fill_null(False)
     if not named.any():
-        return heads["label"], None
+        label, rest = lines.body.str.splitn(" ", 2).struct.unnest()
+        return label, None, rest.fill_null("")
     query = query.str.slice(4)
     if not named.all() or (query == "").any():
         raise chunk.error()
-    return heads["label"], query
+    return label, query, rest.fill_null("")
 
 
 def letor_labels(source: str, data: Path | bytes, role: LetorRole) -> pl.DataFrame:
@@ -172,7 +172,7 @@ def letor_labels(source: str, data: Path | bytes, role: LetorRole) -> pl.DataFra
     for chunk in read_chunks(source, data):
         lines = split_lines(chunk)
         if len(lines.body):
-            label, query = split_heads(chunk, lines)
+            label, query, _ = split_heads(chunk, lines)
             own = {} if query is None else {"query": query}
             parts.append(pl.DataFrame({**own, "item": role.name_items(query, lines.item), "label": label}))
     return join_rows(source, parts)
@@ -188,11 +188,10 @@ def letor_ranks(source: str, data: Path | bytes, role: LetorRole) -> tuple[pl.Da
         lines = split_lines(chunk)
         if not len(lines.body):
             continue
-        _, query = split_heads(chunk, lines)
+        _, query, rest = split_heads(chunk, lines)
         own = {} if query is None else {"query": query}
         rows = pl.DataFrame({**own, "item": role.name_items(query, lines.item), "number": lines.number})
-        words = lines.body.str.split(" ").list.slice(1 if query is None else 2)
-        cells = rows.with_columns(words.alias("word")).explode("word", empty_as_null=False)
+        cells = rows.with_columns(rest.str.split(" ").alias("word")).filter(rest != "").explode("word")
         pair = pl.col("word").str.splitn(":", 2).struct.rename_fields(["worker", "rank"])
         cells = cells.with_columns(pair.alias("pair")).unnest("pair")
         _require_ranks(chunk, cells)

@@ -122,7 +122,7 @@ class Trees(Scorer):
 
     ``rounds``: how many trees are added at most; fewer if validation queries stop training. ``leaves``: the most
     leaves of a tree. ``learning_rate``: by how much a leaf's value is shortened. ``min_rows``: the fewest
-    documents of a leaf. ``penalty``: L2 penalty on a leaf's value. ``columns``: the share of the features that
+    documents of a leaf. ``penalty``: L2 penalty on a leaf's value. ``feature_share``: the share of the features that
     each tree may use. ``monotone``: for each feature 1 if the score may only rise with it, -1 if it may only
     fall, else 0; by name (``by_position`` finds the places) or for all features in order."""
 
@@ -139,11 +139,12 @@ class Trees(Scorer):
         learning_rate: float = 0.05,
         min_rows: int = 20,
         penalty: float = 1.0,
-        columns: float = 1.0,
+        feature_share: float = 1.0,
         monotone: Mapping[str, int] | Sequence[int] | None = None,
     ) -> None:
         self.rounds, self.leaves, self.learning_rate = rounds, leaves, learning_rate
-        self.min_rows, self.penalty, self.columns, self.monotone = min_rows, penalty, columns, monotone
+        self.min_rows, self.penalty = min_rows, penalty
+        self.feature_share, self.monotone = feature_share, monotone
 
     def by_position(self, names: Sequence[str]) -> Trees:
         """A copy whose ``monotone`` lists all features in this order."""
@@ -196,7 +197,7 @@ class Trees(Scorer):
             "min_data_in_leaf": whole("min_rows", self.min_rows, low=1),
             "min_sum_hessian_in_leaf": 0.0,  # its right size depends on the objective; min_rows and penalty do not
             "lambda_l2": number("penalty", self.penalty, low=0.0),
-            "feature_fraction": number("columns", self.columns, low=1e-6, high=1.0),
+            "feature_fraction": number("feature_share", self.feature_share, low=1e-6, high=1.0),
             "monotone_constraints": self._directions(task.width),
             "seed": task.seed % (1 << 31),
             "num_threads": task.threads if task.rows * task.width > SMALL else 1,

@@ -9,11 +9,14 @@ import numpy as np
 import polars as pl
 
 from crowdrank.report.axes import axis_of
-from crowdrank.report.rounding import round_finite
+from crowdrank.report.content import Axis
+from crowdrank.report.notes import KINDS, cautions
+from crowdrank.report.rounding import round_finite, significant
 from crowdrank.report.training import words
 from crowdrank.report.training.content import (
     Curve,
     FeatureRow,
+    FoldRow,
     ImportanceSummary,
     Lead,
     Measured,
@@ -23,7 +26,6 @@ from crowdrank.report.training.content import (
     TrainingReport,
     TunedRow,
 )
-from crowdrank.report.training.notes import training_cautions
 from crowdrank.results import to_plain
 
 if TYPE_CHECKING:
@@ -35,6 +37,11 @@ FEATURES = 20
 QUERIES = 10
 """The most queries that are shown."""
 DECIMALS = words.DECIMALS
+TRAINING_KINDS = {
+    **KINDS,
+    "not-converged": ("Training did not finish", "More steps may still improve the ranker."),
+}
+"""The kinds of notes; that training could go on is no reason not to use a ranker."""
 
 
 def build_training(ranker: Ranker) -> TrainingReport:
@@ -44,21 +51,25 @@ def build_training(ranker: Ranker) -> TrainingReport:
     """
     trained = ranker.trained_
     fit = trained.fit.as_dict()
-    measured = _measured(fit["details"].get("measured"))
-    curve = _curve(trained.validation, trained.scorer, measured)
-    tuned = _tuned(fit["details"])
+    details = fit["details"]
+    tuned, folds = _tuned(details), details.get("folds")
+    stopped = ranker.make_scorer().steps is not None
+    once = _measured(details.get("measured"), chosen=bool(tuned) or stopped)
+    measured = once if folds is None else _measured_in_folds(folds)
     verdict, tone = words.verdict(measured)
     return TrainingReport(
         title=f"Training of {trained.fit.model} with the scorer {trained.scorer}",
         facts=words.facts(fit),
-        cautions=training_cautions(trained.fit.warnings),
+        cautions=cautions(trained.fit.warnings, TRAINING_KINDS),
         verdict=verdict,
         tone=tone,
-        headline=words.headline(fit, measured, chosen_on=bool(tuned) or ranker.make_scorer().steps is not None),
+        headline=words.headline(fit, measured),
         measured=measured,
-        curve=curve,
+        curve=_curve(trained.validation, trained.scorer, once, stopped=stopped),
         importance=_importance(trained.importance, words.importance_meaning(trained.scorer, fit)),
         queries=None if trained.queries is None else _queries(trained.queries),
+        queries_of="training" if once is None else once.on,
+        folds=() if folds is None else tuple(_fold(row, folds["measure"]) for row in folds["folds"]),
         tuned=tuned,
         preparation=words.preparation(fit, takes_missing=trained.scoring.takes_missing),
         scoring=words.scoring_commands(),
@@ -67,29 +78,53 @@ def build_training(ranker: Ranker) -> TrainingReport:
     )
 
 
-def _measured(found: Mapping[str, Any] | None) -> Measured | None:
+def _measured(found: Mapping[str, Any] | None, *, chosen: bool) -> Measured | None:
+    """The measures on the validation queries, or on the training queries if there are none."""
     if found is None:
         return None
     on = found["queries_of"]
+    chosen = chosen and on == "validation"
     tables = {name: own for name, own in found.items() if isinstance(own, Mapping)}
-    rows = tuple(_measured_row(name, own, on) for name, own in tables.items())
+    rows = tuple(_measured_row(name, own, on, chosen=chosen) for name, own in tables.items())
+    return Measured(on, chosen, found["queries"], found["measure"], rows, _lead_axis(rows))
+
+
+def _measured_in_folds(found: Mapping[str, Any]) -> Measured:
+    """The measures of cross-validation: each query was scored by a ranker that had not seen it."""
+    measure, means, leads = found["measure"], found["measures"], found["leads"]
+    tables: dict[str, dict[str, Any]] = {"ranker": {name: own["mean"] for name, own in means.items()}}
+    for name, lead in leads.items():
+        known = {one: own["best_feature"] for one, own in means.items()} if name == "best_feature" else {}
+        value = None if lead["mean"] is None else means[measure]["mean"] - lead["mean"]
+        tables[name] = {**dict.fromkeys(means), **known, measure: value, "lead": lead}
+    described = {name: {"description": words.FOLD_BASELINES.get(name, ""), **own} for name, own in tables.items()}
+    rows = tuple(_measured_row(name, own, "folds", chosen=False) for name, own in described.items())
+    queries = sum(fold["test_queries"] for fold in found["folds"])
+    return Measured("folds", False, queries, measure, rows, _lead_axis(rows))
+
+
+def _lead_axis(rows: Iterable[MeasuredRow]) -> Axis | None:
     spans = [(row.lead.low, row.lead.high) for row in rows if row.lead]
     ends = [end for span in spans for end in span if end is not None]
-    axis = axis_of([0.0, *ends]) if ends else None
-    return Measured(on, found["queries"], found["measure"], rows, axis)
+    return axis_of([0.0, *ends]) if ends else None
 
 
-def _measured_row(name: str, found: Mapping[str, Any], on: str) -> MeasuredRow:
+def _fold(row: Mapping[str, Any], measure: str) -> FoldRow:
+    value, other = _round(row[measure]), _round(row[f"best_feature_{measure}"])
+    return FoldRow(row["fold"], row["test_queries"], row["step"], value, row["best_feature"], other)
+
+
+def _measured_row(name: str, found: Mapping[str, Any], on: str, *, chosen: bool) -> MeasuredRow:
     values = {key: _round(value) for key, value in found.items() if key not in ("description", "lead")}
     lead = found.get("lead")
     if lead is None or lead["mean"] is None:
         return MeasuredRow(name, found["description"], values, None, "" if name == "ranker" else "unknown")
     own = Lead(round(lead["mean"], DECIMALS) + 0.0, _round(lead["low"]), _round(lead["high"]), lead["queries"])
-    return MeasuredRow(name, found["description"], values, own, _lead_verdict(lead, on))
+    return MeasuredRow(name, found["description"], values, own, _lead_verdict(lead, on, chosen=chosen))
 
 
-def _lead_verdict(lead: Mapping[str, Any], on: str) -> str:
-    """What the interval of a lead says. It is never "better" on queries that training has seen."""
+def _lead_verdict(lead: Mapping[str, Any], on: str, *, chosen: bool) -> str:
+    """What the interval of a lead says. It is never "better" on queries that had a part in training."""
     low, high = lead["low"], lead["high"]
     if low is None or high is None:
         return "unknown"
@@ -97,10 +132,14 @@ def _lead_verdict(lead: Mapping[str, Any], on: str) -> str:
         return "worse"
     if low <= 0:
         return "no better"
-    return "better" if on == "validation" else "unknown"
+    if on == "training":
+        return "unknown"
+    return "ahead" if chosen else "better"
 
 
-def _curve(found: ValidationCurve | None, scorer: str, measured: Measured | None) -> Curve | None:
+def _curve(
+    found: ValidationCurve | None, scorer: str, measured: Measured | None, *, stopped: bool
+) -> Curve | None:
     if found is None or not found.step:
         return None
     levels = {}
@@ -110,7 +149,7 @@ def _curve(found: ValidationCurve | None, scorer: str, measured: Measured | None
             levels[row.name] = value
     values = tuple(_round(value) for value in found.value)
     unit = words.STEP_UNITS.get(scorer, "step")
-    sentence = words.curve_sentence(found, unit)
+    sentence = words.curve_sentence(found, unit, stopped=stopped)
     return Curve(found.measure, unit, tuple(found.step), values, found.chosen, levels, sentence)
 
 
@@ -118,9 +157,9 @@ def _importance(found: Importance, meaning: str) -> ImportanceSummary:
     frame = found.polars()
     shown = frame.filter(pl.col("importance") > 0).head(FEATURES)
     rest = max(float(frame["importance"].sum()) - float(shown["importance"].sum()), 0.0)
-    rows = tuple(FeatureRow(name, round(share, DECIMALS)) for name, share in shown.iter_rows())
+    rows = tuple(FeatureRow(name, significant(share) or 0.0) for name, share in shown.iter_rows())
     unused = int((frame["importance"] == 0).sum())
-    return ImportanceSummary(frame.height, unused, round(rest, DECIMALS), rows, meaning)
+    return ImportanceSummary(frame.height, unused, significant(rest) or 0.0, rows, meaning)
 
 
 def _queries(found: QueryMeasures) -> QuerySummary:

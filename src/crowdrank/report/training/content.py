@@ -25,8 +25,9 @@ class Lead:
 class MeasuredRow:
     """The ranker, or a baseline with the ranker's lead over it.
 
-    ``verdict`` is about the ranker: "better", "no better" within the noise, "worse", or "unknown" if there is
-    only one query, or if the ranker leads on the queries that it was trained on. It is empty for the ranker.
+    ``verdict`` is about the ranker: "better"; "ahead" if it leads on the queries by which it was chosen; "no
+    better" within the noise; "worse"; or "unknown" if there is only one query, or if it leads on the queries that
+    it was trained on. It is empty for the ranker.
     """
 
     name: str
@@ -40,11 +41,13 @@ class MeasuredRow:
 class Measured:
     """Measures of the ranker and of the baselines, the ranker first.
 
-    ``on``: "validation" or "training", the queries of which these are the means. ``axis`` is for the leads, and
-    None if no lead has an interval.
+    ``on`` says over which queries these are means: "validation", "training", or "folds" if rankers of several
+    folds scored queries that they had not seen. ``chosen``: the ranker was chosen by these queries. ``axis`` is
+    for the leads, and None if no lead has an interval.
     """
 
     on: str
+    chosen: bool
     queries: int
     measure: str
     rows: tuple[MeasuredRow, ...]
@@ -132,13 +135,29 @@ class TunedRow:
 
 
 @dataclass(frozen=True)
+class FoldRow:
+    """A fold of cross-validation: its test queries, the measure on them, and that of its best single feature.
+
+    ``step`` is the step that its validation queries chose, if they did.
+    """
+
+    fold: int
+    queries: int
+    step: int | None
+    value: float | None
+    feature: str | None
+    feature_value: float | None
+
+
+@dataclass(frozen=True)
 class TrainingReport(Page):
     """Everything that the report of a training run shows.
 
     ``verdict`` is its first heading, and ``tone`` "good", "doubt" or "plain"; ``headline`` has the sentences
-    below it. ``measured``, ``curve`` and ``queries`` are None if there is nothing to show. ``preparation`` says
-    what happens to features before they are scored, ``scoring`` which commands score new documents, and
-    ``method`` is everything needed to train again.
+    below it. ``measured`` is that of cross-validation if there was one. ``measured``, ``curve`` and ``queries``
+    are None if there is nothing to show. ``queries_of`` says which queries are shown: "validation" or
+    "training". ``preparation`` says what happens to features before they are scored, ``scoring`` which commands
+    score new documents, and ``method`` is everything needed to train again.
     """
 
     verdict: str
@@ -148,6 +167,8 @@ class TrainingReport(Page):
     curve: Curve | None
     importance: ImportanceSummary
     queries: QuerySummary | None
+    queries_of: str
+    folds: tuple[FoldRow, ...]
     tuned: tuple[TunedRow, ...]
     preparation: tuple[str, ...]
     scoring: tuple[tuple[str, str], ...]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from crowdrank.report.markdown import bullets, safe, table, warnings
 from crowdrank.report.training import words
 from crowdrank.report.training.content import Curve, Measured, MeasuredRow, TrainingReport
-from crowdrank.report.words import interval, number, percent, signed
+from crowdrank.report.words import interval, number, signed
 
 POINTS = 12
 """About how many steps of the validation curve are listed."""
@@ -22,6 +22,7 @@ def training_to_markdown(report: TrainingReport) -> str:
         warnings(report),
         [] if report.measured is None else _measures(report.measured),
         [] if report.curve is None else _curve(report.curve),
+        _folds(report),
         _tuned(report),
         _importance(report),
         _queries(report),
@@ -34,14 +35,18 @@ def training_to_markdown(report: TrainingReport) -> str:
 
 def _measures(measured: Measured) -> Iterator[str]:
     yield "## Measures"
-    yield f"Means over {measured.queries:,} {measured.on} queries. The lead is the mean difference by query."
-    head = ("", *map(safe, measured.measures), "Ranker's lead", "90 % interval", "")
-    rows = (_measured_row(row) for row in measured.rows)
-    yield table(head, rows, "l" + "r" * len(measured.measures) + "rrl")
+    yield safe(words.explain_measures(measured))
+    head = ["Order by", *map(safe, measured.measures)]
+    align = "l" + "r" * len(measured.measures)
+    rows = [_measured_row(row) for row in measured.rows]
+    if not measured.baselines:
+        yield table(head, (row[: len(head)] for row in rows), align)
+        return
+    yield table([*head, "Ranker's lead", "90 % interval", ""], rows, align + "rrl")
 
 
 def _measured_row(row: MeasuredRow) -> list[str]:
-    name = "The ranker" if row.name == "ranker" else row.description
+    name = "the ranker" if row.name == "ranker" else row.description
     values = [number(value, words.DECIMALS) for value in row.values.values()]
     if row.lead is None:
         return [name, *values, "", "", words.lead_label(row)]
@@ -67,6 +72,23 @@ def _kept(curve: Curve, place: int) -> str:
     return "kept" if curve.steps[place] == curve.chosen else ""
 
 
+def _folds(report: TrainingReport) -> Iterator[str]:
+    if not report.folds or report.measured is None:
+        return
+    yield "## Folds"
+    yield words.FOLDS
+    measure = safe(report.measured.measure)
+    rows = (
+        [
+            f"{row.fold}", number(row.queries), number(row.step), number(row.value, words.DECIMALS),
+            row.feature or "", number(row.feature_value, words.DECIMALS),
+        ]
+        for row in report.folds
+    )  # fmt: skip
+    head = ("Fold", "Test queries", "Kept step", measure, "Best single feature", f"Feature's {measure}")
+    yield table(head, rows, "rrrrlr")
+
+
 def _tuned(report: TrainingReport) -> Iterator[str]:
     if not report.tuned:
         return
@@ -84,7 +106,8 @@ def _importance(report: TrainingReport) -> Iterator[str]:
     yield "## Features by importance"
     yield safe(found.meaning)
     if found.rows:
-        yield table(("Feature", "Importance"), ((row.feature, percent(row.share)) for row in found.rows), "lr")
+        shares = ((row.feature, words.share_text(row.share)) for row in found.rows)
+        yield table(("Feature", "Importance"), shares, "lr")
     yield words.importance_rest(found)
 
 
@@ -93,7 +116,7 @@ def _queries(report: TrainingReport) -> Iterator[str]:
     if found is None:
         return
     yield "## Worst queries"
-    yield safe(" ".join(words.query_sentences(found, report.measured)))
+    yield safe(" ".join(words.query_sentences(report)))
     if found.rows:
         names = list(found.rows[0].values)
         rows = (

@@ -12,10 +12,9 @@ from crowdrank.report.training.content import (
     Measured,
     MeasuredRow,
     QueryRow,
-    QuerySummary,
     TrainingReport,
 )
-from crowdrank.report.words import count_noun, interval, number, percent, signed
+from crowdrank.report.words import count_noun, interval, number, quote_name, signed
 
 if TYPE_CHECKING:
     from crowdrank.rankers.tables import ValidationCurve
@@ -32,6 +31,16 @@ STANDARDIZE = {
     "scale": "Each feature is divided by its root mean square over the training documents, so zeros stay zeros.",
     None: "Features are not standardized.",
 }
+FOLD_BASELINES = {
+    "best_feature": "the best single feature of each fold's training queries",
+    "mean_feature": "mean of the features, each standardized within the query",
+}
+"""What the baselines of cross-validation are."""
+FOLDS = "Each fold has a ranker and a best single feature of its own, both found without its test queries."
+"""How to read the table of folds."""
+LEVELS = {"best_feature": "the best single feature", "mean_feature": "the mean of the standardized features"}
+"""What the baselines are called in the legend of the curve."""
+_FEATURE = "feature "
 _IMPORTANCE = {
     "linear": "The share of each feature in the sum of the absolute weights.",
     "trees": "The share of each feature in the gain of all splits: how much the splits that use it improved "
@@ -64,11 +73,13 @@ def verdict(measured: Measured | None) -> tuple[str, str]:
     if "unknown" in said:
         few = "One query is too few to judge the ranker"
         return few if measured.queries == 1 else "The ranker was not measured on new queries", "doubt"
+    if "ahead" in said:
+        return "The ranker is ahead of the baselines", "plain"
     return "The ranker beats the baselines", "good"
 
 
-def headline(fit: Mapping[str, Any], measured: Measured | None, *, chosen_on: bool) -> tuple[str, ...]:
-    """What training found. ``chosen_on``: the step or parameters were chosen on the validation queries."""
+def headline(fit: Mapping[str, Any], measured: Measured | None) -> tuple[str, ...]:
+    """What training found, in sentences."""
     given = fit["judgments"]
     queries = count_noun(_training_queries(fit), "query", "queries")
     trained = (
@@ -80,8 +91,9 @@ def headline(fit: Mapping[str, Any], measured: Measured | None, *, chosen_on: bo
     sentences = [trained, _reached(measured), *(lead_sentence(row, measured) for row in measured.baselines)]
     if not measured.baselines:
         sentences.append("There are too many features to try each one as a baseline.")
-    if chosen_on and measured.on == "validation":
-        sentences.append("What is kept was chosen on the same validation queries, which flatters it a little.")
+    if measured.chosen:
+        why = "What is kept was chosen on these validation queries, which flatters it"
+        sentences.append(f"{why}: confirm a small lead on others.")
     return tuple(sentences)
 
 
@@ -92,6 +104,11 @@ def _training_queries(fit: Mapping[str, Any]) -> int:
 def _reached(measured: Measured) -> str:
     value = number(measured.rows[0].values[measured.measure], DECIMALS)
     queries = count_noun(measured.queries, "query", "queries")
+    if measured.on == "folds":
+        return (
+            f"In cross-validation, rankers that had not seen a query reach a mean {measured.measure} of {value} "
+            f"over {queries}."
+        )
     if measured.on == "validation":
         return f"On {queries} kept for validation its {measured.measure} is {value}."
     which = "query itself" if measured.queries == 1 else "queries themselves"
@@ -103,7 +120,10 @@ def baseline_name(row: MeasuredRow) -> str:
     """What a baseline is called in a sentence."""
     if row.name == "mean_feature":
         return "the mean of the standardized features"
-    return f"the best single feature ({row.description})" if row.name == "best_feature" else row.description
+    if row.name != "best_feature" or not row.description.startswith(_FEATURE):
+        return row.description
+    name, direction = row.description.removeprefix(_FEATURE).rsplit(", ", 1)
+    return f"the best single feature ({quote_name(name)}, {direction})"
 
 
 def lead_sentence(row: MeasuredRow, measured: Measured) -> str:
@@ -119,20 +139,24 @@ def lead_sentence(row: MeasuredRow, measured: Measured) -> str:
         return f"Whether it is better than {name} on new queries is not known: on the training queries {figures}."
     within = " within the noise" if row.verdict == "no better" else ""
     even = "Even there it" if measured.on == "training" else "It"
-    return f"{even} is {row.verdict} than {name}{within}: {figures}."
+    verdict = "ahead of" if row.verdict == "ahead" else f"{row.verdict} than"
+    return f"{even} is {verdict} {name}{within}: {figures}."
 
 
 def lead_label(row: MeasuredRow) -> str:
     """A verdict in the table of measures, next to the baseline that it is about."""
-    if row.verdict in ("better", "worse"):
+    if row.verdict in ("better", "ahead", "worse"):
         return f"ranker is {row.verdict}"
-    return {"no better": "ranker is no better within the noise", "unknown": "not known"}.get(row.verdict, "")
+    others = {"no better": "ranker is no better within the noise", "unknown": "ranker is not known to be better"}
+    return others.get(row.verdict, "")
 
 
 def explain_measures(measured: Measured) -> str:
     """How to read the table of measures."""
-    queries = "the query" if measured.queries == 1 else f"the {measured.queries:,} {measured.on} queries"
-    text = f"Each figure is the mean over {queries}; larger is better."
+    kind = "" if measured.on == "folds" else f"{measured.on} "
+    text = f"Each figure is the mean over the {measured.queries:,} {kind}queries; larger is better."
+    if measured.queries == 1:
+        text = f"Each figure is for the one {kind}query; larger is better."
     if measured.axis is None:
         return text
     return (
@@ -141,20 +165,22 @@ def explain_measures(measured: Measured) -> str:
     )
 
 
-def level_name(name: str, measured: Measured) -> str:
-    """What a baseline is called in the legend of the curve."""
-    return next(baseline_name(row) for row in measured.baselines if row.name == name)
-
-
 def importance_meaning(scorer: str, fit: Mapping[str, Any]) -> str:
     """What the importance of a feature is."""
     standardize = fit["details"].get("standardize")
     parts = [_IMPORTANCE.get(scorer, "The share of each feature in the sum of the importance of all features.")]
     if scorer != "trees":
-        usual = "Features are standardized before, so features of different units can be compared."
+        usual = "Features are standardized first, so features of different units can be compared."
         parts.append(usual if standardize else "Features are not standardized, so it depends on a feature's unit.")
     parts.append("Features that say the same divide the importance among them.")
     return " ".join(parts)
+
+
+def share_text(share: float) -> str:
+    """A share of the importance in percent, with two digits."""
+    if share < 0.0001:
+        return "below 0.01 %"
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
 def importance_rest(found: ImportanceSummary) -> str:
@@ -164,7 +190,7 @@ def importance_rest(found: ImportanceSummary) -> str:
     more = found.features - found.unused - len(found.rows)
     parts = []
     if more:
-        share = f"has {percent(found.rest)}" if more == 1 else f"have {percent(found.rest)} together"
+        share = f"has {share_text(found.rest)}" if more == 1 else f"have {share_text(found.rest)} together"
         parts.append(f"{count_noun(more, 'more feature')} {share}.")
     if found.unused:
         have = "has" if found.unused == 1 else "have"
@@ -174,17 +200,22 @@ def importance_rest(found: ImportanceSummary) -> str:
     return " ".join(parts)
 
 
-def query_sentences(found: QuerySummary, measured: Measured | None) -> Iterator[str]:
-    """How many queries can be judged, and what the mean over them is."""
+def query_sentences(report: TrainingReport) -> Iterator[str]:
+    """Which queries are shown, how many of them can be judged, and what the mean over them is."""
+    found, measured = report.queries, report.measured
+    if found is None:
+        return
     total = count_noun(found.queries, "query", "queries")
     measure = "measure" if measured is None else measured.measure
+    seen = ", which the ranker has seen" if report.queries_of == "training" else ""
+    yield f"Measured on the {report.queries_of} {'query' if found.queries == 1 else 'queries'}{seen}."
     if found.empty:
         has = "has" if found.empty == 1 else "have"
         yield f"{found.empty:,} of {total} {has} nothing relevant, so no order there is better than another."
         if found.mean is not None:
             yield f"Over the others the mean of {measure} is {number(found.mean, DECIMALS)}."
     if len(found.rows) < found.queries - found.empty:
-        yield f"These are the worst {len(found.rows)}. The queries file has all of them."
+        yield f"These are the worst {len(found.rows)}; the queries file has all of them."
 
 
 def query_name(row: QueryRow) -> str:
@@ -197,15 +228,18 @@ def tuned_measure(report: TrainingReport) -> str:
     return "Value" if report.measured is None else report.measured.measure
 
 
-def curve_sentence(found: ValidationCurve, unit: str) -> str:
-    """Which step is kept, and why."""
+def curve_sentence(found: ValidationCurve, unit: str, *, stopped: bool) -> str:
+    """Which step is kept, and why. ``stopped``: validation stops training, and does not only watch."""
     steps = count_noun(len(found.step), unit)
     if found.chosen is None:
         return f"{found.measure} on the validation queries after each of {steps}."
     value = number(found.value[found.step.index(found.chosen)], DECIMALS)
-    if found.chosen == found.step[-1]:
-        return f"The last of {steps} is kept: {found.measure} {value}."
-    return f"{unit.capitalize()} {found.chosen:,} is kept, the best of {steps}: {found.measure} {value}."
+    if not stopped:
+        return (
+            f"Training goes to the maximum of its objective, and validation only watches: the last of {steps} is "
+            f"kept, with {found.measure} {value}."
+        )
+    return f"{unit.capitalize()} {found.chosen:,} is kept, the best of {steps}, with {found.measure} {value}."
 
 
 def preparation(fit: Mapping[str, Any], *, takes_missing: bool) -> tuple[str, ...]:
@@ -245,7 +279,7 @@ def method(fit: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("Ranker", fit["model"]),
         ("Parameters", _settings(fit["parameters"])),
         ("Parameters of the scorer", _settings(details.get("scorer_parameters", {})) or "none"),
-        ("Finished", f"{'yes' if fit['converged'] else 'no'}, after {count_noun(fit['iterations'], 'iteration')}"),
+        ("Iterations", number(fit["iterations"]) + ("" if fit["converged"] else ", and training could go on")),
         ("Objective", signed(details.get("objective"), 2)),
         ("Rows given", f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
         *environment_facts(dict(fit)),
