@@ -82,6 +82,20 @@ def test_documents_without_a_label_are_scored_too():
     assert sum(fold.test for fold in found.folds) == 18
 
 
+def test_features_of_items_alone():
+    """The gold has the queries, and an item is scored once for each query that grades it."""
+    items = FRAME.filter(pl.col("query") == "q000").drop("query", "label")
+    gold = FRAME.select("query", "item", grade="label")
+    parts = [QUERIES[:5], QUERIES[5:10], QUERIES[10:]]
+    found = cross_validate(linear(), items, parts, gold=gold)
+    scores = found.scores.polars()
+    assert_frame_equal(scores.select("query", "item"), gold.select("query", "item").sort("query", "item"))
+    kept = gold.filter(pl.col("query").is_in(QUERIES[5:10]))
+    direct = linear().fit(items, gold=kept)
+    there = scores.filter(pl.col("query") == "q000")["score"].to_numpy()
+    np.testing.assert_allclose(there, direct.score(items).score, atol=1e-12)
+
+
 class TestAllQueries:
     def test_trees_take_the_median_of_the_folds(self):
         ranker = make_ranker("lambdamart", None, {"rounds": 40, "min_rows": 3, "patience": 5})

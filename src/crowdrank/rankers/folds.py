@@ -23,7 +23,7 @@ import polars as pl
 from crowdrank.data import Floats, Integers
 from crowdrank.engine import Engine, open_engine
 from crowdrank.errors import Note, Remedy, UsageError
-from crowdrank.kernels.segments import totals
+from crowdrank.kernels.segments import segment_of, totals
 from crowdrank.models.parameters import whole
 from crowdrank.rankers.base import Progress, Ranker, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
@@ -271,18 +271,17 @@ class _Folds:
         )
 
     def _scores(self) -> Scores:
-        """By row of the features. Without queries in the features, a row may count in several queries."""
+        """By row of the features; by query if these have none, because a row may count in several queries."""
         rows = np.concatenate([rows for rows, _ in self.scored])
         scores = np.concatenate([scores for _, scores in self.scored])
         table = self.labeled.features
-        order = np.argsort(rows, kind="stable")
-        ids = table.take(rows[order]).ids()
-        query = ids["query"]
+        frame = table.take(rows).ids().with_columns(score=pl.Series(scores), row=pl.Series(rows))
         if self.dealt.row_part is None:
-            sizes = np.concatenate([np.diff(test.start) for test, _ in self.tested])
-            names = pl.concat([test.query for test, _ in self.tested])
-            query = names.gather(np.repeat(np.arange(len(names)), sizes)[order])
-        return Scores(query, ids["item"], scores[order], backend=table.backend)
+            names = [test.query.gather(segment_of(test.start)) for test, _ in self.tested]
+            frame = frame.with_columns(query=pl.concat(names)).sort("query", "row")
+        else:
+            frame = frame.sort("row")
+        return Scores(frame["query"], frame["item"], frame["score"].to_numpy(), backend=table.backend)
 
     def _queries(self) -> QueryMeasures:
         tests = [test for test, _ in self.tested]
