@@ -166,7 +166,9 @@ class DifferentiableScorer(Scorer):
         """Climb to the maximum."""
         return self._ascend(task, formula, start, best, self.limit)
 
-    def _ascend(self, task: Task, formula: Formula, start: Floats, best: Best, limit: int) -> Climb:
+    def _ascend(
+        self, task: Task, formula: Formula, start: Floats, best: Best, limit: int, tolerance: float = TOLERANCE
+    ) -> Climb:
         """Climb by L-BFGS with the places fixed at the start."""
         sums, penalty, steps = FormulaSums(formula, task.objective), self._penalties(task), 0
 
@@ -185,7 +187,7 @@ class DifferentiableScorer(Scorer):
             best.look(weights)
 
         try:
-            found = lbfgs(objective, start, tol=TOLERANCE * task.weight, limit=limit, look=look)
+            found = lbfgs(objective, start, tol=tolerance * task.weight, limit=limit, look=look)
         except _StopClimbingError:
             return Climb(best.weights, best.value, steps, converged=True)
         return Climb(found.weights, found.value, found.iterations, found.converged)
