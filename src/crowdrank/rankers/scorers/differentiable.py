@@ -18,7 +18,16 @@ from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.objectives import Objective
-from crowdrank.rankers.scorers.base import Function, Scorer, Task, Trained, Watch, as_float, plan_of
+from crowdrank.rankers.scorers.base import (
+    Function,
+    Scorer,
+    Task,
+    Trained,
+    Watch,
+    as_float,
+    plan_of,
+    rows_at_a_time,
+)
 from crowdrank.solve.lbfgs import lbfgs
 
 TOLERANCE = 1e-8
@@ -205,7 +214,9 @@ class Best:
         """Measure these weights; stop climbing if there was no better value for a while."""
         if self.watch is None:
             return
-        value = self.watch.measure(self.formula.scores(as_float(self.watch.values), weights))
+        value = self.watch.measure(
+            rows_at_a_time(self.watch.values, lambda rows: self.formula.scores(as_float(rows), weights))
+        )
         self.step += 1
         self.watch.report(self.step, value)
         if value > self.value:

@@ -50,7 +50,7 @@ class LinearFunction(Function):
 
     def scores(self, values: Values) -> Floats:
         """Xw. Each row is summed by itself, so that other rows do not change its rounding."""
-        if not isinstance(values, np.ndarray):
+        if hasattr(values, "tocsr"):
             return np.asarray(as_float(values) @ self.weights)
         return rows_at_a_time(values, lambda rows: np.einsum("ij,j->i", as_float(rows), self.weights))
 
