@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +46,26 @@ def pytest_xdist_make_scheduler(config, log):
             return model[0] if model else nodeid
 
     return Together(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of trees skip if LightGBM cannot be loaded; it needs a library of the system."""
+    wanting = [item for item in items if "trees" in item.nodeid or item.get_closest_marker("lightgbm")]
+    if wanting and (problem := lightgbm_problem()):
+        for item in wanting:
+            item.add_marker(pytest.mark.skip(reason=problem))
+
+
+@cache
+def lightgbm_problem():
+    """Why LightGBM cannot be loaded; None if it can."""
+    try:
+        import lightgbm  # noqa: F401
+    except ImportError:
+        return "lightgbm is not installed"
+    except OSError as error:
+        return f"LightGBM cannot be loaded (Debian: apt-get install libgomp1): {error}"
+    return None
 
 
 @pytest.fixture

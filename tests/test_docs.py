@@ -71,6 +71,7 @@ def test_every_parameter_of_a_ranker_is_explained(kind):
             assert shown in {*forms, f"{default:g}" if isinstance(default, float) else ""}, row
 
 
+@pytest.mark.lightgbm
 def test_the_tutorial_of_rankers_runs(crowdrank, tmp_path):
     """Every command as it is shown; the last one is refused as the page says."""
     page = (ROOT / "docs" / "rankers" / "tutorial.md").read_text().replace("\\\n", " ")

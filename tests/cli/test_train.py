@@ -72,6 +72,7 @@ class TestOutput:
         ours, direct = cr.load(tmp_path / "ranker").score(frame), cr.ListMLE().fit(frame).score(frame)
         np.testing.assert_allclose(ours.score, direct.score, atol=1e-12)
 
+    @pytest.mark.lightgbm
     def test_parts_and_tables_of_an_earlier_ranker_are_removed(self, crowdrank, frame, tmp_path):
         quick = ("--set", "rounds=3", "--set", "min_rows=5")
         words = ("train", "features.csv", "--out", "ranker")
@@ -250,9 +251,9 @@ class TestProcesses:
     @pytest.mark.parametrize(
         ("scorer", "number", "code"), [("linear", signal.SIGTERM, 143), ("trees", signal.SIGINT, 130)]
     )
+    @pytest.mark.lightgbm
     def test_an_interrupted_training_leaves_nothing(self, frame, tmp_path, scorer, number, code):
         """Interrupted within a step: the slow objective tells when it has begun."""
-        pytest.importorskip("lightgbm", reason="lightgbm is not installed")
         slow = (
             "import time\n"
             "from crowdrank.rankers.objectives import ListLikelihood\n"

@@ -145,6 +145,7 @@ class TestFeatures:
         frame.unique(["query", "item"], keep="first", maintain_order=True).write_csv(tmp_path / "new.csv")
         assert run("train", "new.csv")[0] == 0
 
+    @pytest.mark.lightgbm
     def test_missing_values_and_the_linear_scorer(self, run, frame, tmp_path):
         gap = pl.when(pl.col("item") == "d003").then(None).otherwise("f1")
         frame.with_columns(f1=gap).write_csv(tmp_path / "gaps.csv")
@@ -299,6 +300,7 @@ class TestLabels:
         ),
     ],
 )
+@pytest.mark.lightgbm
 def test_options(run, frame, words, lines, works):
     assert run("train", "features.csv", *words) == (2, lines)
     assert run("train", "features.csv", *works)[0] == 0

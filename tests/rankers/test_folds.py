@@ -110,6 +110,7 @@ class TestAllQueries:
             f"The ranker is trained on all queries with what the folds found best: rounds={steps[1]}."
         ]
 
+    @pytest.mark.lightgbm
     def test_validation_queries_of_its_own_come_first(self):
         ranker = make_ranker("lambdamart", None, {"rounds": 30, "min_rows": 3, "patience": 5})
         found = cross_validate(ranker, FRAME, 4, validation=0.2)

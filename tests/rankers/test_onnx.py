@@ -23,7 +23,7 @@ from crowdrank.rankers.scorers.linear import LinearFunction
 from crowdrank.rankers.scorers.net import NetFormula, NetFunction
 from crowdrank.rankers.scorers.trees import Trees, TreesFunction
 
-pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+pytestmark = pytest.mark.lightgbm
 pytest.importorskip("onnx", reason="onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 

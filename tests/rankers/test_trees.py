@@ -23,7 +23,7 @@ from crowdrank.rankers.scorers.base import RowDerivatives, RowScores, Task, Watc
 from crowdrank.rankers.scorers.trees import Trees, TreesFunction, round_sums
 from shards import small_shards
 
-pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+pytestmark = pytest.mark.lightgbm
 
 LISTS, LENGTH, WIDTH = 150, 12, 4
 

@@ -125,8 +125,8 @@ def test_a_net_that_validation_chose_is_only_ahead():
     assert "small change of the feature" in report.importance.meaning
 
 
+@pytest.mark.lightgbm
 def test_trees_have_rounds_and_keep_missing_values():
-    pytest.importorskip("lightgbm")
     frame = documents().with_columns(f3=pl.when(pl.col("f3") > 1).then(None).otherwise(pl.col("f3")))
     ranker = make_ranker("lambdamart", "trees", {"rounds": 12, "patience": 4, "min_rows": 5})
     files = training_report_files(ranker.fit(frame, validation=0.4))
