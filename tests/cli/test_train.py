@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from conftest import ROOT
 from rankers.made import labeled_frame
 
 FILES = ["fit.json", "importance.csv", "model.json", "queries.csv", "weights.npz"]
@@ -254,10 +257,10 @@ class TestProcesses:
         """Interrupted within a step: the slow objective tells when it has begun."""
         pytest.importorskip("lightgbm", reason="lightgbm is not installed")
         slow = (
-            "import time\n"
+            "import os, time\n"
             "from crowdrank.rankers.objectives import ListLikelihood\n"
             "def slow(self, *given):\n"
-            "    print('training', flush=True)\n"
+            "    os.write(1, b'training\\n')\n"  # at once: several threads come here
             "    time.sleep(60)\n"
             "ListLikelihood.derivatives = slow\n"
             "from crowdrank.cli import main\n"
@@ -265,7 +268,8 @@ class TestProcesses:
         )
         command = [sys.executable, "-c", slow, "train", "features.csv", "--scorer", scorer, "--out", "ranker"]
         run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert run.stdout.readline().strip() == "training"
+        begun = run.stdout.readline().strip()
+        assert begun == "training", run.communicate(timeout=90)[1]
         time.sleep(0.1)
         run.send_signal(number)
         _, err = run.communicate(timeout=30)
@@ -280,3 +284,18 @@ class TestProcesses:
         assert ran.code == 2
         assert "The parameter 'penalty' must be a number of at least 0. Got 'none'." in ran.err
         assert {path.name: path.read_bytes() for path in (tmp_path / "ranker").iterdir()} == before
+
+
+def test_the_tutorial_runs(crowdrank, tmp_path, monkeypatch, capsys):
+    """Its commands as printed, the last of which is a mistake on purpose, and its Python."""
+    page = (ROOT / "docs" / "rankers" / "tutorial.md").read_text().replace("\\\n", " ")
+    shown = [shlex.split(words) for words in re.findall(r"^    crowdrank (.*)$", page, re.M)]
+    ran = [crowdrank(*words) for words in shown]
+    assert [own.code for own in ran] == [0] * (len(ran) - 1) + [2], [own.err for own in ran]
+    assert {words[0] for words in shown} == {"simulate", "train", "export", "score", "evaluate"}
+    monkeypatch.chdir(tmp_path)
+    exec(re.search(r"```python\n(.*?)```", page, re.S)[1], {})
+    assert "nDCG@10" in capsys.readouterr().out
+    np.testing.assert_array_equal(
+        cr.load("mine").score("new/features.csv").score, pl.read_csv("scores.csv")["score"]
+    )
