@@ -17,7 +17,10 @@ BATCH = 100_000
 
 
 def write(folder: Path, rows: int, *, absent: float, csv: bool) -> None:
-    """LETOR text, and the same numbers as CSV. A share of the values is 0; ``absent``: they are not written."""
+    """LETOR text, and the same numbers as CSV. A share of the values is 0; ``absent``: they are not written.
+
+    The labels, 0 to 2, depend on a few features and chance.
+    """
     import polars as pl
 
     rng = np.random.default_rng(0)
@@ -29,7 +32,7 @@ def write(folder: Path, rows: int, *, absent: float, csv: bool) -> None:
             values[rng.random(values.shape) < (absent or 0.3)] = 0
             row = pl.Series(np.arange(first, first + count))
             frame = pl.DataFrame(values, schema=names).select(
-                pl.Series("label", rng.integers(0, 3, count)),
+                pl.Series("label", np.digitize(values[:, :3].sum(axis=1) + rng.normal(size=count), (1.5, 2.5))),
                 (row // 100).cast(pl.String).alias("query"),
                 ("GX" + (row * 7919 % 10**7).cast(pl.String).str.zfill(14)).alias("item"),
                 *names,

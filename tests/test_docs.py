@@ -15,6 +15,10 @@ from conftest import ROOT
 from crowdrank.cli import COMMANDS
 from crowdrank.data import read_gold
 from crowdrank.data.io.checks import COUNTED
+from crowdrank.rankers.registry import ranker_entries
+from crowdrank.rankers.scorers.linear import Linear
+from crowdrank.rankers.scorers.net import Net
+from crowdrank.rankers.scorers.trees import Trees
 from crowdrank.report.notes import KINDS
 
 README = (ROOT / "README.md").read_text()
@@ -41,6 +45,47 @@ def test_every_model_has_a_page_and_a_row(entry):
     link = f"[`{entry.name}`](docs/models/{own}.md)"
     row = f"| {link} | {entry.summary} | {entry.workers} | {entry.paper} |"
     assert row in README
+
+
+@pytest.mark.parametrize("entry", ranker_entries().values(), ids=lambda entry: entry.name)
+def test_every_ranker_has_a_page_and_a_row(entry):
+    assert (ROOT / "docs" / "rankers" / f"{entry.name}.md").read_text().startswith(f"# {entry.name}\n")
+    assert f"| [`{entry.name}`](docs/rankers/{entry.name}.md) | {entry.summary} | {entry.paper} |" in README
+
+
+@pytest.mark.parametrize("kind", [*(entry.load() for entry in ranker_entries().values()), Linear, Trees, Net])
+def test_every_parameter_of_a_ranker_is_explained(kind):
+    shared, *sections = re.split(
+        r"^## (?=linear|trees|net)", (ROOT / "docs/rankers/scorers.md").read_text(), flags=re.M
+    )
+    own = ROOT / "docs" / "rankers" / f"{kind.name}.md"
+    pages = (
+        shared + own.read_text() if own.exists() else next(one for one in sections if one.startswith(kind.name))
+    )
+    for name, default in kind.parameters().items():
+        assert f"| `{name}` |" in pages, name
+        row = next(line for line in pages.splitlines() if line.startswith(f"| `{name}` |"))
+        if name != "scorer":
+            shown = row.split("|")[2].strip().strip("`")
+            forms = {str(default), str(default).lower(), str(default).replace("(", "[").replace(")", "]")}
+            assert shown in {*forms, f"{default:g}" if isinstance(default, float) else ""}, row
+
+
+def test_the_tutorial_of_rankers_runs(crowdrank, tmp_path):
+    """Every command as it is shown; the last one is refused as the page says."""
+    page = (ROOT / "docs" / "rankers" / "tutorial.md").read_text().replace("\\\n", " ")
+    *shown, refused = re.findall(r"^    crowdrank (.*)$", page, re.M)
+    for line in shown:
+        ran = crowdrank(*shlex.split(line))
+        assert ran.code == 0, ran.err
+    assert float(ran.out.split()[1]) > 0.5  # nDCG@10 of queries that were never seen
+    ran = crowdrank(*shlex.split(refused))
+    assert ran.code == 2
+    assert "there are no columns of features" in ran.err
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "importance" in done.stdout
+    assert "score" in done.stdout
 
 
 @pytest.mark.parametrize("name", cr.__all__)

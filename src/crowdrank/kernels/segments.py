@@ -30,7 +30,7 @@ def totals(values: NDArray[Any], start: Rows) -> Floats:
 
 
 def prefix_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows up to and including each row, within its segment.
+    """The sum of the rows up to and including each row, within its segment; of each column if there are several.
 
     This takes log2 of the longest segment doubling steps. Nothing is ever subtracted, so sums of positive numbers
     keep all their digits, no matter how small they are.

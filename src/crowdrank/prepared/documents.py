@@ -7,14 +7,14 @@ last bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Resident, summed
+from crowdrank.data import Floats, Integers, Resident
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.kernels.segments import segment_of
 from crowdrank.prepared.plan import cut
@@ -98,6 +98,15 @@ def sort_by_content(values: Any, query: Integers, label: Floats, weight: Floats)
     return np.lexsort((rows, query, scramble(lists)[query]))
 
 
+def runs(start: Integers, rows: int) -> Iterator[tuple[int, int]]:
+    """Runs (first, end) of whole lists that have about this many rows."""
+    low = 0
+    while low < len(start) - 1:
+        high = max(int(np.searchsorted(start, start[low] + rows, side="right")) - 1, low + 1)
+        yield low, high
+        low = high
+
+
 def list_starts(query: Integers) -> Integers:
     """Where each list begins, from the list of each row, sorted or at least grouped."""
     return np.append(np.flatnonzero(np.diff(query, prepend=-1)), len(query)).astype(np.int64)
@@ -123,8 +132,3 @@ def _bits(values: Floats) -> Hashes:
     """The bits of numbers, the same for every NaN and for both zeros."""
     plain = np.where(np.isnan(values), np.nan, values) + 0.0
     return np.ascontiguousarray(plain).view(np.uint64)
-
-
-def list_sizes(query: Integers, lists: int) -> Floats:
-    """The number of rows of each list."""
-    return summed(query, None, lists)

@@ -248,7 +248,7 @@ class _Training:
         details |= {"objective": best.trained.value, **best.trained.details}
         details["standardize"] = preparation.standardize
         shown = self.held or self.training
-        scores, _ = scoring.scores(shown.features.take(shown.rows))
+        scores = scoring.function.scores((held or documents).values)
         details["training"] = {"documents": len(self.training.rows), "queries": self.training.lists}
         details["measured"] = self._measured(shown, scores)
         fit = self._fit(best, details, time.perf_counter() - began)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.measures import MeasureSpec
+from crowdrank.prepared.documents import runs
 from crowdrank.rankers.labeled import Labeled
-from crowdrank.rankers.preparation import standardize_within
+from crowdrank.rankers.preparation import BLOCK, standardize_within
 
-MOST_LISTS = 2000
-"""The best feature is chosen on at most this many lists."""
+MOST_DOCUMENTS = 50_000
+"""The best feature is chosen on lists of about this many documents."""
 MOST_FEATURES = 2000
 """There is no baseline for more features than this."""
 
@@ -24,11 +23,14 @@ def baseline_scores(training: Labeled, shown: Labeled, measure: MeasureSpec) -> 
     """
     if len(training.features.names) > MOST_FEATURES:
         return {}
-    chosen = training.take(range(min(training.lists, MOST_LISTS)))
-    name, place, sign = _best_feature(chosen, measure)
-    values = _dense(shown)
-    single = np.nan_to_num(sign * values[:, place].astype(np.float64), nan=-np.inf)
-    mean = _known_mean(standardize_within(values.astype(np.float64), shown.start))
+    _, end = next(runs(training.start, MOST_DOCUMENTS))
+    name, place, sign = _best_feature(training.take(range(end)), measure)
+    single, mean = np.empty(len(shown.rows)), np.empty(len(shown.rows))
+    for low, high in runs(shown.start, BLOCK):
+        rows = slice(int(shown.start[low]), int(shown.start[high]))
+        values = shown.features.dense(shown.rows[rows]).astype(np.float64)
+        single[rows] = _known_or_last(sign * values[:, place])
+        mean[rows] = _known_mean(standardize_within(values, shown.start[low : high + 1] - shown.start[low]))
     return {
         "best_feature": (f"feature {name}, {'larger' if sign > 0 else 'smaller'} = better", single),
         "mean_feature": ("mean of the features, each standardized within the query", mean),
@@ -36,19 +38,19 @@ def baseline_scores(training: Labeled, shown: Labeled, measure: MeasureSpec) -> 
 
 
 def _best_feature(chosen: Labeled, measure: MeasureSpec) -> tuple[str, int, float]:
-    values, queries, names = _dense(chosen), chosen.queries, chosen.features.names
+    values, queries, names = chosen.features.dense(chosen.rows), chosen.queries, chosen.features.names
     best = (-np.inf, 0, 1.0)
     for place in range(len(names)):
         for sign in (1.0, -1.0):
-            scores = np.nan_to_num(sign * values[:, place].astype(np.float64), nan=-np.inf)
-            found = queries.mean(measure, scores)
+            found = queries.mean(measure, _known_or_last(sign * values[:, place].astype(np.float64)))
             if found > best[0]:
                 best = (found, place, sign)
     return names[best[1]], best[1], best[2]
 
 
-def _dense(labeled: Labeled) -> Any:
-    return labeled.features.dense(labeled.rows)
+def _known_or_last(values: Floats) -> Floats:
+    """Documents without the feature come last."""
+    return np.where(np.isnan(values), -np.inf, values)
 
 
 def _known_mean(values: Floats) -> Floats:

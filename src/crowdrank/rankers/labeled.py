@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.spool.folder import writing
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.segments import segment_of
-from crowdrank.prepared.documents import Documents, list_starts, sort_by_content
+from crowdrank.prepared.documents import Documents, list_starts, runs, sort_by_content
 from crowdrank.random import generator
 from crowdrank.rankers.preparation import BLOCK, Preparation
 from crowdrank.rankers.validation import LabeledQueries
@@ -53,7 +54,7 @@ class Labeled:
         low, high = (function.reduceat(self.label, begins) for function in (np.minimum, np.maximum))
         return int((low < high).sum())
 
-    @property
+    @cached_property
     def queries(self) -> LabeledQueries:
         """The labels by query, for measures."""
         return LabeledQueries(self.start, self.label)
@@ -204,11 +205,8 @@ def _prepare_file(raw: Features, start: Integers, preparation: Preparation) -> F
     assert isinstance(raw.values, FeatureFile)
     spool = raw.values.spool
     path = spool.folder("prepared") / "values"
-    low = 0
     with writing(path), path.open("wb") as file:
-        while low < len(start) - 1:
-            high = max(int(np.searchsorted(start, start[low] + BLOCK, side="right")) - 1, low + 1)
+        for low, high in runs(start, BLOCK):
             values = raw.dense(slice(int(start[low]), int(start[high])))
             file.write(np.ascontiguousarray(preparation.apply(values, start[low : high + 1] - start[low])).data)
-            low = high
     return FeatureFile(path=path, rows=raw.rows, width=raw.values.width, spool=spool)

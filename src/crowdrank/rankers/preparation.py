@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Features, Floats, Integers
 from crowdrank.errors import InputError, Note, Remedy, UsageError, parameter
+from crowdrank.prepared.documents import runs
 
 STANDARDIZE = ("query", "all", "scale")
 IMPUTE = ("mean", "median")
@@ -51,7 +52,7 @@ class Preparation:
         if self.fill is None and self.standardize is None:
             return values
         found = np.empty(values.shape, np.float32)
-        for low, high in _blocks(start):
+        for low, high in runs(start, BLOCK):
             rows = slice(int(start[low]), int(start[high]))
             found[rows] = self._apply_block(values[rows], start[low : high + 1] - start[low])
         return found
@@ -258,13 +259,3 @@ def _count_of(chosen: NDArray[np.bool_], names: Sequence[str]) -> str:
     found = np.flatnonzero(chosen)
     shown = ", ".join(repr(names[one]) for one in found[:3]) + (", ..." if len(found) > 3 else "")
     return f"The feature {shown} has" if len(found) == 1 else f"{len(found)} features ({shown}) have"
-
-
-def _blocks(start: Integers) -> list[tuple[int, int]]:
-    """Runs of whole queries of about ``BLOCK`` rows."""
-    runs, low = [], 0
-    while low < len(start) - 1:
-        high = max(int(np.searchsorted(start, start[low] + BLOCK, side="right")) - 1, low + 1)
-        runs.append((low, high))
-        low = high
-    return runs

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdrank.data import Features, Floats, Integers
 from crowdrank.errors import InputError, Note, parameter
-from crowdrank.prepared.documents import list_starts
+from crowdrank.prepared.documents import list_starts, runs
 from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.scorers import Function
 
@@ -41,7 +41,7 @@ class ScoringFunction:
         if self.preparation.standardize == "query" and bool((np.diff(start) == 1).any()):
             notes.append(_lone_note(int((np.diff(start) == 1).sum())))
         scores = np.empty(own.rows)
-        for low, high in _runs(start, max(CELLS // max(len(names), 1), 1)):
+        for low, high in runs(start, max(CELLS // max(len(names), 1), 1)):
             rows = order[start[low] : start[high]]
             scores[rows] = self._score_block(own, rows, start[low : high + 1] - start[low])
         return scores, tuple(notes)
@@ -85,13 +85,3 @@ def _missing_error(features: Features, values: Any, rows: Integers) -> InputErro
         column=features.names[column],
         hint=("Train it with one: ", parameter("impute", "mean")),
     )
-
-
-def _runs(start: Integers, rows: int) -> list[tuple[int, int]]:
-    """Runs of whole queries of about this many rows."""
-    runs, low = [], 0
-    while low < len(start) - 1:
-        high = max(int(np.searchsorted(start, start[low] + rows, side="right")) - 1, low + 1)
-        runs.append((low, high))
-        low = high
-    return runs

@@ -85,16 +85,28 @@ class LabeledQueries:
 
         nDCG divides by the DCG of the best order. Gains are relative to the largest label of the query.
         """
-        kind = measure.parameters.get("gain", "exp")
-        top = np.zeros(len(self.start) - 1)
-        if measure.name == "ndcg" and kind == "exp":
-            np.maximum.at(top, self._query, self.label)
-        gain = np.exp2(-top)[self._query] * gains(self.label, kind) if not top.any() else self._scaled(top)
-        found = totals(self._expected(gain, scores) * self._discount(measure.cut), self.start)
-        if measure.name == "dcg":
-            return found
-        best = totals(self._expected(gain, self.label) * self._discount(measure.cut), self.start)
+        gain, discount, best = self._ideal(measure)
+        found = totals(self._expected(gain, scores) * discount, self.start)
         return np.divide(found, best, out=np.zeros_like(found), where=best > 0)
+
+    def _ideal(self, measure: MeasureSpec) -> tuple[Floats, Floats, Floats]:
+        """Gains, discounts, and the DCG of the best order of each query (1 for DCG itself), once per measure."""
+        if measure.text not in self._ideals:
+            gain = self._gain(measure)
+            discount = self._discount(measure.cut)
+            best = np.ones(len(self.start) - 1)
+            if measure.name == "ndcg":
+                best = totals(self._expected(gain, self.label) * discount, self.start)
+            self._ideals[measure.text] = gain, discount, best
+        return self._ideals[measure.text]
+
+    def _gain(self, measure: MeasureSpec) -> Floats:
+        kind = measure.parameters.get("gain", "exp")
+        if measure.name == "dcg" or kind != "exp":
+            return gains(self.label, kind)
+        top = np.zeros(len(self.start) - 1)
+        np.maximum.at(top, self._query, self.label)
+        return self._scaled(top)
 
     def _average_precision(self, measure: MeasureSpec, scores: Floats) -> Floats:
         """AP of all queries at once, with the terms of ``measures.listwise.ap`` at each place.
@@ -137,6 +149,10 @@ class LabeledQueries:
     def _discount(self, cut: int | None) -> Floats:
         discount = 1.0 / np.log2(self._place + 2.0)
         return discount if cut is None else np.where(self._place < cut, discount, 0.0)
+
+    @cached_property
+    def _ideals(self) -> dict[str, tuple[Floats, Floats, Floats]]:
+        return {}
 
     @cached_property
     def _query(self) -> Integers:

@@ -37,6 +37,11 @@ class FeatureFile:
         """Rows and features, as of an array."""
         return self.rows, self.width
 
+    def __getitem__(self, rows: slice) -> NDArray[np.float32]:
+        """A slice of rows."""
+        first, last, _ = rows.indices(self.rows)
+        return self.read(first, last - first)
+
     def read(self, first: int, count: int) -> NDArray[np.float32]:
         """``count`` rows from row ``first`` on; fewer at the end of the file."""
         count = max(min(count, self.rows - first), 0)

@@ -94,9 +94,9 @@ class ListLikelihood(Objective[OrderedLists]):
         """
         found = self._stages(scores[plan.order], plan)
         rates, sorted_ = found.rate[:, None], columns[plan.order]
-        ahead = _by_column(suffix_sums, rates * sorted_, plan.start)[plan.begins]
+        ahead = suffix_sums(rates * sorted_, plan.start)[plan.begins]
         factor = self._factors(found.rate, plan)[1]
-        passed = _by_column(prefix_sums, factor[:, None] * ahead, plan.lists)[plan.group]
+        passed = prefix_sums(factor[:, None] * ahead, plan.lists)[plan.group]
         product = np.empty_like(columns)
         product[plan.order] = rates * (found.first[:, None] * sorted_ - passed)
         return product
@@ -115,8 +115,3 @@ class ListLikelihood(Objective[OrderedLists]):
         left = suffix_sums(rate, plan.start)[plan.begins]
         count = summed(plan.group, plan.count, len(plan.begins))
         return count / left, count / left**2, np.log(left)
-
-
-def _by_column(sums: object, values: Floats, start: Rows) -> Floats:
-    """A sum within segments, for each column."""
-    return np.stack([sums(column, start) for column in values.T], axis=1)  # type: ignore[operator]

@@ -18,7 +18,16 @@ from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.objectives import Objective
-from crowdrank.rankers.scorers.base import Function, Scorer, Task, Trained, Watch, as_float, plan_of
+from crowdrank.rankers.scorers.base import (
+    Function,
+    Scorer,
+    Task,
+    Trained,
+    Watch,
+    as_float,
+    plan_of,
+    rows_at_a_time,
+)
 from crowdrank.solve.lbfgs import lbfgs
 
 TOLERANCE = 1e-8
@@ -166,7 +175,9 @@ class DifferentiableScorer(Scorer):
         """Climb to the maximum."""
         return self._ascend(task, formula, start, best, self.limit)
 
-    def _ascend(self, task: Task, formula: Formula, start: Floats, best: Best, limit: int) -> Climb:
+    def _ascend(
+        self, task: Task, formula: Formula, start: Floats, best: Best, limit: int, tolerance: float = TOLERANCE
+    ) -> Climb:
         """Climb by L-BFGS with the places fixed at the start."""
         sums, penalty, steps = FormulaSums(formula, task.objective), self._penalties(task), 0
 
@@ -185,7 +196,7 @@ class DifferentiableScorer(Scorer):
             best.look(weights)
 
         try:
-            found = lbfgs(objective, start, tol=TOLERANCE * task.weight, limit=limit, look=look)
+            found = lbfgs(objective, start, tol=tolerance * task.weight, limit=limit, look=look)
         except _StopClimbingError:
             return Climb(best.weights, best.value, steps, converged=True)
         return Climb(found.weights, found.value, found.iterations, found.converged)
@@ -203,7 +214,9 @@ class Best:
         """Measure these weights; stop climbing if there was no better value for a while."""
         if self.watch is None:
             return
-        value = self.watch.measure(self.formula.scores(as_float(self.watch.values), weights))
+        value = self.watch.measure(
+            rows_at_a_time(self.watch.values, lambda rows: self.formula.scores(as_float(rows), weights))
+        )
         self.step += 1
         self.watch.report(self.step, value)
         if value > self.value:

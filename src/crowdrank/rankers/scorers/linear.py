@@ -24,6 +24,8 @@ from crowdrank.solve.newton import Step, newton
 
 NARROW = 1000
 """Up to this many features the climb ends with Newton steps, which need a matrix of features by features."""
+NEAR = 1e-4
+"""L-BFGS hands over to Newton's method once no slope is steeper than this times the total weight."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class LinearFunction(Function):
 
     def scores(self, values: Values) -> Floats:
         """Xw. Each row is summed by itself, so that other rows do not change its rounding."""
-        if not isinstance(values, np.ndarray):
+        if hasattr(values, "tocsr"):
             return np.asarray(as_float(values) @ self.weights)
         return rows_at_a_time(values, lambda rows: np.einsum("ij,j->i", as_float(rows), self.weights))
 
@@ -98,9 +100,9 @@ class Linear(DifferentiableScorer):
         return LinearFunction(weights)
 
     def _climb(self, task: Task, formula: Formula, start: Floats, best: Best) -> Climb:
-        found = super()._climb(task, formula, start, best)
         if task.width > NARROW:
-            return found
+            return super()._climb(task, formula, start, best)
+        found = self._ascend(task, formula, start, best, self.limit, NEAR)
         problem = _PenalizedSums(task, FormulaSums(formula, task.objective), start, self.penalty)
         top = newton(problem, found.weights, total_weight=task.weight, limit=30)
         best.look(top.look.weights)

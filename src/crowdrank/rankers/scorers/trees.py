@@ -121,10 +121,11 @@ class Trees(Scorer):
     """A sum of trees, grown one per round. Missing values stay missing: each split sends them to its better side.
 
     ``rounds``: how many trees are added at most; fewer if validation queries stop training. ``leaves``: the most
-    leaves of a tree. ``learning_rate``: by how much a leaf's value is shortened. ``min_rows``: the fewest
-    documents of a leaf. ``penalty``: L2 penalty on a leaf's value. ``feature_share``: the share of the features that
-    each tree may use. ``monotone``: for each feature 1 if the score may only rise with it, -1 if it may only
-    fall, else 0; by name (``by_position`` finds the places) or for all features in order."""
+    leaves of a tree. ``learning_rate``: the part of a leaf's value that counts. ``min_rows``: the fewest documents
+    of a leaf. ``penalty``: L2 penalty on a leaf's value. ``feature_share``: the share of the features that each
+    tree may use. ``monotone``: for each feature 1 if the score may only rise with it, -1 if it may only fall,
+    otherwise 0; by name, or for all features in order.
+    """
 
     name = "trees"
     takes_missing: ClassVar[bool] = True
