@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +12,6 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from conftest import ROOT
 from rankers.made import labeled_frame
 
 FILES = ["fit.json", "importance.csv", "model.json", "queries.csv", "weights.npz"]
@@ -284,18 +281,3 @@ class TestProcesses:
         assert ran.code == 2
         assert "The parameter 'penalty' must be a number of at least 0. Got 'none'." in ran.err
         assert {path.name: path.read_bytes() for path in (tmp_path / "ranker").iterdir()} == before
-
-
-def test_the_tutorial_runs(crowdrank, tmp_path, monkeypatch, capsys):
-    """Its commands as printed, the last of which is a mistake on purpose, and its Python."""
-    page = (ROOT / "docs" / "rankers" / "tutorial.md").read_text().replace("\\\n", " ")
-    shown = [shlex.split(words) for words in re.findall(r"^    crowdrank (.*)$", page, re.M)]
-    ran = [crowdrank(*words) for words in shown]
-    assert [own.code for own in ran] == [0] * (len(ran) - 1) + [2], [own.err for own in ran]
-    assert {words[0] for words in shown} == {"simulate", "train", "export", "score", "evaluate"}
-    monkeypatch.chdir(tmp_path)
-    exec(re.search(r"```python\n(.*?)```", page, re.S)[1], {})
-    assert "nDCG@10" in capsys.readouterr().out
-    np.testing.assert_array_equal(
-        cr.load("mine").score("new/features.csv").score, pl.read_csv("scores.csv")["score"]
-    )
