@@ -255,10 +255,10 @@ class TestProcesses:
     def test_an_interrupted_training_leaves_nothing(self, frame, tmp_path, scorer, number, code):
         """Interrupted within a step: the slow objective tells when it has begun."""
         slow = (
-            "import time\n"
+            "import os, time\n"
             "from crowdrank.rankers.objectives import ListLikelihood\n"
             "def slow(self, *given):\n"
-            "    print('training', flush=True)\n"
+            "    os.write(1, b'training\\n')\n"  # at once: several threads come here
             "    time.sleep(60)\n"
             "ListLikelihood.derivatives = slow\n"
             "from crowdrank.cli import main\n"
@@ -266,7 +266,8 @@ class TestProcesses:
         )
         command = [sys.executable, "-c", slow, "train", "features.csv", "--scorer", scorer, "--out", "ranker"]
         run = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert run.stdout.readline().strip() == "training"
+        begun = run.stdout.readline().strip()
+        assert begun == "training", run.communicate(timeout=90)[1]
         time.sleep(0.1)
         run.send_signal(number)
         _, err = run.communicate(timeout=30)
