@@ -3,6 +3,7 @@
 import gzip
 import io
 import sys
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -441,3 +442,40 @@ def test_nothing_can_be_written(file):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     assert cr.read_features(found) is found
+
+
+class TestOmittedZeros:
+    """LETOR text that leaves out zeros: a feature that no row has is 0, not missing."""
+
+    def test_a_feature_that_no_row_has_is_0(self, tmp_path):
+        (tmp_path / "sparse.txt").write_text("1 qid:1 1:5 3:2\n0 qid:1 1:4\n")
+        features = cr.read_features(tmp_path / "sparse.txt")
+        assert features.omits
+        wanted = ("7", "3", "1")
+        assert features.absent(wanted) == ("7",)
+        np.testing.assert_array_equal(features.select(wanted).dense(), [[0, 2, 5], [0, 0, 4]])
+
+    def test_a_sparse_table_gives_the_same(self, tmp_path):
+        (tmp_path / "sparse.txt").write_text("1 qid:1 1:5 3:2\n0 qid:1 1:4\n")
+        features = cr.read_features(tmp_path / "sparse.txt")
+        stored = replace(features, values=sparse.csr_array(features.dense()))
+        np.testing.assert_array_equal(stored.select(("3", "7", "1")).dense(), [[2, 0, 5], [0, 0, 4]])
+
+    def test_so_do_features_in_a_file(self, tmp_path):
+        (tmp_path / "sparse.txt").write_text("1 qid:1 1:5 3:2\n0 qid:1 1:4\n")
+        features = cr.read_features(tmp_path / "sparse.txt", memory=1)
+        assert features.summary()["storage"] == "file"
+        np.testing.assert_array_equal(features.select(("3", "7", "1")).dense(), [[2, 0, 5], [0, 0, 4]])
+
+    def test_rows_with_all_features_lack_one(self, tmp_path):
+        (tmp_path / "full.txt").write_text("1 qid:1 1:5 3:2\n0 qid:1 1:4 3:0\n")
+        features = cr.read_features(tmp_path / "full.txt")
+        with pytest.raises(cr.InputError, match="a feature is missing: '7'"):
+            features.select(("1", "3", "7"))
+
+    def test_files_with_other_features_leave_out_zeros(self, tmp_path):
+        (tmp_path / "one.txt").write_text("1 qid:1 1:5\n")
+        (tmp_path / "two.txt").write_text("1 qid:2 3:5\n")
+        features = cr.read_features([tmp_path / "one.txt", tmp_path / "two.txt"])
+        assert features.omits
+        np.testing.assert_array_equal(features.dense(), [[5, 0], [0, 5]])

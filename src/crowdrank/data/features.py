@@ -40,6 +40,7 @@ class Features:
     notes: tuple[Note, ...] = ()
     backend: str = "polars"
     source: str = "frame"
+    omits: bool = False  # LETOR text that leaves out zeros: a feature that no row has is 0
 
     def __post_init__(self) -> None:
         for column in fields(self):
@@ -67,12 +68,15 @@ class Features:
         return np.asarray(self.values[rows].toarray(), np.float32)
 
     def select(self, names: Sequence[str]) -> Features:
-        """The features with these names, in this order; an error if one is missing."""
+        """The features with these names, in this order.
+
+        A missing one is an error, or 0 in every row if the text leaves out zeros (``omits``) and the name is a number.
+        """
         if tuple(names) == self.names:
             return self
         places = {name: place for place, name in enumerate(self.names)}
         missing = [name for name in names if name not in places]
-        if missing:
+        if missing and not (self.omits and len(missing) < len(names) and all(name.isdigit() for name in missing)):
             shown = ", ".join(map(repr, missing[:SHOWN])) + (", ..." if len(missing) > SHOWN else "")
             count = f"{len(missing)} of {len(names)} features are" if len(missing) > 1 else "a feature is"
             raise InputError(
@@ -80,9 +84,13 @@ class Features:
                 source=self.source,
                 hint="Give the features under the names that they had in training.",
             )
-        columns = np.array([places[name] for name in names], np.int64)
-        values = self.values.select(columns) if isinstance(self.values, FeatureFile) else self.values[:, columns]
-        return replace(self, names=tuple(names), values=values)
+        columns = np.array([places.get(name, -1) for name in names], np.int64)
+        return replace(self, names=tuple(names), values=_select_columns(self.values, columns))
+
+    def absent(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The names that no row has. They count as 0 if the text leaves out zeros."""
+        known = set(self.names)
+        return tuple(name for name in names if name not in known)
 
     def extra(self, names: Sequence[str]) -> tuple[str, ...]:
         """The features that are not among these names."""
@@ -116,6 +124,22 @@ class Features:
             "features": len(self.names),
             "storage": "file" if isinstance(self.values, FeatureFile) else storage,
         }
+
+
+def _select_columns(values: Any, columns: Integers) -> Any:
+    """These columns of values in any form; 0 for the column -1."""
+    if isinstance(values, FeatureFile):
+        return values.select(columns)
+    if isinstance(values, np.ndarray):
+        found = values[:, columns]
+        found[:, columns < 0] = 0.0
+        return found
+    from scipy import sparse
+
+    picked = np.flatnonzero(columns >= 0)
+    shape = (values.shape[1], len(columns))
+    chosen = sparse.csr_array((np.ones(len(picked), np.float32), (columns[picked], picked)), shape=shape)
+    return sparse.csr_array(values @ chosen)
 
 
 def shown_ids(ids: pl.DataFrame) -> str:

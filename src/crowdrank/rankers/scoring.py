@@ -33,6 +33,7 @@ class ScoringFunction:
         names = self.preparation.names
         own, extra = features.select(names), features.extra(names)
         notes = [_extra_note(extra)] if extra else []
+        notes += [_absent_note(absent)] if (absent := features.absent(names)) else []
         if self._keeps_sparse(own):
             return self.function.scores(self.preparation.apply(own.values, np.array([0, own.rows]))), tuple(notes)
         query = np.zeros(own.rows, np.int64) if own.query is None else own.query.astype(np.int64)
@@ -66,6 +67,12 @@ def _extra_note(extra: tuple[str, ...]) -> Note:
         else f"{len(extra)} features that the ranker does not know are"
     )
     return Note("extra-features", f"{count} ignored: {shown}.")
+
+
+def _absent_note(absent: tuple[str, ...]) -> Note:
+    shown = ", ".join(map(repr, absent[:3])) + (", ..." if len(absent) > 3 else "")
+    count = "1 feature of the ranker is" if len(absent) == 1 else f"{len(absent)} features of the ranker are"
+    return Note("absent-features", f"{count} in no row and counts as 0, as the file leaves out zeros: {shown}.")
 
 
 def _lone_note(count: int) -> Note:

@@ -159,6 +159,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "There are too few documents for a leaf, or no feature tells them apart: try a smaller min_rows.",
     ),
     "extra-features": ("Features that the ranker does not know", "They are ignored; it was trained without them."),
+    "absent-features": ("Features that no row has", "They count as 0; check the numbers if that is a surprise."),
     "lone-documents": (
         "Queries with one document",
         "Give all documents of a query together, or train with standardize=all.",

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """Some rows of a source, checked: ids as text, and values with the names of their columns."""
+    """Some rows of a source, checked: ids as text, and values with the names of their columns.
+
+    ``omits``: some row leaves out a feature that another has, so features that are left out are 0.
+    """
 
     query: pl.Series | None
     item: pl.Series
@@ -26,6 +29,7 @@ class Block:
     weight: Floats | None = None
     names: tuple[str, ...]
     values: NDArray[np.float32] | sparse.csr_array
+    omits: bool = False
 
 
 def sparse_rows(

@@ -126,11 +126,15 @@ class _Rows:
         self.item: list[tuple[pl.Series, Ints]] = []
         self.label: list[NDArray[Any]] = []
         self.weight: list[NDArray[Any]] = []
+        self.names: tuple[str, ...] | None = None
+        self.omits = False
 
     def add(self, block: Block) -> None:
         """Keep the next rows."""
         if self.item and (block.query is None) == bool(self.query):
             raise InputError("Some of the files have a qid in every row and others have none.")
+        self.omits = self.omits or block.omits or block.names != (self.names or block.names)
+        self.names = block.names
         for held, ids in ((self.item, block.item), (self.query, block.query)):
             if ids is not None:
                 held.append(_number_within(ids))
@@ -184,6 +188,7 @@ def _assemble(tables: list[_OpenFeatures], rows: _Rows, store: ValueStore) -> Fe
         notes=tuple(note for table in tables if table.found for note in table.found.notes),
         backend=tables[0].backend,
         source=source,
+        omits=rows.omits,
     )
     again = find_repeated(query, item, len(items))
     if len(again):

@@ -229,7 +229,11 @@ def _by_feature(
         place, value = place[order], value[order]
         if (place[1:] == place[:-1]).any():
             raise chunk.error()
-    return {"names": tuple(map(str, keys.tolist())), "values": sparse_rows(place, value, rows, len(keys))}
+    return {
+        "names": tuple(map(str, keys.tolist())),
+        "values": sparse_rows(place, value, rows, len(keys)),
+        "omits": len(key) < rows * len(keys),
+    }
 
 
 def _distinct(key: NDArray[np.uint32]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -60,12 +60,16 @@ class FeatureFile:
         return replace(self, rows=len(picked), picked=picked)
 
     def select(self, columns: Integers) -> FeatureFile:
-        """A view of these columns; nothing is copied."""
-        own = columns if self.columns is None else self.columns[columns]
+        """A view of these columns, 0 for the column -1; nothing is copied."""
+        own = columns if self.columns is None else np.where(columns < 0, -1, self.columns[columns])
         return replace(self, width=len(own), columns=own, stored=self.stored or self.width)
 
     def _view(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        return values if self.columns is None else np.ascontiguousarray(values[:, self.columns])
+        if self.columns is None:
+            return values
+        found = np.ascontiguousarray(values[:, self.columns])
+        found[:, self.columns < 0] = 0.0
+        return found
 
     def _load(self, first: int, count: int) -> NDArray[np.float32]:
         width = self.stored or self.width
