@@ -70,7 +70,7 @@ class Features:
     def select(self, names: Sequence[str]) -> Features:
         """The features with these names, in this order.
 
-        A missing one is an error, or 0 in every row if the text leaves out zeros (``omits``) and the name is a number.
+        A missing one is an error, or 0 in every row if the text leaves out zeros and the name is a number.
         """
         if tuple(names) == self.names:
             return self
