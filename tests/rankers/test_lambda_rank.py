@@ -45,7 +45,7 @@ def exchange(objective, label, at, i, j):
     """The mean change over the orders of equal scores. For ERR equal scores stand by label, then in order."""
     orders = [one for one in itertools.permutations(range(len(at))) if all(np.diff(at[list(one)]) <= 0)]
     if objective.measure == "err":
-        orders = [tuple(np.lexsort((np.arange(len(at)), -label, -at)))]
+        orders = [tuple(np.lexsort((np.arange(len(at)), -at)))]
     changes = []
     for order in orders:
         swapped = tuple({i: j, j: i}.get(item, item) for item in order)

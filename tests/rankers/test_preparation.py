@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+import crowdrank as cr
 from crowdrank.data import read_features
 from crowdrank.errors import InputError, UsageError
 from crowdrank.rankers import preparation
@@ -125,3 +127,29 @@ def test_huge_numbers_are_standardized():
     found = standardize_within(values.astype(float), START)
     assert np.isfinite(found).all()
     assert found[0, 0] == pytest.approx(np.sqrt(3), rel=1e-6)  # one of four stands out
+
+
+def test_a_constant_has_the_scale_1_whatever_the_weights():
+    """The rounding of a weighted mean must not become a scale."""
+    values = np.full((9, 3), 0.3, np.float32)
+    weight = np.random.default_rng(0).uniform(0.1, 3.0, 9)
+    settings = {"standardize": "all", "impute": None, "takes_missing": False}
+    prepared, _ = learn_preparation(features_of(values), weight, **settings)
+    np.testing.assert_array_equal(prepared.scale, 1.0)
+
+
+def test_sparse_values_with_gaps_are_scaled_like_dense_ones():
+    values = random_values()
+    values[values < 2.5] = 0.0
+    features = features_of(values)
+    sparse = replace(features, values=csr_array(values))
+    settings = {"standardize": "scale", "impute": 1.5, "takes_missing": False}
+    one, two = (learn(own, **settings)[0] for own in (features, sparse))
+    np.testing.assert_allclose(two.scale, one.scale, rtol=1e-12)
+
+
+def test_features_that_describe_the_query_are_named():
+    frame = labeled_frame().with_columns(length=pl.col("query").str.slice(1).cast(pl.Float32))
+    codes = {note.code for note in cr.ListMLE().fit(frame).fit_.warnings}
+    assert "flat-features" in codes
+    assert "flat-features" not in {note.code for note in cr.ListMLE(standardize="all").fit(frame).fit_.warnings}

@@ -97,7 +97,7 @@ def test_one_leaf_step_by_hand():
     session = LocalEngine(1).open(documents.shards(lambda *own: objective.plan(Targets(*own))))
     task = Task(session, objective, 20, 1, 15.0, values)
     found = Trees(rounds=1, leaves=2, learning_rate=0.5, min_rows=1, penalty=2.0).improve(task).function
-    leaf = 0.5 * (10 * 0.75 * 1.0) / (10 * 0.75 + 2.0)
+    leaf = 0.5 * (10 * 0.75 * 1.0) / (10 * 0.75 * (1 - 0.75 / 1.5) + 2.0)
     np.testing.assert_allclose(found.scores(values[:2]), [-leaf, leaf], rtol=1e-6)
 
 

@@ -20,6 +20,7 @@ from crowdrank.cli.options import (
     Missing,
     Place,
     SpoolFolder,
+    join_columns,
     parse_settings,
 )
 from crowdrank.cli.output import Folder, write_comparison
@@ -42,9 +43,9 @@ def command(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter, name=value, for the models that have it.")
     ] = None,
-    columns: Columns = "",
+    columns: Columns = None,
     gold: Gold = None,
-    gold_columns: GoldColumns = "",
+    gold_columns: GoldColumns = None,
     measures: Measures = "",
     ties: Annotated[str, typer.Option(help="keep tied votes, or drop them first.")] = "keep",
     sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
@@ -75,7 +76,9 @@ def command(
         from crowdrank.cli.terminal import status, warn
 
         with open_engine(engine) as place, status("reading") as shown:
-            table, grades = Sources(judgments, columns, gold, gold_columns, memory, spool, missing).read()
+            table, grades = Sources(
+                judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing
+            ).read()
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
                 ties=ties, sample=sample, seed=seed, engine=place, status=shown,

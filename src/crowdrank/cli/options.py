@@ -15,16 +15,18 @@ FeatureFiles = Annotated[
     list[str], typer.Argument(help="Files of features: LETOR text, or a table; - is standard input.")
 ]
 FeatureColumns = Annotated[
-    str, typer.Option(help="Column names: query=qid,item=doc,label=grade,weight=w,ignore=a+b.")
+    list[str] | None, typer.Option(help="Column names: query=qid,item=doc,label=grade,weight=w,ignore=a+b.")
 ]
-Columns = Annotated[str, typer.Option(help="Column names: worker=judge,left=a,... (query= for none).")]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Column names: worker=judge,left=a,... (query= for none).")
+]
 Gold = Annotated[
     list[str] | None,
     typer.Option(
         help="File of gold grades; may be repeated. The word judgments means the labels in the judgment files."
     ),
 ]
-GoldColumns = Annotated[str, typer.Option(help="Column names of the gold: item=doc,grade=rel.")]
+GoldColumns = Annotated[list[str] | None, typer.Option(help="Column names of the gold: item=doc,grade=rel.")]
 Measures = Annotated[str, typer.Option(help="Gold measures: nDCG@10 RBP(p=0.95) AP tau acc.")]
 Place = Annotated[str, typer.Option("--engine", help="Where to compute: local, dask, tcp://host:port.")]
 Memory = Annotated[
@@ -57,3 +59,8 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
         remedy = Remedy("missing", str(settings["missing"]))
         raise UsageError("'missing' is a property of the judgments, not of a model.", hint=("Use ", remedy))
     return settings
+
+
+def join_columns(given: list[str] | None) -> str:
+    """The column names of an option that may be repeated, as one text."""
+    return ",".join(given or [])

@@ -174,8 +174,13 @@ def write_result(folder: Folder, result: Result, measured: dict[str, float], for
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
 
 
-def tables_in(path: Path) -> list[str]:
-    """The tables of an older result in the folder, which must not be mistaken for new ones."""
+def tables_in(path: Path, *, ranker: bool = False) -> list[str]:
+    """The tables of an older result in the folder, which must not be mistaken for new ones.
+
+    Only those of the same kind: ranking into the folder of a ranker removes nothing of it, and vice versa.
+    """
+    if (path / "model.json").exists() != ranker:
+        return []
     try:
         old = json.loads((path / "fit.json").read_text(encoding="utf-8"))["tables"]
     except (OSError, ValueError, KeyError, TypeError):

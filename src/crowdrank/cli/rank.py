@@ -21,6 +21,7 @@ from crowdrank.cli.options import (
     Missing,
     Place,
     SpoolFolder,
+    join_columns,
     parse_settings,
 )
 from crowdrank.cli.output import Folder, check_format, write_result
@@ -43,13 +44,13 @@ def command(
         list[str] | None,
         typer.Option("--set", help="A parameter of the model, name=value."),
     ] = None,
-    columns: Columns = "",
+    columns: Columns = None,
     anchors: Annotated[
         str | None,
         typer.Option(help="File of gold pairs, of workers with known quality, or of items with known label."),
     ] = None,
     gold: Gold = None,
-    gold_columns: GoldColumns = "",
+    gold_columns: GoldColumns = None,
     measures: Measures = "",
     engine: Place = "local",
     missing: Missing = None,
@@ -67,7 +68,7 @@ def command(
     CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
-    sources = Sources(judgments, columns, gold, gold_columns, memory, spool, missing)
+    sources = Sources(judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing)
     parameters = {"seed": seed, **parse_settings(settings or [])}
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
     with nullcontext() if out is None else Folder(out) as folder:

@@ -39,8 +39,10 @@ def write_ranker(folder: Folder, ranker: Ranker, folds: CrossValidation | None, 
     files |= {f"{name}.{form}": frame_writer(table.polars(), form) for name, table in tables.items()}
     files |= {name: text_writer(text) for name, text in training_report_files(ranker).items()}
     files |= {"fit.json": save_fit, HEADER: bytes_writer(header)}
-    names = {*tables_in(folder.path), *tables}
-    folder.write(files, stale=[*PARTS, *(f"{name}.{other}" for name in names for other in FORMATS)])
+    old = (folder.path / HEADER).exists()  # parts that no ranker names are not ours to remove
+    names = {*tables_in(folder.path, ranker=True), *tables}
+    stale = [*PARTS, *(f"{name}.{other}" for name in names for other in FORMATS)]
+    folder.write(files, stale=stale if old else [])
     print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
 
 

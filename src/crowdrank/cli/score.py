@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdrank.cli.options import FeatureColumns, FeatureFiles, Memory, SpoolFolder
+from crowdrank.cli.options import FeatureColumns, FeatureFiles, Memory, SpoolFolder, join_columns
 from crowdrank.cli.output import File, check_format
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SLICE = 1 << 17
 def command(
     ranker: Annotated[Path, typer.Argument(help="The folder that `crowdrank train` wrote.")],
     features: FeatureFiles,
-    columns: FeatureColumns = "",
+    columns: FeatureColumns = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
     form: Annotated[
@@ -45,7 +45,15 @@ def command(
 
         saved = load(ranker)
         with progress("scoring"):
-            found = saved.score(read_features(features, columns=columns, memory=memory, spool=spool))
+            found = saved.score(
+                read_features(
+                    features,
+                    columns=join_columns(columns),
+                    memory=memory,
+                    spool=spool,
+                    only=saved.trained_.scoring.preparation.names,
+                )
+            )
         notes = found.notes
         if form == "trec":
             frame, more = to_run(found)

@@ -17,6 +17,7 @@ from crowdrank.cli.options import (
     Memory,
     Place,
     SpoolFolder,
+    join_columns,
     parse_settings,
 )
 from crowdrank.cli.output import Folder, check_format
@@ -58,8 +59,8 @@ def command(
     missing: Annotated[
         str, typer.Option(help="A labeled item without features is an error, or left out: error or drop.")
     ] = "error",
-    columns: FeatureColumns = "",
-    gold_columns: GoldColumns = "",
+    columns: FeatureColumns = None,
+    gold_columns: GoldColumns = None,
     engine: Place = "local",
     memory: Memory = None,
     spool: SpoolFolder = None,
@@ -79,7 +80,9 @@ def command(
         **({} if measure is None else {"measure": measure}),
         **parse_settings(settings or []),
     }
-    reader = _Reader(features, columns, gold or [], gold_columns, validation or [], memory, spool)
+    reader = _Reader(
+        features, join_columns(columns), gold or [], join_columns(gold_columns), validation or [], memory, spool
+    )
     parts = _read_folds(folds, features)
     with Folder(out) as folder:
         _train(_Request(reader, model, scorer, parameters, parts, missing, engine, form), folder)

@@ -22,7 +22,7 @@ from crowdrank.data.io.read import read
 from crowdrank.data.tables import RIGHT, TIE, Pairs
 from crowdrank.errors import InputError, Remedy, UsageError
 
-GRADES = ("grade", "gold", "label", "true_rank")
+GRADES = ("grade", "gold", "label", "relevance", "true_rank")
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,22 @@ def prefix_sums(values: Floats, start: Rows) -> Floats:
     return sums
 
 
+def log_prefix_sums(values: Floats, start: Rows) -> Floats:
+    """ln of the sum of e^value of the rows up to and including each row, within its segment."""
+    sums, place = np.asarray(values, float).copy(), np.arange(len(values)) - np.repeat(start[:-1], np.diff(start))
+    step, longest = 1, int(np.diff(start).max(initial=0))
+    while step < longest:
+        inside = np.flatnonzero(place >= step)
+        sums[inside] = np.logaddexp(sums[inside], sums[inside - step])
+        step *= 2
+    return sums
+
+
+def log_suffix_sums(values: Floats, start: Rows) -> Floats:
+    """ln of the sum of e^value of the rows from each row to the end of its segment."""
+    return log_prefix_sums(values[::-1], (start[-1] - start)[::-1])[::-1]
+
+
 def earlier_sums(values: Floats, start: Rows) -> Floats:
     """The sum of the rows before each row, within its segment."""
     shifted = np.concatenate([[0.0], values[:-1]])[: len(values)]

@@ -36,8 +36,9 @@ def gains(grades: Floats, gain: str = "exp", scale: float = 0.0) -> Floats:
 def _tie_groups(scores: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Items from the best score down, and the end of each group of equal scores."""
     order = np.argsort(-scores, kind="stable")
-    ends = np.flatnonzero(np.diff(scores[order], append=np.nan) != 0) + 1
-    return order, ends
+    own = scores[order]
+    ends = np.append(np.flatnonzero(own[1:] != own[:-1]) + 1, len(own))  # a difference of infinities has no value
+    return order, ends if len(own) else np.empty(0, np.int64)
 
 
 def _expected_values(values: Floats, scores: Floats) -> Floats:

@@ -33,6 +33,13 @@ def whole(name: str, value: Any, *, low: int = 0) -> int:
     return int(value)
 
 
+def flag(name: str, value: Any) -> bool:
+    """A parameter that must be true or false."""
+    if not isinstance(value, bool):
+        raise UsageError(f"The parameter {name!r} must be true or false. Got {value!r}.")
+    return value
+
+
 def estimable(name: str, value: Any, *, low: float, none: float) -> float | None:
     """A parameter that is a number of at least ``low``, or "estimated", which is None here.
 

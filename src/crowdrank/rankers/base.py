@@ -19,12 +19,12 @@ from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageErro
 from crowdrank.kernels.segments import totals
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.base import versions
-from crowdrank.models.parameters import Configurable, whole
+from crowdrank.models.parameters import Configurable, flag, whole
 from crowdrank.prepared.documents import Documents
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, overlap_notes, read_labeled, split_by_query
 from crowdrank.rankers.objectives import Objective, Targets
-from crowdrank.rankers.preparation import Preparation, learn_preparation
+from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation
 from crowdrank.rankers.scorers import Scorer, scorer_class
 from crowdrank.rankers.scorers.base import Task, Trained, Watch
 from crowdrank.rankers.scoring import ScoringFunction
@@ -122,6 +122,7 @@ class Ranker(Configurable, ABC):
         *,
         gold: Any = None,
         validation: Any = None,
+        columns: Any = None,
         missing: str = "error",
         engine: Engine | str | None = None,
         progress: Progress | None = None,
@@ -129,12 +130,13 @@ class Ranker(Configurable, ABC):
         """Train on features (``Features``, or anything that ``read_features`` takes) and labels.
 
         Labels are those in the features, or ``gold`` (anything that gold is read from). ``validation``: features
-        of other queries, with labels in them or in ``gold``, or a share of the queries, such as 0.2.
+        of other queries, with labels in them or in ``gold``, or a share of the queries, such as 0.2. ``columns``:
+        the names of columns that are not features, as ``read_features`` takes them.
         ``missing``: whether an item of the gold without features is an error or is left out ("drop").
         ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step.
         """
         began = time.perf_counter()
-        labeled, other = read_labeled(features, gold=gold, validation=validation, missing=missing)
+        labeled, other = read_labeled(features, gold=gold, validation=validation, columns=columns, missing=missing)
         training, held = self._split(labeled, other)
         return self._fit_labeled(training, held, engine=engine, progress=progress, began=began)
 
@@ -153,9 +155,13 @@ class Ranker(Configurable, ABC):
             self._trained = _Training(self, training, held, place, progress).run(start)
         return self
 
-    def score(self, features: Any) -> Scores:
-        """The score of each document, in the order given; larger = better. ``.frame()`` has query, item, score."""
-        table: Features = read_features(features)
+    def score(self, features: Any, *, columns: Any = None) -> Scores:
+        """The score of each document, in the order given; larger = better. ``.frame()`` has query, item, score.
+
+        ``columns``: the names of columns that are not features. Columns that the ranker does not know are ignored.
+        """
+        names = self.trained_.scoring.preparation.names
+        table: Features = read_features(features, columns=columns, only=names)
         found, notes = self.trained_.scoring.scores(table)
         ids = table.ids()
         return Scores(ids["query"], ids["item"], found, (*table.notes, *notes), backend=table.backend)
@@ -192,16 +198,20 @@ class Ranker(Configurable, ABC):
 
     def _split(self, labeled: Labeled, validation: Labeled | float | None) -> tuple[Labeled, Labeled | None]:
         """Training and validation documents, of which the latter are given, or a share of the former."""
+        tune = flag("tune", self.tune)
         if validation is None:
-            if self.tune:
+            if tune:
                 raise UsageError(
                     "Tuning needs validation queries.", hint=("Keep some: ", Remedy("validation", "0.2"))
                 )
             return labeled, None
         if not isinstance(validation, Labeled):
             return split_by_query(labeled, float(validation), whole("seed", self.seed))
+        most = max(labeled.most or 0.0, validation.most or 0.0)
+        validation = replace(validation, most=most)
         own = tuple(replace(note, message=f"Validation: {note.message}") for note in validation.notes)
-        return replace(labeled, notes=(*labeled.notes, *own, *overlap_notes(labeled, validation))), validation
+        notes = (*labeled.notes, *own, *overlap_notes(labeled, validation))
+        return replace(labeled, notes=notes, most=most), validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +251,11 @@ class _Training:
         )
         self.notes += [*self.training.notes, *notes]
         documents = self.training.prepare(preparation)
+        self.notes += flat_notes(preparation, self.training.features, documents.values)
         held = None if self.held is None else self.held.prepare(preparation)
+        if held is None and scorer.stops_early:
+            message = "There were no validation queries to stop training, so it may have learned noise."
+            self.notes.append(Note("no-validation", message, ("Keep some: ", Remedy("validation", "0.2"))))
         best = self._choose(scorer, documents, held)
         scoring = ScoringFunction(best.trained.function, preparation, scorer.takes_missing)
         details: dict[str, Any] = {"scorer_parameters": best.scorer.get_params()}
@@ -277,9 +291,10 @@ class _Training:
         """Train the scorer, or several with other parameters if they are to be tuned, and keep the best."""
         if not self.ranker.tune:
             return self._train(scorer, documents, held)
-        names = list(scorer.tuned)
+        names, given = list(scorer.tuned), scorer.get_params()
+        choices = [dict.fromkeys((given[name], *values)) for name, values in scorer.tuned.items()]
         tried = []
-        for values in itertools.product(*scorer.tuned.values()):
+        for values in itertools.product(*choices):
             own = scorer.clone().set_params(**dict(zip(names, values, strict=True)))
             tried.append(self._train(own, documents, held))
         best = max(tried, key=lambda candidate: candidate.value)
@@ -339,7 +354,8 @@ class _Training:
 
     def _importance(self, trained: Trained, preparation: Preparation) -> Importance:
         backend = self.training.features.backend
-        return Importance(preparation.names, trained.function.importance(), backend=backend)
+        function = trained.function
+        return Importance(preparation.names, function.importance(), function.signed_weights(), backend=backend)
 
     def _curve(self, best: _Candidate) -> ValidationCurve | None:
         if self.held is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.data import (
     Features,
@@ -27,7 +28,11 @@ from crowdrank.kernels.segments import segment_of
 from crowdrank.prepared.documents import Documents, list_starts, runs, sort_by_content
 from crowdrank.random import generator
 from crowdrank.rankers.preparation import BLOCK, Preparation
+from crowdrank.rankers.scoring import unknown_notes
 from crowdrank.rankers.validation import LabeledQueries
+
+MOST_LABEL = 1e12
+"""Labels above this have no exact differences in training."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,8 @@ class Labeled:
     weight: Floats
     query: pl.Series
     notes: tuple[Note, ...] = ()
+    most: float | None = None
+    """The largest label, also of queries that were split off."""
 
     @property
     def lists(self) -> int:
@@ -57,7 +64,12 @@ class Labeled:
     @cached_property
     def queries(self) -> LabeledQueries:
         """The labels by query, for measures."""
-        return LabeledQueries(self.start, self.label)
+        return LabeledQueries(self.start, self.label, self.most)
+
+    @cached_property
+    def by_name(self) -> Integers:
+        """The lists in the order of their queries' ids."""
+        return self.query.arg_sort().to_numpy().astype(np.int64)
 
     def take(self, lists: Sequence[int] | Integers) -> Labeled:
         """Only these lists, in their order."""
@@ -82,27 +94,62 @@ class Labeled:
         return self.features.take(self.rows)
 
     def prepare(self, preparation: Preparation) -> Documents:
-        """The documents as a scorer takes them."""
+        """The documents as a scorer takes them.
+
+        Features are standardized within the query over all its documents, also those without a label: when new
+        documents are scored, nobody knows which of them would have one.
+        """
+        if preparation.standardize == "query" and self._has_unlabeled:
+            return self._documents(self._prepare_candidates(preparation))
         raw = self.raw()
         if isinstance(raw.values, FeatureFile):
-            values: Any = _prepare_file(raw, self.start, preparation)
-        else:
-            values = preparation.apply(raw.values, self.start)
+            return self._documents(_prepare_file(raw, self.start, preparation))
+        return self._documents(preparation.apply(raw.values, self.start))
+
+    def _documents(self, values: Any) -> Documents:
         return Documents(values, self.start, self.label, self.weight, self.rows)
+
+    @cached_property
+    def _has_unlabeled(self) -> bool:
+        """Whether queries have documents besides those with a label. Not known if features have no queries."""
+        query = self.features.query
+        if query is None:
+            return False
+        return int(np.isin(query, np.unique(query[self.rows])).sum()) > len(self.rows)
+
+    def _prepare_candidates(self, preparation: Preparation) -> NDArray[np.float32]:
+        """The prepared values of the labeled documents, among all documents of their queries."""
+        query = self.features.query
+        assert query is not None
+        every = np.flatnonzero(np.isin(query, np.unique(query[self.rows])))
+        own = query[every].astype(np.int64)
+        alike = np.zeros(len(every))
+        every = every[_order(self.features, every, own, alike, alike)]
+        start = list_starts(query[every].astype(np.int64))
+        place = np.full(self.features.rows, -1)
+        place[self.rows] = np.arange(len(self.rows))
+        found = np.empty((len(self.rows), len(self.features.names)), np.float32)
+        for low, high in runs(start, BLOCK):
+            rows = every[start[low] : start[high]]
+            values = preparation.apply(self.features.dense(rows), start[low : high + 1] - start[low])
+            inside = place[rows] >= 0
+            found[place[rows[inside]]] = values[inside]
+        return found
 
 
 def read_labeled(
-    features: Any, *, gold: Any, validation: Any, missing: str
+    features: Any, *, gold: Any, validation: Any, missing: str, columns: Any = None
 ) -> tuple[Labeled, Labeled | float | None]:
     """The labeled documents, and the validation: labeled documents too, a share, or None.
 
     If gold has labels of both, each side takes its own.
     """
-    table = read_features(features)
+    table = read_features(features, columns=columns)
     grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
     if validation is None or (isinstance(validation, int | float) and not isinstance(validation, bool)):
         return label_documents(table, grades, missing=missing), validation
-    held = read_features(validation).select(table.names)
+    other = read_features(validation, columns=columns, only=table.names)
+    held = replace(other.select(table.names), notes=(*other.notes, *unknown_notes(other, table.names)))
     mine, theirs = (None, None) if grades is None else _divide_gold(grades, table, held)
     return label_documents(table, mine, missing=missing), label_documents(held, theirs, missing=missing)
 
@@ -133,22 +180,34 @@ def label_documents(features: Features, gold: Scored | None, *, missing: str = "
     keep = (label >= 0) & (weight > 0)
     notes += _left_out(int((label < 0).sum()), int(((weight <= 0) & (label >= 0)).sum()))
     if not keep.any():
-        raise InputError("no document has a label to learn from.", source=features.source)
+        why = "every weight is 0." if (label >= 0).any() else "every label is below 0, which means not judged."
+        raise InputError(f"there is no document to learn from: {why}", source=features.source)
+    if features.weight is not None and np.ptp(weight[keep]) > 0:
+        notes.append(Note("weights", "The column weight says how much each document counts."))
+    if names.null_count():
+        notes.append(Note("one-query", f"There is no query column: all {len(rows)} documents count as one query."))
     rows, label, weight, query = rows[keep], label[keep], weight[keep], query[keep].astype(np.int64)
     order = _order(features, rows, query, label, weight)
     start = list_starts(query[order])
     ids = names.gather(query[order][start[:-1]])
-    return Labeled(features, rows[order], start, label[order], weight[order], ids, (*features.notes, *notes))
+    most = float(label.max())
+    if most > MOST_LABEL:
+        raise InputError(f"the label {most:g} is too large to learn from.", source=features.source)
+    every = (*features.notes, *notes)
+    return Labeled(features, rows[order], start, label[order], weight[order], ids, every, most)
 
 
 def split_by_query(labeled: Labeled, share: float, seed: int) -> tuple[Labeled, Labeled]:
-    """Training and validation documents: a ``share`` of the queries, drawn by ``seed``, is kept for validation."""
+    """Training and validation documents: a ``share`` of the queries, drawn by ``seed``, is kept for validation.
+
+    The draw is among the ids in sorted order, so that other features of the same queries give the same split.
+    """
     if not 0 < share < 1:
         raise UsageError(f"The share of validation queries must be between 0 and 1. Got {share!r}.")
     count = round(share * labeled.lists)
     if not 0 < count < labeled.lists:
         raise InputError(f"{labeled.lists} queries cannot be split with a share of {share:g} for validation.")
-    order = generator(seed, key=1).permutation(labeled.lists)
+    order = labeled.by_name[generator(seed, key=1).permutation(labeled.lists)]
     return replace(labeled.take(order[count:]), notes=labeled.notes), labeled.take(order[:count])
 
 

@@ -55,7 +55,8 @@ def deal_queries(labeled: Labeled, parts: Parts, seed: int) -> Dealt:
             queries = "1 query" if labeled.lists == 1 else f"{labeled.lists} queries"
             raise InputError(f"{queries} cannot be dealt into {count} parts.", source=labeled.features.source)
         part = np.empty(labeled.lists, np.int64)
-        part[generator(seed, key=_DEAL).permutation(labeled.lists)] = np.arange(labeled.lists) % count
+        order = labeled.by_name[generator(seed, key=_DEAL).permutation(labeled.lists)]
+        part[order] = np.arange(labeled.lists) % count
         known = dict(zip(labeled.query.to_list(), part.tolist(), strict=True))
     else:
         known = _check_parts(parts)

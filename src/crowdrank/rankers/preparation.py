@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Features, Floats, Integers
+from crowdrank.data.spool.values import SPARSE_BYTES, SPARSE_SHARE
 from crowdrank.errors import InputError, Note, Remedy, UsageError, parameter
 from crowdrank.prepared.documents import runs
 
@@ -114,7 +115,10 @@ def learn_preparation(
 
 
 def _choose(features: Features, standardize: str | None) -> str | None:
-    sparse = features.summary()["storage"] == "sparse"
+    storage = features.summary()["storage"]
+    sparse = storage == "sparse"
+    if standardize == "auto" and storage == "file":  # the choice must not depend on the memory
+        sparse = _would_be_sparse(features)
     if standardize == "auto":
         return "scale" if sparse else "all" if features.query is None else "query"
     if standardize is not None and standardize not in STANDARDIZE:
@@ -126,6 +130,15 @@ def _choose(features: Features, standardize: str | None) -> str | None:
             hint=("Keep the zeros: ", parameter("standardize", "scale")),
         )
     return standardize
+
+
+def _would_be_sparse(features: Features) -> bool:
+    """Whether features in a file would be sparse in memory."""
+    cells = features.rows * len(features.names)
+    if 4 * cells <= SPARSE_BYTES:
+        return False
+    known = sum(int(np.count_nonzero(values)) for values in _row_blocks(features))
+    return known < SPARSE_SHARE * cells
 
 
 def _row_blocks(features: Features) -> Iterator[Any]:
@@ -188,13 +201,14 @@ def _learn_moments(
     """Mean and standard deviation of the known values; or 0 and their root mean square. A scale of 0 becomes 1."""
     width = len(features.names)
     if features.summary()["storage"] == "sparse":
-        return np.zeros(width), _sparse_scale(features.values, weight)
+        return np.zeros(width), _sparse_scale(features.values, weight, fill)
     mean = np.zeros(width)
     if centered:
         total, count = _column_sums(features, weight, fill, lambda own: own)
         mean = total / np.where(count > 0, count, 1.0)
     square, count = _column_sums(features, weight, fill, lambda own: (own - mean) ** 2)
-    return mean, _usable_scale(np.sqrt(square / np.where(count > 0, count, 1.0)))
+    scale = np.sqrt(square / np.where(count > 0, count, 1.0))
+    return mean, np.where(scale > RESOLVED * np.abs(mean), _usable_scale(scale), 1.0)
 
 
 def _column_sums(
@@ -212,10 +226,15 @@ def _column_sums(
     return total, count
 
 
-def _sparse_scale(values: Any, weight: Floats) -> Floats:
-    share = np.repeat(weight, np.diff(values.indptr))
-    square = np.bincount(values.indices, share * values.data.astype(np.float64) ** 2, values.shape[1])
-    return _usable_scale(np.sqrt(square / weight.sum()))
+def _sparse_scale(values: Any, weight: Floats, fill: Floats | None) -> Floats:
+    """The root mean square of each feature, zeros included. Missing values are filled, or count for nothing."""
+    share, own = np.repeat(weight, np.diff(values.indptr)), values.data.astype(np.float64)
+    missing, width = np.isnan(own), values.shape[1]
+    if fill is not None:
+        own, missing = np.where(missing, fill[values.indices], own), np.zeros_like(missing)
+    square = np.bincount(values.indices, share * np.where(missing, 0.0, own) ** 2, width)
+    unknown = np.bincount(values.indices, share * missing, width)
+    return _usable_scale(np.sqrt(square / np.maximum(weight.sum() - unknown, 1e-300)))
 
 
 def _usable_scale(scale: Floats) -> Floats:
@@ -249,10 +268,27 @@ def _notes(
         of = "1 feature" if count == 1 else f"{count} features"
         notes.append(Note("missing-values", f"{missing.sum()} values of {of} {what}."))
     if constant.any():
-        notes.append(
-            Note("constant-features", f"{_count_of(constant, features.names)} the same value in every row.")
-        )
+        words = _count_of(constant, features.names)
+        message = f"{words} the same value in every row, to the 7 digits that are kept."
+        notes.append(Note("constant-features", message))
     return tuple(notes)
+
+
+def flat_notes(preparation: Preparation, features: Features, values: Any) -> list[Note]:
+    """A note on features that are the same within every query, so that standardizing leaves nothing of them.
+
+    ``features`` before and ``values`` after the preparation. Features that are the same everywhere do not count.
+    """
+    if preparation.standardize != "query":
+        return []
+    flat = ~_constant(features)
+    for low in range(0, values.shape[0], BLOCK):
+        flat &= ~np.nan_to_num(values[low : low + BLOCK]).any(axis=0)
+    if not flat.any():
+        return []
+    hint = ("To let trees or a net use such features: ", parameter("standardize", "all"))
+    message = f"{_count_of(flat, preparation.names)} the same value within every query."
+    return [Note("flat-features", message, hint)]
 
 
 def _count_of(chosen: NDArray[np.bool_], names: Sequence[str]) -> str:

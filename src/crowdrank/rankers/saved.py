@@ -144,7 +144,7 @@ def _restore(place: Path, header: Mapping[str, Any], part: str, content: bytes) 
     scorer = scorer_class(header["scorer"])().set_params(**fit.details["scorer_parameters"])
     ranker.set_params(**{**parameters, "scorer": scorer})
     scoring = ScoringFunction(function, preparation, bool(header["takes_missing"]))
-    importance = Importance(names, function.importance())
+    importance = Importance(names, function.importance(), function.signed_weights())
     ranker._trained = TrainedRanker(header["scorer"], scoring, fit, importance)
     return ranker
 

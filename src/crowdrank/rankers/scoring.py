@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +32,13 @@ class ScoringFunction:
         The features are found by name. A missing name is an error; further features are ignored with a note.
         """
         names = self.preparation.names
-        own, extra = features.select(names), features.extra(names)
-        notes = [_extra_note(extra)] if extra else []
-        notes += [_absent_note(absent)] if (absent := features.absent(names)) else []
-        if self._keeps_sparse(own):
+        own, notes = features.select(names), unknown_notes(features, names)
+        if self.preparation.standardize == "query" and own.query is None:
+            notes.append(
+                Note("one-query", f"There is no query column: all {own.rows} documents count as one query.")
+            )
+        values: Any = own.values
+        if self._keeps_sparse(own) and not self._lacks(values.data):
             return self.function.scores(self.preparation.apply(own.values, np.array([0, own.rows]))), tuple(notes)
         query = np.zeros(own.rows, np.int64) if own.query is None else own.query.astype(np.int64)
         order = np.argsort(query, kind="stable")
@@ -50,13 +54,23 @@ class ScoringFunction:
     def _score_block(self, features: Features, rows: Integers, start: Integers) -> Floats:
         straight = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1 and bool((np.diff(rows) == 1).all())
         values = features.dense(slice(int(rows[0]), int(rows[-1]) + 1) if straight else rows)
-        if self.preparation.fill is None and not self.takes_missing and np.isnan(values).any():
+        if self._lacks(values):
             raise _missing_error(features, values, rows)
         return self.function.scores(self.preparation.apply(values, start))
+
+    def _lacks(self, values: Any) -> bool:
+        """Whether values are missing that nothing replaces."""
+        return self.preparation.fill is None and not self.takes_missing and bool(np.isnan(values).any())
 
     def _keeps_sparse(self, features: Features) -> bool:
         sparse = features.summary()["storage"] == "sparse"
         return sparse and self.preparation.standardize in (None, "scale")
+
+
+def unknown_notes(features: Features, names: Sequence[str]) -> list[Note]:
+    """Notes on features that are not among these names, and on names that no row has."""
+    extra, absent = features.extra(names), features.absent(names)
+    return [*([_extra_note(extra)] if extra else []), *([_absent_note(absent)] if absent else [])]
 
 
 def _extra_note(extra: tuple[str, ...]) -> Note:

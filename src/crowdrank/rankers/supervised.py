@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crowdrank.errors import UsageError
-from crowdrank.models.parameters import whole
+from crowdrank.models.parameters import flag, whole
 from crowdrank.rankers.base import Ranker
 from crowdrank.rankers.labeled import Labeled
 from crowdrank.rankers.objectives import LambdaRank, ListLikelihood, SquaredError
@@ -81,7 +81,7 @@ class LambdaMART(Ranker):
             raise UsageError(f"The parameter 'gain' must be auto, exp or linear. Got {self.gain!r}.")
         most = float(training.label.max())
         gain = self.gain if self.gain != "auto" else "linear" if most > MOST_EXP else "exp"
-        return LambdaRank(self.target, place_limit(self.k), gain, bool(self.normalize), most)
+        return LambdaRank(self.target, place_limit(self.k), gain, flag("normalize", self.normalize), most)
 
 
 class Regression(Ranker):

@@ -18,14 +18,15 @@ class Importance(Table):
 
     feature: tuple[str, ...]
     importance: Floats
+    weight: Floats | None = None
 
     def polars(self) -> pl.DataFrame:
-        """feature, importance (a share)."""
+        """feature, importance (a share), and weight (of the prepared feature) if the function is linear."""
         total = float(self.importance.sum())
         share = self.importance / total if total > 0 else self.importance
-        return pl.DataFrame({"feature": list(self.feature), "importance": share}).sort(
-            "importance", descending=True, maintain_order=True
-        )
+        weight = {} if self.weight is None else {"weight": self.weight}
+        frame = pl.DataFrame({"feature": list(self.feature), "importance": share, **weight})
+        return frame.sort("importance", descending=True, maintain_order=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crowdrank.data.arrays import Floats, Integers
-from crowdrank.errors import UsageError
+from crowdrank.errors import Remedy, UsageError
 from crowdrank.kernels.segments import segment_of, totals
 from crowdrank.measures import MeasureSpec, parse
 from crowdrank.measures.evaluate import measure_list
@@ -20,6 +20,9 @@ from crowdrank.measures.listwise import gains
 def one_measure(text: str) -> MeasureSpec:
     """The measure of this name, such as ``nDCG@10``."""
     found = parse(text)
+    if any(one.name == "distance" for one in found):
+        problem = "The distance is smaller for better rankings, and training looks for the largest value."
+        raise UsageError(problem, hint=("Use tau: ", Remedy("measure", "tau")))
     if len(found) != 1:
         raise UsageError(f"One measure is needed. Got {text!r}.", hint="For example nDCG@10.")
     return found[0]
@@ -59,6 +62,8 @@ class LabeledQueries:
 
     start: Integers
     label: Floats
+    most: float | None = None
+    """The largest label of all queries, by which ERR and RBP are scaled; None: that of these queries."""
 
     def by_query(self, measure: MeasureSpec, scores: Floats) -> Floats:
         """The measure of each query; NaN if it is not defined there."""
@@ -66,7 +71,7 @@ class LabeledQueries:
             return self._discounted(measure, scores)
         if measure.name == "ap":
             return self._average_precision(measure, scores)
-        most = float(self.label.max(initial=0.0))
+        most = float(self.label.max(initial=0.0)) if self.most is None else self.most
         ends = zip(self.start[:-1], self.start[1:], strict=True)
         return np.array([measure_list(measure, scores[a:b], self.label[a:b], most) for a, b in ends])
 

@@ -153,6 +153,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "Queries in both training and validation",
         "The ranker has seen these queries, so validation flatters it; keep the two apart.",
     ),
+    "no-validation": ("No validation queries", "Trees and nets learn noise if nothing stops them."),
     "from-folds": ("How long the final training ran", "There were no validation queries to stop it."),
     "no-splits": (
         "The trees found nothing to split",
@@ -160,6 +161,12 @@ KINDS: dict[str, tuple[str, str]] = {
     ),
     "extra-features": ("Features that the ranker does not know", "They are ignored; it was trained without them."),
     "absent-features": ("Features that no row has", "They count as 0; check the numbers if that is a surprise."),
+    "weights": ("Documents have weights", "If the column means something else, name another one, or none."),
+    "one-query": ("There is only one query", "If documents belong to queries, name the column of the queries."),
+    "flat-features": (
+        "Features that are the same within every query",
+        "They describe the query, not the document; trees and nets can use them if standardize is all or None.",
+    ),
     "lone-documents": (
         "Queries with one document",
         "Give all documents of a query together, or train with standardize=all.",

@@ -18,7 +18,7 @@ from crowdrank.data.io.reasons import NOT_A_VALUE
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 
 ROLES = {
-    "query": ("query", "qid"),
+    "query": ("query", "qid", "query_id"),
     "item": ("item",),
     "label": ("label", "grade", "gold", "relevance"),
     "weight": ("weight",),
@@ -38,6 +38,19 @@ class FeatureColumns:
     roles: dict[str, str]
     names: tuple[str, ...]
     notes: tuple[Note, ...] = ()
+
+    def only(self, names: Sequence[str]) -> FeatureColumns:
+        """Without the columns that are not among these names; all columns if none of them is."""
+        wanted = set(names)
+        extra = [name for name in self.names if name not in wanted]
+        if not extra or len(extra) == len(self.names):
+            return self
+        shown = ", ".join(map(repr, extra[:3])) + (", ..." if len(extra) > 3 else "")
+        verb = "is" if len(extra) == 1 else "are"
+        count = "1 feature" if len(extra) == 1 else f"{len(extra)} features"
+        note = Note("extra-features", f"{count} that the ranker does not know {verb} ignored: {shown}.")
+        kept = tuple(note for note in self.notes if note.code != "label-feature")
+        return FeatureColumns(self.roles, tuple(name for name in self.names if name in wanted), (*kept, note))
 
 
 def parse_roles(columns: Mapped | str | None) -> dict[str, str | Sequence[str]]:
@@ -107,7 +120,7 @@ def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], so
     if any(not name.strip() for name in names):
         problem = f"{source}: a column without a name is left out."
         notes.append(Note("unnamed-column", problem))
-    known = {alias for role in ("label", "query") for alias in ROLES[role]}
+    known = {*(alias for role in ("label", "query") for alias in ROLES[role]), "true_rank"}
     likely = [name for name in found if name.strip().lower() in known]
     if likely:
         shown = ", ".join(map(repr, likely))

@@ -23,7 +23,7 @@ from crowdrank.data.io.letor_features import letor_blocks
 from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.memory import TEXT_SHARE, budget
 from crowdrank.data.spool.values import ValueStore
-from crowdrank.errors import InputError
+from crowdrank.errors import Hint, InputError, Remedy
 
 
 def read_features(
@@ -32,17 +32,21 @@ def read_features(
     columns: Mapped | str | None = None,
     memory: str | int | None = None,
     spool: str | Path | None = None,
+    only: Sequence[str] | None = None,
 ) -> Features:
     """Features from files or frames, one row per (query, item), or per item if there are no queries.
 
     ``given`` is a path, ``"-"``, a folder of Parquet files, a frame of pandas, Polars or PyArrow, or a sequence of
     these, read as one table. It is LETOR or SVMlight text (``label [qid:Q] 1:v 2:v ... [# comment]``; an absent
-    feature is 0), or a table with the columns item, query or qid (optional), label, grade, gold or relevance
-    (optional) and weight (optional); each other column is one feature. An empty cell, NaN or NULL is missing and
-    becomes NaN.
+    feature is 0), or a table with the columns item, query (or qid, query_id; optional), label (or grade, gold,
+    relevance; optional) and weight (optional). Each other column is one feature. An empty cell, NaN or NULL is
+    missing and becomes NaN.
 
     ``columns`` maps these roles to other column names, and ``ignore`` names columns that are not features, joined
     by ``+``, or patterns: ``"item=doc,label=rel,ignore=url+title*"``, or ``{"item": "doc", "ignore": ["url"]}``.
+
+    ``only``: the features to read from a table; a note counts the columns that are left out. LETOR text is always
+    read whole.
 
     Values that would take more than a third of ``memory`` (by default half of the free memory) are kept in a file
     within ``spool``. If fewer than a quarter of them are not 0, they are a sparse matrix.
@@ -55,7 +59,9 @@ def read_features(
     letor, place, limit = LetorRole("features"), Spool(spool), budget(memory)
     mapping = parse_roles(columns)
     tables = [
-        table for one in (given if many else [given]) for table in _open_tables(one, mapping, letor, place, limit)
+        table
+        for one in (given if many else [given])
+        for table in _open_tables(one, mapping, letor, place, limit, only)
     ]
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
@@ -86,7 +92,7 @@ class _OpenFeatures:
 
 
 def _open_tables(
-    given: Any, mapping: Mapped, letor: LetorRole, spool: Spool, limit: int
+    given: Any, mapping: Mapped, letor: LetorRole, spool: Spool, limit: int, only: Sequence[str] | None
 ) -> Iterator[_OpenFeatures]:
     if isinstance(given, str | Path):
         sources, backend = open_sources(given, letor, spool, limit // TEXT_SHARE), "polars"
@@ -97,6 +103,8 @@ def _open_tables(
         if source.form == "text":
             raise InputError("is a TREC or PrefLib file, which has no features.", source=source.name)
         found = None if source.form == "letor" else find_features(source.columns(), mapping, source.name)
+        if found is not None and only is not None:
+            found = found.only(only)
         yield _OpenFeatures(source, found, backend)
 
 
@@ -197,6 +205,15 @@ def _assemble(tables: list[_OpenFeatures], rows: _Rows, store: ValueStore) -> Fe
         raise InputError(
             f"{count} the {what} of an earlier row: {shown_ids(features.take(again[:4]).ids())}.",
             source=source,
-            hint="Features have one row for each item of a query.",
+            hint=_repeat_hint(found is None, query is None),
         )
     return features
+
+
+def _repeat_hint(letor: bool, alone: bool) -> Hint:
+    """What to do about rows that repeat an item."""
+    if letor:
+        return "An item is the docid of the comment, or the first word of the comment; each is once in a query."
+    if alone:
+        return ("There is no query column. If items belong to queries, name it: ", Remedy("columns", "query=NAME"))
+    return "Features have one row for each item of a query."

@@ -236,9 +236,7 @@ class _PairWeights:
 def _sort_within(at: Floats, lists: Rows) -> Rows:
     """The rows by list and then by falling score; equal scores keep their order."""
     order = np.argsort(-at, kind="stable")
-    most = (
-        int(lists[-1]) if len(lists) else 0
-    )  # few lists fit in 16 bits, for which the stable sort is a quick one
+    most = int(lists[-1]) if len(lists) else 0  # few lists fit in 16 bits, which sort quickly
     return order[np.argsort(lists[order].astype(np.uint16 if most < 1 << 16 else np.int64), kind="stable")]
 
 
@@ -277,7 +275,7 @@ class _ExchangedERR:
     """
 
     def __init__(self, plan: PairedLists, at: Floats, k: int | None) -> None:
-        order = _sort_within(at, plan.list)
+        order = np.lexsort((plan.order, -at, plan.list))  # ties by row: the label must not decide
         place = np.arange(len(at)) - plan.start[plan.list]
         stop = plan.gain[order]
         with np.errstate(divide="ignore"):

@@ -22,9 +22,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.data.arrays import Floats, summed
-from crowdrank.kernels.segments import Rows, prefix_sums, segment_of, suffix_sums, totals
+from crowdrank.kernels.segments import (
+    Rows,
+    log_prefix_sums,
+    log_suffix_sums,
+    prefix_sums,
+    segment_of,
+    suffix_sums,
+    totals,
+)
 from crowdrank.rankers.objectives.base import Derivatives, Objective, Targets
 
+FAR = -200.0
+"""If a score is this far below the best of its list, sums are computed in logs."""
 LEAST = 1e-100
 """The smallest e^s, relative to the largest of its list. Its square does not underflow."""
 
@@ -105,10 +115,22 @@ class ListLikelihood(Objective[OrderedLists]):
         start = plan.start
         top = np.maximum.reduceat(scores, start[:-1]) if len(scores) else scores
         above = scores - top[plan.list]
+        if above.min(initial=0.0) < FAR:
+            return self._stages_in_logs(above, plan)
         rate = np.maximum(np.exp(np.maximum(above, -700.0)), LEAST)
         first, second, logs = self._factors(rate, plan)
         passed, passed_twice = (prefix_sums(one, plan.lists)[plan.group] for one in (first, second))
         return _Stages(rate, passed, passed_twice, plan.count * (above - logs[plan.group]))
+
+    def _stages_in_logs(self, above: Floats, plan: OrderedLists) -> _Stages:
+        """The same if scores lie so far apart that e^s of the lowest would be 0."""
+        left = log_suffix_sums(above, plan.start)[plan.begins]
+        with np.errstate(divide="ignore"):
+            count = np.log(summed(plan.group, plan.count, len(plan.begins)))
+        first, second = (log_prefix_sums(count - times * left, plan.lists)[plan.group] for times in (1, 2))
+        rate = np.maximum(np.exp(np.maximum(above, -700.0)), LEAST)
+        share, square = np.exp(above + first) / rate, np.exp(2 * above + second) / rate**2
+        return _Stages(rate, share, square, plan.count * (above - left[plan.group]))
 
     def _factors(self, rate: Floats, plan: OrderedLists) -> tuple[Floats, Floats, Floats]:
         """C / D, C / D^2 and ln D of each group."""

@@ -36,6 +36,10 @@ class Function(ABC):
     def importance(self) -> Floats:
         """How much each feature matters, not below 0."""
 
+    def signed_weights(self) -> Floats | None:
+        """The weight of each prepared feature if the function is linear; otherwise None."""
+        return None
+
     @abstractmethod
     def to_bytes(self) -> bytes:
         """The content of its file."""
@@ -95,6 +99,8 @@ class Task:
 class Scorer(Configurable, ABC):
     """A way to train a scoring function. Parameters are keyword-only and kept as given."""
 
+    stops_early: ClassVar[bool] = True
+    """Whether validation queries stop training and the best step is kept. Otherwise validation only watches."""
     takes_missing: ClassVar[bool] = False
     """Whether features may be NaN."""
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -125,8 +125,6 @@ class _StopClimbingError(Exception):
 class DifferentiableScorer(Scorer):
     """A scorer whose function is a Formula of weights, with an L2 penalty on them."""
 
-    stops_early: ClassVar[bool] = True
-    """Whether the best weights on validation queries are kept. Otherwise validation only watches."""
     penalty: float
     limit: int
 

@@ -58,6 +58,10 @@ class LinearFunction(Function):
         """|w|, which is the effect of one standard deviation if features are standardized."""
         return np.abs(self.weights)
 
+    def signed_weights(self) -> Floats:
+        """w."""
+        return self.weights
+
     def to_bytes(self) -> bytes:
         """An npz file with the array ``weights``."""
         file = io.BytesIO()

@@ -157,7 +157,10 @@ def _importance(found: Importance, meaning: str) -> ImportanceSummary:
     frame = found.polars()
     shown = frame.filter(pl.col("importance") > 0).head(FEATURES)
     rest = max(float(frame["importance"].sum()) - float(shown["importance"].sum()), 0.0)
-    rows = tuple(FeatureRow(name, significant(share) or 0.0) for name, share in shown.iter_rows())
+    rows = tuple(
+        FeatureRow(name, significant(share) or 0.0)
+        for name, share in shown.select("feature", "importance").iter_rows()
+    )
     unused = int((frame["importance"] == 0).sum())
     return ImportanceSummary(frame.height, unused, significant(rest) or 0.0, rows, meaning)
 
