@@ -65,6 +65,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.models.pairs.variance_bt import VarianceBT as VarianceBT
     from crowdrank.models.thurstonian.tpp import TPP as TPP
     from crowdrank.models.thurstonian.trm import TRM as TRM
+    from crowdrank.rankers.base import Ranker as Ranker
     from crowdrank.rankers.folds import CrossValidation as CrossValidation
     from crowdrank.rankers.folds import cross_validate as cross_validate
     from crowdrank.rankers.folds import train_on_all as train_on_all
@@ -75,6 +76,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.rankers.supervised import LambdaMART as LambdaMART
     from crowdrank.rankers.supervised import ListMLE as ListMLE
     from crowdrank.rankers.supervised import Regression as Regression
+    from crowdrank.rankers.tables import Scores as Scores
     from crowdrank.results import Evidence as Evidence
     from crowdrank.results import Fit as Fit
     from crowdrank.results import LabelPosterior as LabelPosterior
@@ -104,11 +106,13 @@ PUBLIC = {
     "engine": ("LocalEngine",),
     "engine.dask": ("DaskEngine",),
     "errors": ("CrowdrankError", "FitError", "InputError", "NotFittedError", "Note", "UsageError"),
+    "rankers.base": ("Ranker",),
     "rankers.folds": ("CrossValidation", "cross_validate", "train_on_all"),
     "rankers.saved": ("load",),
     "rankers.scorers.linear": ("Linear",),
     "rankers.scorers.net": ("Net",),
     "rankers.scorers.trees": ("Trees",),
+    "rankers.tables": ("Scores",),
     "results": (
         "Evidence",
         "Fit",

@@ -116,8 +116,9 @@ def _open(
         raise InputError("there are no rows.", source=name)
     columns = {column.strip().lower(): column for column in reversed(frame.columns)}
     frame = frame.select(columns.values())  # if names differ only in case, the first one counts
-    if "qid" in columns:
-        columns.setdefault("query", columns["qid"])
+    for alias in ("qid", "query_id"):
+        if alias in columns:
+            columns.setdefault("query", columns[alias])
     for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
         if role not in ("query", "item", *GRADES):
             raise UsageError(

@@ -19,7 +19,7 @@ IMPUTE = ("mean", "median")
 BLOCK = 1 << 16
 """How many rows are prepared at a time."""
 RESOLVED = 1e-6
-"""A spread below this part of the largest value is none: single precision does not resolve less."""
+"""A spread below this part of the largest value counts as none: it is near the resolution of single precision."""
 COLUMNS = 8
 """How many columns a median holds in memory at a time."""
 
