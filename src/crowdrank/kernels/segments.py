@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,17 @@ def totals(values: NDArray[Any], start: Rows) -> Floats:
 
 
 def prefix_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows up to and including each row, within its segment; of each column if there are several.
+    """The sum of the rows up to and including each row, within its segment; of each column if there are several."""
+    return _running(values, start, np.add)
+
+
+def log_prefix_sums(values: Floats, start: Rows) -> Floats:
+    """ln of the sum of e^value of the rows up to and including each row, within its segment."""
+    return _running(values, start, np.logaddexp)
+
+
+def _running(values: Floats, start: Rows, combine: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Rows combined with those before them in their segment.
 
     This takes log2 of the longest segment doubling steps. Nothing is ever subtracted, so sums of positive numbers
     keep all their digits, no matter how small they are.
@@ -39,18 +49,7 @@ def prefix_sums(values: Floats, start: Rows) -> Floats:
     step, longest = 1, int(np.diff(start).max(initial=0))
     while step < longest:
         inside = np.flatnonzero(place >= step)
-        sums[inside] = sums[inside] + sums[inside - step]
-        step *= 2
-    return sums
-
-
-def log_prefix_sums(values: Floats, start: Rows) -> Floats:
-    """ln of the sum of e^value of the rows up to and including each row, within its segment."""
-    sums, place = np.asarray(values, float).copy(), np.arange(len(values)) - np.repeat(start[:-1], np.diff(start))
-    step, longest = 1, int(np.diff(start).max(initial=0))
-    while step < longest:
-        inside = np.flatnonzero(place >= step)
-        sums[inside] = np.logaddexp(sums[inside], sums[inside - step])
+        sums[inside] = combine(sums[inside], sums[inside - step])
         step *= 2
     return sums
 

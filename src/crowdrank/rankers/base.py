@@ -197,7 +197,7 @@ class Ranker(Configurable, ABC):
         return self
 
     def _split(self, labeled: Labeled, validation: Labeled | float | None) -> tuple[Labeled, Labeled | None]:
-        """Training and validation documents, of which the latter are given, or a share of the former."""
+        """Training and validation documents. The latter are given, or a share of the queries is split off."""
         tune = flag("tune", self.tune)
         if validation is None:
             if tune:
