@@ -30,7 +30,7 @@ def totals(values: NDArray[Any], start: Rows) -> Floats:
 
 
 def prefix_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows up to and including each row, within its segment; of each column if there are several."""
+    """The sum of the rows up to and including each row, within its segment, for each column."""
     return _running(values, start, np.add)
 
 
