@@ -216,7 +216,8 @@ def main() -> None:
         print(line, flush=True)
         lines.append(line)
     if sys.argv[1:] == ["write"]:
-        PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+        _, title, rest = PAGE.read_text().partition("\n## ")  # the section of benchmarks.ranker_growth stays
+        PAGE.write_text(HEAD + "\n".join(lines) + "\n" + title + rest)
 
 
 if __name__ == "__main__":
