@@ -17,9 +17,9 @@ from benchmarks.timing import alone, peak
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 TITLE = "## How the linear ranker grows"
-TEXT = """Written by `python -m benchmarks.ranker_growth > LOG` and `--page LOG`: listmle with its defaults on documents of 46
-features, 100 per query, read from LETOR text on two processors. The largest file (5.3 GB) is read with `--memory 1GB`,
-so that its features are kept in a file.
+TEXT = """Written by `python -m benchmarks.ranker_growth > LOG` and `--page LOG`: listmle with its defaults on
+documents of 46 features, 100 per query, read from LETOR text on two processors. The largest file (5.3 GB) is
+read with `--memory 1GB`, so that its features are kept in a file.
 """
 LARGE = 5_000_000
 """From this many rows on, features are kept in a file."""
