@@ -1,7 +1,8 @@
 """The linear listmle on 1e4 to 1e7 documents of 46 features, 100 per query: seconds and peak memory.
 
 Each run is a process of its own that reads LETOR text. The largest is read with ``memory="1GB"``, so that its
-features are kept in a file."""
+features are kept in a file.
+"""
 
 from __future__ import annotations
 

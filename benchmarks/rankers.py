@@ -5,7 +5,8 @@ LightGBM's trees have the parameters of ours. It takes the order of the file for
 training and in its measure, so it gets the documents in that order: sorted by label they would tell it the
 answer. Seconds are those of the processor for one whole fit on a fold with one thread, without reading and
 validation, the least of several in turn with LightGBM. `python -m benchmarks.rankers write` writes
-docs/rankers/figures.md."""
+docs/rankers/figures.md; `engines` compares threads and a cluster.
+"""
 
 from __future__ import annotations
 
@@ -196,6 +197,27 @@ def table() -> Iterator[str]:
         yield f"| {' | '.join([name, *cells, *times])} |"
 
 
+def engines() -> None:
+    """The five folds on one thread, on two, and on two processes of Dask: the same to the bit, and the seconds."""
+    dask = cr.DaskEngine(workers=2)
+    places = {"1 thread": cr.LocalEngine(1), "2 threads": cr.LocalEngine(2), "Dask": dask}
+    for name, scorer in (("listmle", "linear"), ("listmle", "trees"), ("lambdamart", "trees"), ("listmle", "net")):
+        found, seconds = {}, {}
+        for place, engine in places.items():
+            began = time.perf_counter()
+            found[place] = [
+                make_ranker(name, scorer).fit(training, validation=held, engine=engine).score(test).score
+                for training, held, test in folds()
+            ]
+            seconds[place] = f"{place} {time.perf_counter() - began:.1f} s"
+        first, *others = found.values()
+        same = all((a == b).all() for other in others for a, b in zip(first, other, strict=True))
+        print(
+            f"{name}, {scorer}: {'the same to the bit' if same else 'NOT the same'}; {', '.join(seconds.values())}"
+        )
+    dask.close()
+
+
 HEAD = """# Figures of the rankers
 
 Written by `python -m benchmarks.rankers write` from a run on MQ2008 (LETOR 4.0: 784 queries, 15,211 documents,
@@ -211,6 +233,8 @@ thread and without validation (trees: 300 rounds); the ratio is that to LightGBM
 def main() -> None:
     if not DATA.exists():
         raise SystemExit(f"The real data is not at {DATA}; set CROWDRANK_DATA.")
+    if sys.argv[1:] == ["engines"]:
+        return engines()
     lines = []
     for line in table():
         print(line, flush=True)
