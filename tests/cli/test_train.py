@@ -282,3 +282,20 @@ class TestProcesses:
         assert ran.code == 2
         assert "The parameter 'penalty' must be a number of at least 0. Got 'none'." in ran.err
         assert {path.name: path.read_bytes() for path in (tmp_path / "ranker").iterdir()} == before
+
+
+def test_columns_of_repeated_options_add_up(crowdrank, frame, tmp_path):
+    """Whoever follows one hint after the other adds one option after the other."""
+    more = frame.rename({"item": "doc"}).with_columns(title=pl.lit("red"), stock=pl.lit("yes"))
+    more.write_csv(tmp_path / "shop.csv")
+    words = ["--columns", "item=doc", "--columns", "ignore=title", "--columns", "ignore=stock"]
+    assert crowdrank("train", "shop.csv", *words, "--out", "shop").code == 0
+    scored = crowdrank("score", "shop", "shop.csv", "--columns", "item=doc")
+    assert scored.code == 0
+    assert "2 features that the ranker does not know are ignored: 'title', 'stock'." in scored.err
+
+
+def test_a_share_in_percent(crowdrank, frame):
+    ran = crowdrank("train", "features.csv", "--validation", "25%", "--out", "ranker")
+    assert ran.code == 0
+    assert "validation quer" in ran.err

@@ -62,5 +62,8 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
 
 
 def join_columns(given: list[str] | None) -> str:
-    """The column names of an option that may be repeated, as one text."""
-    return ",".join(given or [])
+    """The column names of an option that may be repeated, as one text. Columns to ignore add up."""
+    parts = [part for one in given or [] for part in one.split(",")]
+    ignored = [part.partition("=")[2] for part in parts if part.strip().startswith("ignore=")]
+    others = [part for part in parts if not part.strip().startswith("ignore=")]
+    return ",".join([*others, f"ignore={'+'.join(ignored)}"] if ignored else others)

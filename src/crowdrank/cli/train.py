@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,10 +116,10 @@ class _Reader:
     def read_validation(self) -> Features | float | None:
         """Features of other queries, or a share."""
         if len(self.validation) == 1:
-            try:
+            with suppress(ValueError):
                 return float(self.validation[0])
-            except ValueError:
-                pass
+            with suppress(ValueError):  # 20% is 0.2
+                return float(self.validation[0].removesuffix("%")) / 100
         return self.read(self.validation) if self.validation else None
 
     def queries_by_file(self) -> list[list[Any]]:
@@ -215,7 +216,8 @@ def _summarize(ranker: Ranker, found: CrossValidation | None) -> None:
     own, measured = details["training"], details["measured"]
     print(
         f"{ranker.name} ({ranker.trained_.scorer}) was trained on {own['documents']} documents of "
-        f"{own['queries']} queries, with {len(ranker.trained_.scoring.preparation.names)} features.",
+        f"{_count(own['queries'], 'query', 'queries')}, with "
+        f"{_count(len(ranker.trained_.scoring.preparation.names), 'feature', 'features')}.",
         file=sys.stderr,
     )
     name = measured["measure"]
@@ -223,7 +225,8 @@ def _summarize(ranker: Ranker, found: CrossValidation | None) -> None:
         _summarize_folds(found)
         if measured["queries_of"] == "training":
             return
-    queries = f"{measured['queries']} {measured['queries_of']} queries"
+    kind = measured["queries_of"]
+    queries = _count(measured["queries"], f"{kind} query", f"{kind} queries")
     beside = measured.get("best_feature")
     words = f" ({beside['description']}: {beside[name]:.4f})" if beside else ""
     print(f"{name} on {queries}: {measured['ranker'][name]:.4f}{words}", file=sys.stderr)
@@ -238,3 +241,7 @@ def _summarize_folds(found: CrossValidation) -> None:
             f"(best single feature: {own['best_feature']:.4f})",
             file=sys.stderr,
         )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number} {many}"
