@@ -394,4 +394,4 @@ def _chosen_step(steps: Sequence[int], values: Sequence[float], scorer: Scorer) 
     """
     if not steps or np.isnan(values).all():
         return None
-    return steps[int(np.nanargmax(values))] if scorer.steps is not None else steps[-1]
+    return steps[int(np.nanargmax(values))] if scorer.stops_early else steps[-1]

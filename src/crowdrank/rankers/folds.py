@@ -170,7 +170,8 @@ def train_on_all(
     own.fit(features, gold=gold, validation=validation, missing=missing, engine=engine, progress=progress)
     notes = own.fit_.warnings
     if validation is None and found.settings:
-        notes = (*(note for note in notes if note.code != "not-converged"), _settings_note(found.settings))
+        settled = ("not-converged", "no-validation")  # the folds say when to stop
+        notes = (*(note for note in notes if note.code not in settled), _settings_note(found.settings))
     fit = replace(own.fit_, warnings=notes, details={**own.fit_.details, "folds": found.as_dict()})
     own._trained = replace(own.trained_, fit=fit)
     return own
@@ -299,9 +300,7 @@ class _Folds:
 def _best_step(ranker: Ranker) -> int | None:
     """The step that validation kept, if it stops this scorer."""
     curve = ranker.validation_
-    if ranker.make_scorer().steps is None or curve is None or not curve.value:
-        return None
-    return curve.step[int(np.argmax(curve.value))]
+    return curve.chosen if curve is not None and ranker.make_scorer().stops_early else None
 
 
 def _settings(ranker: Ranker, folds: Sequence[Fold]) -> dict[str, Any]:

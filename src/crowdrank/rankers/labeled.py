@@ -99,7 +99,7 @@ class Labeled:
         Features are standardized within the query over all its documents, also those without a label: when new
         documents are scored, nobody knows which of them would have one.
         """
-        if preparation.standardize == "query" and self._has_unlabeled:
+        if preparation.standardize == "query" and len(self._candidates) > len(self.rows):
             return self._documents(self._prepare_candidates(preparation))
         raw = self.raw()
         if isinstance(raw.values, FeatureFile):
@@ -110,22 +110,17 @@ class Labeled:
         return Documents(values, self.start, self.label, self.weight, self.rows)
 
     @cached_property
-    def _has_unlabeled(self) -> bool:
-        """Whether queries have documents besides those with a label. Not known if features have no queries."""
+    def _candidates(self) -> Integers:
+        """The rows of all documents of these queries; only the labeled ones if features have no queries."""
         query = self.features.query
-        if query is None:
-            return False
-        return int(np.isin(query, np.unique(query[self.rows])).sum()) > len(self.rows)
+        return self.rows if query is None else np.flatnonzero(np.isin(query, np.unique(query[self.rows])))
 
     def _prepare_candidates(self, preparation: Preparation) -> NDArray[np.float32]:
         """The prepared values of the labeled documents, among all documents of their queries."""
-        query = self.features.query
-        assert query is not None
-        every = np.flatnonzero(np.isin(query, np.unique(query[self.rows])))
-        own = query[every].astype(np.int64)
-        alike = np.zeros(len(every))
-        every = every[_order(self.features, every, own, alike, alike)]
-        start = list_starts(query[every].astype(np.int64))
+        every = self._candidates
+        query, alike = np.asarray(self.features.query, np.int64), np.zeros(len(every))
+        every = every[_order(self.features, every, query[every], alike, alike)]
+        start = list_starts(query[every])
         place = np.full(self.features.rows, -1)
         place[self.rows] = np.arange(len(self.rows))
         found = np.empty((len(self.rows), len(self.features.names)), np.float32)

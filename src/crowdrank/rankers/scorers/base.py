@@ -99,14 +99,17 @@ class Task:
 class Scorer(Configurable, ABC):
     """A way to train a scoring function. Parameters are keyword-only and kept as given."""
 
-    stops_early: ClassVar[bool] = True
-    """Whether validation queries stop training and the best step is kept. Otherwise validation only watches."""
     takes_missing: ClassVar[bool] = False
     """Whether features may be NaN."""
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {}
     """The few parameters that matter most, with the values to try on validation queries."""
     steps: ClassVar[str | None] = None
     """The parameter that is the most steps of training, if validation may stop it before."""
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether validation queries stop training and the best step is kept. Otherwise validation only watches."""
+        return self.steps is not None
 
     @abstractmethod
     def improve(self, task: Task, start: Function | None = None, watch: Watch | None = None) -> Trained:

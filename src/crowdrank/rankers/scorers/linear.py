@@ -85,7 +85,6 @@ class Linear(DifferentiableScorer):
     """
 
     name = "linear"
-    stops_early: ClassVar[bool] = False
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1.0, 10.0, 100.0, 1000.0)}
 
     def __init__(self, *, penalty: float = 10.0, limit: int = 500) -> None:
