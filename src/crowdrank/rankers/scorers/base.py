@@ -108,7 +108,7 @@ class Scorer(Configurable, ABC):
 
     @property
     def stops_early(self) -> bool:
-        """Whether validation queries stop training and the best step is kept. Otherwise validation only watches."""
+        """Whether validation stops training and the best step is kept. Otherwise validation only watches."""
         return self.steps is not None
 
     @abstractmethod
