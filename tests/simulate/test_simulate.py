@@ -4,17 +4,20 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.simulate import PRESETS, bt_crowd, flip_crowd, judge_crowd, simulate
+from rankers.made import labeled_frame
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_presets_are_judgments_with_their_truth(name):
-    crowd = simulate(name, seed=1)
+def test_presets_are_judgments_with_their_truth(name, tmp_path):
+    labeled_frame().write_csv(tmp_path / "features.csv")
+    settings = {"ltrma-letor": {"file": tmp_path / "features.csv"}, "ltrma-long": {"documents": 50}}.get(name, {})
+    crowd = simulate(name, seed=1, **settings)
     table = cr.read(crowd.judgments)
-    assert table.kind == ("ratings" if name == "search" else "pairs")
+    assert table.kind == ("ratings" if name == "search" else "rankings" if name.startswith("ltrma") else "pairs")
     assert set(table.index.items) <= set(crowd.gold["item"])
     assert set(table.index.workers) <= set(crowd.workers["worker"])
-    assert crowd.judgments.equals(simulate(name, seed=1).judgments)
-    assert not crowd.judgments.equals(simulate(name, seed=2).judgments)
+    assert crowd.judgments.equals(simulate(name, seed=1, **settings).judgments)
+    assert not crowd.judgments.equals(simulate(name, seed=2, **settings).judgments)
 
 
 def test_section_511_by_the_numbers():

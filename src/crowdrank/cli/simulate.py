@@ -25,7 +25,8 @@ def command(
     """Simulate a crowd: judgments, gold and workers with known truth.
 
     Presets: bt-crowd, judge-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization, tpp, tpp-text,
-    search (with features.csv).
+    search (with features.csv). Lists by annotators, with features.csv and queries.csv: ltrma-paper, ltrma-h7,
+    ltrma-h5, ltrma-long, ltrma-letor (--set file=PATH).
     """
     from crowdrank.simulate import simulate
 

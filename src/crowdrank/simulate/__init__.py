@@ -1,6 +1,8 @@
 """Crowds with known truth, with a preset for each paper's generator."""
 
 from crowdrank.simulate.crowd import Crowd
+from crowdrank.simulate.letor import letor_crowd
+from crowdrank.simulate.lists import ltrma_crowd, mixed_crowd, weighted_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
 from crowdrank.simulate.presets import PRESETS, Preset, find_preset, simulate
 from crowdrank.simulate.tpp import tpp_crowd
@@ -13,6 +15,10 @@ __all__ = [
     "find_preset",
     "flip_crowd",
     "judge_crowd",
+    "letor_crowd",
+    "ltrma_crowd",
+    "mixed_crowd",
     "simulate",
     "tpp_crowd",
+    "weighted_crowd",
 ]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 class Crowd:
     """Judgments and the truth behind them.
 
-    ``judgments`` has worker, left, right, label; ``gold`` has item, grade; ``workers`` has worker and the
-    worker's true parameters. Some generators also give ``gold_pairs`` (left, right, label) that every worker
-    judged, the truth about ``queries`` and about the workers' ``skills`` in each domain, and ``features`` of the
-    items.
+    ``judgments`` has worker, left, right, label, or query, worker, item, rank if the workers give lists; ``gold``
+    has item, grade; ``workers`` has worker and the worker's true parameters. Some generators also give
+    ``gold_pairs`` (left, right, label) that every worker judged, the truth about ``queries`` or their part (train,
+    validation, test), the workers' ``skills`` in each domain, and ``features`` of the items.
     """
 
     judgments: pl.DataFrame

@@ -11,6 +11,8 @@ from typing import Any
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd
 from crowdrank.simulate.documents import search_crowd
+from crowdrank.simulate.letor import letor_crowd
+from crowdrank.simulate.lists import ltrma_crowd, mixed_crowd, weighted_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
 from crowdrank.simulate.tpp import tpp_crowd
 
@@ -53,6 +55,14 @@ PRESETS = {
             {"scores": "uniform", "spammer": 1.0},
         ),
         Preset("search", search_crowd, "documents with features and grades, labeled relevant or not by a crowd"),
+        Preset("ltrma-paper", ltrma_crowd, "LTRMA section 6.1.1: annotators rank lists of 15 documents"),
+        Preset("ltrma-h7", weighted_crowd, "three poor annotators, one of them malicious, rank 50 lists"),
+        Preset("ltrma-h5", mixed_crowd, "experts, spammers and malicious annotators, one label per list"),
+        Preset(
+            "ltrma-long", weighted_crowd, "eight annotators give the top 10 of 500 documents",
+            {"lists": 60, "test": 60, "documents": 500, "top": 10, "thetas": "0.5,0.3,0.2,0.1,0.05,0.02,0,-0.02"},
+        ),
+        Preset("ltrma-letor", letor_crowd, "annotators rank the documents of a file of features with labels"),
     )
 }  # fmt: skip
 
