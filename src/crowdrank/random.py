@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 Hashes = NDArray[np.uint64]
 
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""The step of splitmix64: 2^64 over the golden ratio."""
+
 
 def generator(seed: int, step: int = 0, key: int = 0) -> np.random.Generator:
     """The generator for this seed, step and key. Any two differ in every number they draw."""
@@ -22,6 +25,18 @@ def generator(seed: int, step: int = 0, key: int = 0) -> np.random.Generator:
 def uniforms(keys: tuple[NDArray[np.int64], ...], seed: int) -> NDArray[np.float64]:
     """Numbers in [0, 1), one per row, that depend only on the keys of the row."""
     return np.asarray((_hash_rows(keys, seed) >> np.uint64(11)) * 2.0**-53)
+
+
+def stream_starts(keys: Hashes, seed: int, step: int) -> Hashes:
+    """Where the stream of random numbers of each key starts, for this seed and step."""
+    return _hash_rows((np.full(len(keys), step, np.int64), keys.view(np.int64)), seed)
+
+
+def stream_uniforms(starts: Hashes, first: int, count: int) -> NDArray[np.float64]:
+    """The numbers ``first``, ``first + 1``, ... of each stream, in [0, 1): (streams, count)."""
+    with np.errstate(over="ignore"):
+        steps = np.arange(first, first + count, dtype=np.uint64) * _GOLDEN
+        return np.asarray((_mix(starts[:, None] + steps) >> np.uint64(11)) * 2.0**-53)
 
 
 def signs(keys: tuple[NDArray[np.int64], ...], draws: int, seed: int) -> NDArray[np.int8]:
@@ -43,7 +58,7 @@ def _hash_rows(keys: tuple[NDArray[np.int64], ...], seed: int) -> Hashes:
 
 def _mix(x: Hashes) -> Hashes:
     """One round of splitmix64."""
-    return scramble(x + np.uint64(0x9E3779B97F4A7C15))
+    return scramble(x + _GOLDEN)
 
 
 def scramble(x: Any) -> Hashes:

@@ -89,13 +89,19 @@ class Documents:
 
 def sort_by_content(values: Any, query: Integers, label: Floats, weight: Floats) -> Integers:
     """The rows list by list, in an order that depends only on the content of rows and lists."""
+    rows, lists = hash_contents(values, query, label, weight)
+    return np.lexsort((rows, query, lists[query]))
+
+
+def hash_contents(values: Any, query: Integers, label: Floats, weight: Floats) -> tuple[Hashes, Hashes]:
+    """A hash of the content of each row, and one of each list, which does not depend on the order of its rows."""
     rows = _hash_rows(values)
     for column in (label, weight):
         rows = scramble(rows + _bits(np.asarray(column, np.float64)))
     lists = np.zeros(int(query.max(initial=-1)) + 1, np.uint64)
     with np.errstate(over="ignore"):
         np.add.at(lists, query, rows)
-    return np.lexsort((rows, query, scramble(lists)[query]))
+    return rows, scramble(lists)
 
 
 def runs(start: Integers, rows: int) -> Iterator[tuple[int, int]]:

@@ -25,8 +25,9 @@ from crowdrank.engine import Engine, open_engine
 from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels.segments import segment_of, totals
 from crowdrank.models.parameters import whole
-from crowdrank.rankers.base import Progress, Ranker, shown_measures
+from crowdrank.rankers.base import Progress, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
+from crowdrank.rankers.label_training import LabelRanker
 from crowdrank.rankers.labeled import Labeled, read_labeled
 from crowdrank.rankers.parts import Dealt, Parts, deal_queries
 from crowdrank.rankers.tables import QueryMeasures, Scores
@@ -114,7 +115,7 @@ class CrossValidation(Table):
 
 
 def cross_validate(
-    ranker: Ranker,
+    ranker: LabelRanker,
     features: Any,
     parts: Parts = 5,
     *,
@@ -149,7 +150,7 @@ def cross_validate(
 
 
 def train_on_all(
-    ranker: Ranker,
+    ranker: LabelRanker,
     features: Any,
     found: CrossValidation,
     *,
@@ -158,7 +159,7 @@ def train_on_all(
     missing: str = "error",
     engine: Engine | str | None = None,
     progress: Progress | None = None,
-) -> Ranker:
+) -> LabelRanker:
     """A ranker that is trained on all queries after ``cross_validate``. The given one does not change.
 
     Without ``validation`` it takes the settings that the folds suggest. Its ``fit_.details["folds"]`` tell how
@@ -198,7 +199,7 @@ def _split_before(dealt: Dealt) -> _Split:
     return split
 
 
-def _split_rest(ranker: Ranker, dealt: Dealt, validation: Labeled | float | None) -> _Split:
+def _split_rest(ranker: LabelRanker, dealt: Dealt, validation: Labeled | float | None) -> _Split:
     """Validation as ``Ranker.fit`` takes it, on the parts that are not tested."""
 
     def split(number: int) -> tuple[Labeled, Labeled | None]:
@@ -211,7 +212,7 @@ def _split_rest(ranker: Ranker, dealt: Dealt, validation: Labeled | float | None
 class _Folds:
     """The folds so far: scores of documents, measures of queries."""
 
-    def __init__(self, ranker: Ranker, dealt: Dealt, split: _Split) -> None:
+    def __init__(self, ranker: LabelRanker, dealt: Dealt, split: _Split) -> None:
         self.ranker, self.dealt, self.labeled, self.split = ranker, dealt, dealt.labeled, split
         self.measure = one_measure(ranker.measure)
         self.measures = shown_measures(self.measure)
@@ -236,7 +237,7 @@ class _Folds:
         self.folds.append(self._fold(ranker, training, held, test, by_query))
 
     def _fold(
-        self, ranker: Ranker, training: Labeled, held: Labeled | None, test: Labeled, found: dict[str, Floats]
+        self, ranker: LabelRanker, training: Labeled, held: Labeled | None, test: Labeled, found: dict[str, Floats]
     ) -> Fold:
         baselines = baseline_scores(training, test, self.measure)
         for name, (_, scores) in baselines.items():
@@ -297,13 +298,13 @@ class _Folds:
         )
 
 
-def _best_step(ranker: Ranker) -> int | None:
+def _best_step(ranker: LabelRanker) -> int | None:
     """The step that validation kept, if it stops this scorer."""
     curve = ranker.validation_
     return curve.chosen if curve is not None and ranker.make_scorer().stops_early else None
 
 
-def _settings(ranker: Ranker, folds: Sequence[Fold]) -> dict[str, Any]:
+def _settings(ranker: LabelRanker, folds: Sequence[Fold]) -> dict[str, Any]:
     """Parameters for a ranker of all queries: those that most folds chose, and the median of their best steps."""
     settings: dict[str, Any] = {}
     alike = list(folds)

@@ -6,7 +6,7 @@ from typing import Any
 
 from crowdrank.errors import UsageError
 from crowdrank.models.parameters import flag, whole
-from crowdrank.rankers.base import Ranker
+from crowdrank.rankers.label_training import LabelRanker
 from crowdrank.rankers.labeled import Labeled
 from crowdrank.rankers.objectives import LambdaRank, ListLikelihood, SquaredError
 from crowdrank.rankers.objectives.lambda_rank import MEASURES
@@ -16,7 +16,7 @@ MOST_EXP = 10.0
 """Labels above this take a linear gain: 2^label would leave only the largest one."""
 
 
-class ListMLE(Ranker):
+class ListMLE(LabelRanker):
     """The order of each list by label is made likely under Plackett-Luce (Xia et al. 2008, eq. 5).
 
     L = sum over places of (s_i - ln sum of e^s_j over the documents that remain). ``k``: only the first k places
@@ -44,7 +44,7 @@ class ListMLE(Ranker):
         return ListLikelihood(place_limit(self.k))
 
 
-class LambdaMART(Ranker):
+class LambdaMART(LabelRanker):
     """Pairs of documents weighted by what exchanging them changes in a measure (Burges 2010); trees by default.
 
     ``target``: the measure whose change weights a pair: "ndcg", "dcg" or "err". ``k``: only its first k places
@@ -84,7 +84,7 @@ class LambdaMART(Ranker):
         return LambdaRank(self.target, place_limit(self.k), gain, flag("normalize", self.normalize), most)
 
 
-class Regression(Ranker):
+class Regression(LabelRanker):
     """The score of a document approaches its label by least squares: minimize sum_i w_i (y_i - s_i)^2.
 
     ``center``: "query" subtracts the mean label of each query first, as the order within a query does not depend

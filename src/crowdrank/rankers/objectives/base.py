@@ -37,15 +37,11 @@ P = TypeVar("P")
 class Objective(ABC, Generic[P]):
     """A function of the scores of a list's documents, to be maximized in its sum over the lists.
 
-    ``plan`` does once what depends on the targets alone, such as sorting. ``reference`` are the scores at which an
-    objective with ``positions`` fixes the place of each document. Between two references it is a smooth function.
+    A plan is what it knows about the lists. ``reference`` are the scores at which an objective with ``positions``
+    fixes the place of each document. Between two references it is a smooth function.
     """
 
     positions: ClassVar[bool] = False
-
-    @abstractmethod
-    def plan(self, targets: Targets) -> P:
-        """The targets in the form that ``derivatives`` takes."""
 
     @abstractmethod
     def derivatives(self, scores: Floats, plan: P, reference: Floats) -> Derivatives:
@@ -58,3 +54,11 @@ class Objective(ABC, Generic[P]):
     def settings(self) -> dict[str, Any]:
         """Its parameters, for reports."""
         return dict(vars(self))
+
+
+class LabelObjective(Objective[P]):
+    """An objective whose plan follows from labels."""
+
+    @abstractmethod
+    def plan(self, targets: Targets) -> P:
+        """Do once what depends on the targets alone, such as sorting."""

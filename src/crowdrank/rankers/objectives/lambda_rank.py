@@ -29,7 +29,7 @@ from crowdrank.data.arrays import Floats, summed
 from crowdrank.errors import UsageError
 from crowdrank.kernels.segments import Rows, earlier_sums, segment_of, totals
 from crowdrank.measures.listwise import gains
-from crowdrank.rankers.objectives.base import Derivatives, Objective, Targets
+from crowdrank.rankers.objectives.base import Derivatives, LabelObjective, Targets
 
 MEASURES = ("ndcg", "dcg", "err")
 NEAR = 0.01
@@ -105,7 +105,7 @@ class PairedLists:
 
 
 @dataclass(frozen=True)
-class LambdaRank(Objective[PairedLists]):
+class LambdaRank(LabelObjective[PairedLists]):
     """The pairs of lists, weighted by the change of a ``measure`` (ndcg, dcg or err) in the first ``k`` places.
 
     ``gain``: "exp" (2^label - 1) or "linear". ``most``: the largest label of all lists, by which ERR is scaled.

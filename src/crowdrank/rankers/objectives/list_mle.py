@@ -31,7 +31,7 @@ from crowdrank.kernels.segments import (
     suffix_sums,
     totals,
 )
-from crowdrank.rankers.objectives.base import Derivatives, Objective, Targets
+from crowdrank.rankers.objectives.base import Derivatives, LabelObjective, Targets
 
 FAR = -200.0
 """If a score is this far below the best of its list, sums are computed in logs."""
@@ -67,7 +67,7 @@ class _Stages:
 
 
 @dataclass(frozen=True)
-class ListLikelihood(Objective[OrderedLists]):
+class ListLikelihood(LabelObjective[OrderedLists]):
     """The log likelihood of lists, or of their first ``k`` places."""
 
     k: int | None = None

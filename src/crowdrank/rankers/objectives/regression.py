@@ -8,11 +8,11 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats
 from crowdrank.kernels.segments import totals
-from crowdrank.rankers.objectives.base import Derivatives, Objective, Targets
+from crowdrank.rankers.objectives.base import Derivatives, LabelObjective, Targets
 
 
 @dataclass(frozen=True)
-class SquaredError(Objective[Targets]):
+class SquaredError(LabelObjective[Targets]):
     """Minus half of the squared error, -1/2 sum_i w_i e_i^2 with e = y - s less a mean.
 
     ``center``: "query" subtracts the weighted mean of y - s of each query: the order within a query depends

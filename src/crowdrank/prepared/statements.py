@@ -1,0 +1,246 @@
+"""What workers said about the documents of lists, in blocks of lists of about the same length.
+
+A statement is one worker's ranking of some documents of a list, with or without ties. A pair of documents, the
+better and the worse one, is a statement of its own. A voice is whatever shares one expertise: the rankings of a
+worker, or a worker's pairs. The voice after the last one is the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdrank.data.arrays import Floats, Integers, Resident, summed
+from crowdrank.kernels.segments import segment_of
+
+BLOCK_CELLS = 1 << 19
+"""The most cells of the pair matrices of a block."""
+BLOCK_PLACES = 1 << 14
+"""About the most places of a block: its arrays should stay in the processor's cache."""
+SLACK = 1.25
+"""The longest list of a block has at most this many times the places of the shortest one, plus 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """Rankings and pairs by codes. A document is its place within its list.
+
+    Statements and pairs are sorted by list. Statement t is by the voice ``voice[t]`` on the list ``list[t]``; its
+    rows are start[t] to start[t+1], with a
+    ``document`` and a ``level`` (0 = best, equal = tied) each. ``below``: all other documents of the list are
+    below those of the statement, with no order among them; otherwise nothing is said about them.
+    """
+
+    voices: int
+    list: Integers
+    voice: Integers
+    weight: Floats
+    below: NDArray[np.bool_]
+    start: Integers
+    document: Integers
+    level: Integers
+    pair_list: Integers
+    better: Integers
+    worse: Integers
+    pair_voice: Integers
+    pair_weight: Floats
+
+    def shapes(self, sizes: Integers) -> Floats:
+        """c (voices, n + 1): how often ln Z_m enters the log likelihood of each voice (kernels.mallows).
+
+        A ranking of m documents with the tied groups b has ln Z_m - sum ln Z_b; a pair has ln Z_2.
+        """
+        width = int(sizes.max(initial=2)) + 1
+        named = np.diff(self.start)
+        held = np.where(self.below, sizes[self.list], named)
+        counts = np.zeros((self.voices + 1) * width)
+        counts += summed(self.voice * width + held, self.weight, len(counts))
+        new = (np.diff(segment_of(self.start), prepend=-1) != 0) | (np.diff(self.level, prepend=-1) != 0)
+        begins = np.flatnonzero(new)
+        of, group = segment_of(self.start)[begins], np.diff(begins, append=len(self.level))
+        counts -= summed(self.voice[of] * width + group, self.weight[of], len(counts))
+        counts -= summed(self.voice * width + (held - named), self.weight, len(counts))
+        counts += summed(self.pair_voice * width + 2, self.pair_weight, len(counts))
+        found = counts.reshape(self.voices + 1, width)[: self.voices]
+        found[:, :2] = 0.0  # Z = 1 for no document and for one
+        return found
+
+    def of_lists(self, low: int, high: int) -> Statements:
+        """What was said about the lists from ``low`` up to ``high``."""
+        first, last = np.searchsorted(self.list, [low, high])
+        rows, pairs = (
+            slice(self.start[first], self.start[last]),
+            slice(*np.searchsorted(self.pair_list, [low, high])),
+        )
+        own = slice(first, last)
+        return Statements(
+            self.voices,
+            self.list[own], self.voice[own], self.weight[own], self.below[own],
+            self.start[first : last + 1] - self.start[first], self.document[rows], self.level[rows],
+            self.pair_list[pairs], self.better[pairs], self.worse[pairs],
+            self.pair_voice[pairs], self.pair_weight[pairs],
+        )  # fmt: skip
+
+    def ordered_pairs(self, sizes: Integers) -> Floats:
+        """How many pairs of documents each voice orders, by weight."""
+        counts = self.shapes(sizes)
+        m = np.arange(counts.shape[1])
+        return np.asarray(counts @ (m * (m - 1) / 2.0))
+
+
+@dataclass(frozen=True, eq=False)
+class StatementBlock(Resident):
+    """Some lists of at most n documents, and what was said about them.
+
+    ``list`` (L,): their numbers. ``first`` (L,): the first row of each in its shard. ``size``, ``judged`` (L,):
+    how many documents it has, and how many of these somebody judged; those come first. ``key`` (L,): what its
+    random numbers depend on. Statement t ranks the slots of list ``of[t]`` by ``level`` (T, m), which is NaN for
+    slots that it does not rank. Slot ``judged`` stands for all documents that nobody judged. ``turns``: the
+    statements as groups in which no list occurs twice. ``cell`` of a pair: its better and its worse slot, as a
+    position in (L, m, m).
+    """
+
+    list: Integers
+    first: Integers
+    size: Integers
+    judged: Integers
+    key: NDArray[np.uint64]
+    level: NDArray[np.float32]
+    of: Integers
+    voice: Integers
+    weight: Floats
+    turns: tuple[Integers, ...]
+    cell: Integers
+    cell_voice: Integers
+    cell_weight: Floats
+
+    @property
+    def side(self) -> int:
+        """m: the number of slots."""
+        return self.level.shape[1]
+
+    @property
+    def places(self) -> int:
+        """n: the number of places, padding included."""
+        return int(self.size.max())
+
+    def rows(self) -> Integers:
+        """The row of each document in its shard (L, n); padding repeats the first row."""
+        place = np.arange(self.places)
+        return np.asarray(self.first[:, None] + np.where(place < self.size[:, None], place, 0))
+
+    def real(self) -> NDArray[np.bool_]:
+        """Which places are no padding (L, n)."""
+        return np.asarray(np.arange(self.places) < self.size[:, None])
+
+    def log_odds(self, theta: Floats) -> Floats:
+        """A (L, m, m): the sum of theta over those who say x above y, less those who say y above x."""
+        found = np.zeros((len(self.list), self.side, self.side))
+        for turn in self.turns:
+            level, of = self.level[turn], self.of[turn]
+            found[of] += (theta[self.voice[turn]] * self.weight[turn])[:, None, None] * _says_above(level)
+        if len(self.cell):
+            more = summed(self.cell, theta[self.cell_voice] * self.cell_weight, found.size)
+            found += more.reshape(found.shape)
+        return np.asarray(found - found.transpose(0, 2, 1))
+
+    def distances(self, above: Floats) -> Floats:
+        """The distance of each statement from orders of which ``above`` (L, m, m) is the mean of x above y."""
+        found, wrong = np.zeros(len(self.of)), above.transpose(0, 2, 1)
+        for turn in self.turns:
+            found[turn] = np.einsum("txy,txy->t", _says_above(self.level[turn]), wrong[self.of[turn]])
+        return found
+
+    def pair_distances(self, above: Floats) -> Floats:
+        """The probability that each pair is the wrong way round."""
+        return np.asarray(above.transpose(0, 2, 1).ravel()[self.cell])
+
+
+def _says_above(level: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Which slot is said to be above which (T, m, m). A comparison with NaN says nothing."""
+    return np.less(level[:, :, None], level[:, None, :]).astype(np.float32)
+
+
+def cut_blocks(
+    statements: Statements,
+    lists: tuple[int, int],
+    start: Integers,
+    judged: Integers,
+    keys: NDArray[np.uint64],
+) -> tuple[StatementBlock, ...]:
+    """The blocks of the lists from ``lists[0]`` up to ``lists[1]``, whose rows begin at ``start``."""
+    low, high = lists
+    own, statements = np.arange(low, high), statements.of_lists(low, high)
+    sizes = np.diff(start)[low:high]
+    order = own[np.argsort(sizes, kind="stable")]
+    blocks, done = [], 0
+    while done < len(order):
+        end = _block_end(np.diff(start)[order], judged[order], done)
+        chosen = np.sort(order[done:end])
+        blocks.append(_block(statements, chosen, start, judged, keys, int(start[low])))
+        done = end
+    return tuple(blocks)
+
+
+def _block_end(sizes: Integers, judged: Integers, first: int) -> int:
+    """Where the block that begins with list ``first`` ends; the sizes are sorted."""
+    most = SLACK * sizes[first] + 2
+    side = np.maximum.accumulate(judged[first:]) + 1
+    count = np.arange(1, len(side) + 1)
+    fits = (sizes[first:] <= most) & (count * side**2 <= BLOCK_CELLS) & (count * sizes[first:] <= BLOCK_PLACES)
+    return first + max(int(np.argmin(fits)) if not fits.all() else len(fits), 1)
+
+
+def _block(
+    said: Statements,
+    chosen: Integers,
+    start: Integers,
+    judged: Integers,
+    keys: NDArray[np.uint64],
+    first_row: int,
+) -> StatementBlock:
+    size, held = np.diff(start)[chosen], judged[chosen]
+    side = int(held.max()) + 1
+    place = np.full(int(start.shape[0]) - 1, -1)
+    place[chosen] = np.arange(len(chosen))
+    picked = np.flatnonzero(place[said.list] >= 0)
+    of = place[said.list[picked]]
+    level = np.full((len(picked), side), np.nan, np.float32)
+    named = np.diff(said.start)[picked]
+    row_of = np.repeat(np.arange(len(picked)), named)
+    rows = np.arange(len(row_of)) + np.repeat(said.start[picked] - (np.cumsum(named) - named), named)
+    bottom = np.zeros(len(picked))
+    np.maximum.at(bottom, row_of, said.level[rows] + 1.0)
+    down = said.below[picked]
+    slot = np.arange(side)
+    there = (slot < held[of][:, None]) | ((slot == held[of][:, None]) & (size > held)[of][:, None])
+    level[down[:, None] & there] = np.broadcast_to(bottom[:, None], level.shape)[down[:, None] & there]
+    level[row_of, said.document[rows]] = said.level[rows]
+    pairs = np.flatnonzero(place[said.pair_list] >= 0)
+    cell = (place[said.pair_list[pairs]] * side + said.better[pairs]) * side + said.worse[pairs]
+    return StatementBlock(
+        list=chosen,
+        first=start[chosen] - first_row,
+        size=size,
+        judged=held,
+        key=keys[chosen],
+        level=level,
+        of=of,
+        voice=said.voice[picked],
+        weight=said.weight[picked],
+        turns=_turns(of),
+        cell=cell,
+        cell_voice=said.pair_voice[pairs],
+        cell_weight=said.pair_weight[pairs],
+    )
+
+
+def _turns(of: Integers) -> tuple[Integers, ...]:
+    """The statements as groups in which no list occurs twice: the first statement of each list, the second, ..."""
+    order = np.argsort(of, kind="stable")
+    begins = np.flatnonzero(np.diff(of[order], prepend=-1))
+    turn = np.empty(len(of), np.int64)
+    turn[order] = np.arange(len(of)) - np.repeat(begins, np.diff(begins, append=len(of)))
+    return tuple(np.flatnonzero(turn == own) for own in range(int(turn.max(initial=-1)) + 1))
