@@ -28,7 +28,7 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class DocumentShard(Resident):
-    """Some lists of documents: prepared features, and the plan of the objective. ``first``: its first row."""
+    """Some lists of documents: prepared features, and a plan for them. ``first``: its first row."""
 
     values: Any
     plan: Any
@@ -75,11 +75,23 @@ class Documents:
 
     def shards(self, plan: Callable[[Integers, Floats, Floats], Any]) -> list[DocumentShard | StoredShard]:
         """Cut the lists into shards; ``plan(start, label, weight)`` gives the plan of each."""
+
+        def own(low: int, high: int) -> Any:
+            start = self.start[low : high + 1]
+            rows = slice(int(start[0]), int(start[-1]))
+            return plan(start - start[0], self.label[rows], self.weight[rows])
+
+        return self.cut(own)
+
+    def cut(self, plan: Callable[[int, int], Any], *, work: int = 1) -> list[DocumentShard | StoredShard]:
+        """Cut the lists into shards; ``plan(low, high)`` gives the plan of the lists from low up to high.
+
+        ``work``: a shard has fewer documents by this factor, if much is computed for each of them.
+        """
         ends, shards = self.start[1:], list[DocumentShard | StoredShard]()
-        for low, high in cut(ends, width=max(self.width // WIDTH, 1)):
+        for low, high in cut(ends, width=max(self.width // WIDTH, work)):
             first, last = int(self.start[low]), int(self.start[high])
-            rows = slice(first, last)
-            own = plan(self.start[low : high + 1] - first, self.label[rows], self.weight[rows])
+            rows, own = slice(first, last), plan(low, high)
             if isinstance(self.values, FeatureFile):
                 shards.append(StoredShard(self.values, own, first, last - first))
             else:

@@ -2,7 +2,8 @@
 
 A statement is one worker's ranking of some documents of a list, with or without ties. A pair of documents, the
 better and the worse one, is a statement of its own. A voice is whatever shares one expertise: the rankings of a
-worker, or a worker's pairs. The voice after the last one is the truth.
+worker, or a worker's pairs. After the last voice come two more: the truth, and an observer whose distance from
+drawn orders is measured without any effect on them.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Resident, summed
+from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.kernels.segments import segment_of
 
+EXTRA = 2
+"""The voices after the last one: the truth and the observer."""
 BLOCK_CELLS = 1 << 19
 """The most cells of the pair matrices of a block."""
 BLOCK_PLACES = 1 << 14
@@ -55,7 +59,7 @@ class Statements:
         width = int(sizes.max(initial=2)) + 1
         named = np.diff(self.start)
         held = np.where(self.below, sizes[self.list], named)
-        counts = np.zeros((self.voices + 1) * width)
+        counts = np.zeros((self.voices + EXTRA) * width)
         counts += summed(self.voice * width + held, self.weight, len(counts))
         new = (np.diff(segment_of(self.start), prepend=-1) != 0) | (np.diff(self.level, prepend=-1) != 0)
         begins = np.flatnonzero(new)
@@ -63,25 +67,48 @@ class Statements:
         counts -= summed(self.voice[of] * width + group, self.weight[of], len(counts))
         counts -= summed(self.voice * width + (held - named), self.weight, len(counts))
         counts += summed(self.pair_voice * width + 2, self.pair_weight, len(counts))
-        found = counts.reshape(self.voices + 1, width)[: self.voices]
+        found = counts.reshape(self.voices + EXTRA, width)[: self.voices]
         found[:, :2] = 0.0  # Z = 1 for no document and for one
         return found
 
-    def of_lists(self, low: int, high: int) -> Statements:
-        """What was said about the lists from ``low`` up to ``high``."""
-        first, last = np.searchsorted(self.list, [low, high])
-        rows, pairs = (
-            slice(self.start[first], self.start[last]),
-            slice(*np.searchsorted(self.pair_list, [low, high])),
-        )
-        own = slice(first, last)
+    def take(self, kept: NDArray[np.bool_]) -> Statements:
+        """What was said about the kept lists, numbered anew."""
+        number, own = np.cumsum(kept) - 1, kept[self.list]
+        rows = own[segment_of(self.start)]
+        pairs = kept[self.pair_list]
         return Statements(
             self.voices,
-            self.list[own], self.voice[own], self.weight[own], self.below[own],
-            self.start[first : last + 1] - self.start[first], self.document[rows], self.level[rows],
-            self.pair_list[pairs], self.better[pairs], self.worse[pairs],
+            number[self.list[own]], self.voice[own], self.weight[own], self.below[own],
+            np.append(0, np.cumsum(np.diff(self.start)[own])), self.document[rows], self.level[rows],
+            number[self.pair_list[pairs]], self.better[pairs], self.worse[pairs],
             self.pair_voice[pairs], self.pair_weight[pairs],
         )  # fmt: skip
+
+    def with_voices(self, code: Integers, voices: int) -> Statements:
+        """The same with other numbers of the voices; those with the number -1 are left out."""
+        own, pairs = code[self.voice] >= 0, code[self.pair_voice] >= 0
+        rows = own[segment_of(self.start)]
+        return Statements(
+            voices,
+            self.list[own], code[self.voice[own]], self.weight[own], self.below[own],
+            np.append(0, np.cumsum(np.diff(self.start)[own])), self.document[rows], self.level[rows],
+            self.pair_list[pairs], self.better[pairs], self.worse[pairs],
+            code[self.pair_voice[pairs]], self.pair_weight[pairs],
+        )  # fmt: skip
+
+    def log_normalizers(self, theta: Floats, sizes: Integers) -> Floats:
+        """The sum of ln Z over the statements of each list; ``theta`` of each voice and of the extras."""
+        width = int(sizes.max(initial=2)) + 1
+        table = log_normalizers(theta, width - 1)[0]
+        named, of = np.diff(self.start), segment_of(self.start)
+        held = np.where(self.below, sizes[self.list], named)
+        own = table[self.voice, held] - table[self.voice, held - named]
+        new = (np.diff(of, prepend=-1) != 0) | (np.diff(self.level, prepend=-1) != 0)
+        begins = np.flatnonzero(new)
+        tied = table[self.voice[of[begins]], np.diff(begins, append=len(self.level))]
+        own -= summed(of[begins], tied, len(own))
+        pairs = self.pair_weight * table[self.pair_voice, 2]
+        return summed(self.list, self.weight * own, len(sizes)) + summed(self.pair_list, pairs, len(sizes))
 
     def ordered_pairs(self, sizes: Integers) -> Floats:
         """How many pairs of documents each voice orders, by weight."""
@@ -157,6 +184,13 @@ class StatementBlock(Resident):
         """The probability that each pair is the wrong way round."""
         return np.asarray(above.transpose(0, 2, 1).ravel()[self.cell])
 
+    def energy(self, theta: Floats, above: Floats) -> Floats:
+        """The sum of theta times distance over the statements of each list."""
+        said = theta[self.voice] * self.weight * self.distances(above)
+        pairs = theta[self.cell_voice] * self.cell_weight * self.pair_distances(above)
+        lists, cells = len(self.list), self.side * self.side
+        return summed(self.of, said, lists) + summed(self.cell // cells, pairs, lists)
+
 
 def _says_above(level: NDArray[np.float32]) -> NDArray[np.float32]:
     """Which slot is said to be above which (T, m, m). A comparison with NaN says nothing."""
@@ -164,7 +198,7 @@ def _says_above(level: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def cut_blocks(
-    statements: Statements,
+    said: Statements,
     lists: tuple[int, int],
     start: Integers,
     judged: Integers,
@@ -172,14 +206,14 @@ def cut_blocks(
 ) -> tuple[StatementBlock, ...]:
     """The blocks of the lists from ``lists[0]`` up to ``lists[1]``, whose rows begin at ``start``."""
     low, high = lists
-    own, statements = np.arange(low, high), statements.of_lists(low, high)
+    own = np.arange(low, high)
     sizes = np.diff(start)[low:high]
     order = own[np.argsort(sizes, kind="stable")]
     blocks, done = [], 0
     while done < len(order):
         end = _block_end(np.diff(start)[order], judged[order], done)
         chosen = np.sort(order[done:end])
-        blocks.append(_block(statements, chosen, start, judged, keys, int(start[low])))
+        blocks.append(_block(said, chosen, start, judged, keys, int(start[low])))
         done = end
     return tuple(blocks)
 
@@ -205,7 +239,7 @@ def _block(
     side = int(held.max()) + 1
     place = np.full(int(start.shape[0]) - 1, -1)
     place[chosen] = np.arange(len(chosen))
-    picked = np.flatnonzero(place[said.list] >= 0)
+    picked = _of_lists(said.list, place, chosen)
     of = place[said.list[picked]]
     level = np.full((len(picked), side), np.nan, np.float32)
     named = np.diff(said.start)[picked]
@@ -218,7 +252,7 @@ def _block(
     there = (slot < held[of][:, None]) | ((slot == held[of][:, None]) & (size > held)[of][:, None])
     level[down[:, None] & there] = np.broadcast_to(bottom[:, None], level.shape)[down[:, None] & there]
     level[row_of, said.document[rows]] = said.level[rows]
-    pairs = np.flatnonzero(place[said.pair_list] >= 0)
+    pairs = _of_lists(said.pair_list, place, chosen)
     cell = (place[said.pair_list[pairs]] * side + said.better[pairs]) * side + said.worse[pairs]
     return StatementBlock(
         list=chosen,
@@ -235,6 +269,12 @@ def _block(
         cell_voice=said.pair_voice[pairs],
         cell_weight=said.pair_weight[pairs],
     )
+
+
+def _of_lists(lists: Integers, place: Integers, chosen: Integers) -> Integers:
+    """Which of the sorted ``lists`` are chosen: those with a place."""
+    first, last = np.searchsorted(lists, [chosen[0], chosen[-1] + 1])
+    return np.asarray(first + np.flatnonzero(place[lists[first:last]] >= 0))
 
 
 def _turns(of: Integers) -> tuple[Integers, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ from crowdrank.prepared.statements import Statements
 from crowdrank.random import Hashes, scramble
 from crowdrank.rankers.labeled import Labeled
 
+CROWD, TRUTH, OBSERVER = 0, 1, 2
+"""Who says something: the crowd, or one of the voices after its last one."""
 LISTS, PAIRS = "lists", "pairs"
 """What a voice's judgments are. A worker who gives both kinds has two voices."""
 
@@ -52,6 +54,10 @@ class Voices:
 
     def __len__(self) -> int:
         return len(self.worker)
+
+    def keys(self) -> list[tuple[str, str]]:
+        """The worker's id and the kind of each voice."""
+        return list(zip(self.workers.gather(self.worker).to_list(), self.kind, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +81,28 @@ class Judged:
         """The number of documents of each list."""
         return np.diff(self.documents.start)
 
+    def with_voices(self, voices: Voices) -> Judged:
+        """The same lists with the voices of others; what unknown voices say is left out."""
+        if voices is self.voices:
+            return self
+        places = {key: place for place, key in enumerate(voices.keys())}
+        own = [places.get(key, -1) for key in self.voices.keys()]
+        code = np.array([*own, len(voices), len(voices) + 1], np.int64)
+        return replace(self, statements=self.statements.with_voices(code, len(voices)), voices=voices)
+
+    def take(self, lists: Integers) -> Judged:
+        """Only these lists, in their order."""
+        kept = np.zeros(len(self.keys), bool)
+        kept[lists] = True
+        return replace(
+            self,
+            documents=self.documents.take(lists),
+            judged=self.judged[kept],
+            keys=self.keys[kept],
+            statements=self.statements.take(kept),
+            notes=(),
+        )
+
 
 def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = None) -> list[Judgments]:
     """Tables of judgments of any kind: one table, or a sequence of tables, frames or files, each by itself.
@@ -92,9 +120,18 @@ def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = No
 
 
 def join_judgments(
-    features: Features, tables: Sequence[Judgments], anchors: Anchors, *, missing: str = "error"
+    features: Features,
+    tables: Sequence[Judgments],
+    anchors: Anchors | None = None,
+    *,
+    missing: str = "error",
+    elsewhere: Features | None = None,
+    observed: Scored | None = None,
 ) -> Judged:
     """Join features with judgments, and with the true lists, labels or pairs of the anchors.
+
+    ``elsewhere``: features of other queries; what is judged there is passed over. ``observed``: labels that have
+    no effect, for the observer.
 
     ``missing``: whether a judged item without features is an error or is left out ("drop"). All documents of a
     query are learned from if a list of it says that unranked documents are below; otherwise those that somebody
@@ -103,15 +140,28 @@ def join_judgments(
     notes = [note for table in tables for note in table.notes]
     lists = [to_lists(table) if isinstance(table, Ratings) else table for table in tables]
     notes += [note for own in lists for note in own.notes if note not in notes]
-    truth = _anchor_tables(anchors)
+    truth = _anchor_tables(anchors or Anchors())
     located = [_Located.of(features, own) for own in [*lists, *truth]]
-    ids = pl.concat([own.ids for own in located])
-    notes += check_rows(features, np.concatenate([own.rows for own in located]), ids, "judged", missing=missing)
-    queries = pl.concat([own.queries for own in located]).unique().sort(nulls_last=False)
+    notes += _check_located(features, located, missing, elsewhere)
+    queries = pl.concat([own.queries for own in located]).unique().sort()
     found = _Said(queries)
     for number, own in enumerate(located):
-        found.add(own, truth=number >= len(lists))
-    return found.judged(features, tuple(notes), _kinds(tables))
+        found.add(own, TRUTH if number >= len(lists) else CROWD)
+    if observed is not None:
+        found.add(_Located.of(features, _labels_as_lists(observed)), OBSERVER)
+    return found.judged(features, notes, _kinds(tables))
+
+
+def _check_located(
+    features: Features, located: Sequence[_Located], missing: str, elsewhere: Features | None
+) -> tuple[Note, ...]:
+    """Raise an error if judged items lack features, unless they have them elsewhere."""
+    ids, rows = pl.concat([own.ids for own in located]), np.concatenate([own.rows for own in located])
+    if elsewhere is not None:
+        asked = None if ids["query"].null_count() == ids.height else ids["query"]
+        here = (rows >= 0) | (feature_rows(elsewhere, asked, ids["item"]) < 0)
+        ids, rows = ids.filter(pl.Series(here)), rows[here]
+    return check_rows(features, rows, ids, "judged", missing=missing)
 
 
 def _kinds(tables: Sequence[Judgments]) -> dict[str, int]:
@@ -174,14 +224,14 @@ class _Located:
         """The place in ``keys`` of each row of the table, for one of its columns of items."""
         return np.searchsorted(self.keys, _codes(self.table, name))
 
-    def columns(self, *, truth: bool) -> dict[str, Any]:
-        """The worker and the weight of each row, and whether it is known to be true."""
+    def columns(self, source: int) -> dict[str, Any]:
+        """The worker and the weight of each row, and who says it."""
         table, count = self.table, len(getattr(self.table, self.table.item_columns[0]))
         worker = pl.repeat(UNKNOWN_WORKER, count, dtype=pl.String, eager=True)
         if table.index.workers is not None and table.worker is not None:
             worker = table.index.workers.gather(table.worker)
         weight = np.ones(count) if table.weight is None else np.asarray(table.weight)
-        return {"worker": worker, "weight": weight, "truth": pl.repeat(truth, count, eager=True)}
+        return {"worker": worker, "weight": weight, "source": pl.repeat(source, count, eager=True)}
 
 
 def _codes(table: Judgments, name: str) -> Integers:
@@ -197,10 +247,10 @@ class _Said:
         self.queries = queries
         self.named, self.ranks, self.pairs = False, list[pl.DataFrame](), list[pl.DataFrame]()
 
-    def add(self, given: _Located, *, truth: bool) -> None:
-        """Add the rows of a table. ``truth``: they come from the anchors."""
-        self.named |= given.table.index.workers is not None and not truth
-        shared, query = given.columns(truth=truth), self._query_codes(given.queries)
+    def add(self, given: _Located, source: int) -> None:
+        """Add the rows of a table."""
+        self.named |= given.table.index.workers is not None and source == CROWD
+        shared, query = given.columns(source), self._query_codes(given.queries)
         if isinstance(given.table, Rankings):
             self._add_ranks(given, given.table, query, shared)
         else:
@@ -231,7 +281,7 @@ class _Said:
         ranks, unordered = _number_statements(_concat(self.ranks, _RANKS))
         pairs = (
             _concat(self.pairs, _PAIRS)
-            .group_by("query", "better", "worse", "worker", "truth")
+            .group_by("query", "better", "worse", "worker", "source")
             .agg(pl.col("weight").sum())
         )
         if not ranks.height and not pairs.height:
@@ -253,11 +303,11 @@ class _Said:
 
 _RANKS = {
     "list": pl.Int64, "query": pl.Int64, "row": pl.Int64, "rank": pl.Float64, "worker": pl.String,
-    "weight": pl.Float64, "truth": pl.Boolean, "table": pl.Int64, "below": pl.Boolean,
+    "weight": pl.Float64, "source": pl.Int64, "table": pl.Int64, "below": pl.Boolean,
 }  # fmt: skip
 _PAIRS = {
     "query": pl.Int64, "better": pl.Int64, "worse": pl.Int64, "worker": pl.String, "weight": pl.Float64,
-    "truth": pl.Boolean,
+    "source": pl.Int64,
 }  # fmt: skip
 
 
@@ -284,15 +334,17 @@ def _number_statements(ranks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def _number_voices(
     ranks: pl.DataFrame, pairs: pl.DataFrame, *, named: bool
 ) -> tuple[Voices, pl.DataFrame, pl.DataFrame]:
-    """Number the voices: those of lists by worker, then those of pairs. The truth has the next number."""
-    said = [own.filter(~pl.col("truth"))["worker"] for own in (ranks, pairs)]
+    """Number the voices: those of lists by worker, then those of pairs, the truth and the observer."""
+    said = [own.filter(pl.col("source") == CROWD)["worker"] for own in (ranks, pairs)]
     workers = pl.concat(said).unique().sort().alias("worker")
     each = [own.unique().sort() for own in said]
     worker = np.concatenate([translate_ids(own, workers) for own in each]).astype(np.int64)
     kinds = (LISTS,) * len(each[0]) + (PAIRS,) * len(each[1])
     numbered = []
     for frame, own, first in ((ranks, each[0], 0), (pairs, each[1], len(each[0]))):
-        voice = np.where(frame["truth"].to_numpy(), len(kinds), first + translate_ids(frame["worker"], own))
+        source = frame["source"].to_numpy()
+        codes = first + translate_ids(frame["worker"], own)
+        voice = np.where(source == CROWD, codes, len(kinds) + source - TRUTH)
         numbered.append(frame.with_columns(voice=pl.Series(voice, dtype=pl.Int64)))
     return Voices(workers, worker, kinds, named), numbered[0], numbered[1]
 
@@ -301,7 +353,9 @@ def _documents(features: Features, ranks: pl.DataFrame, pairs: pl.DataFrame, *, 
     """The documents to learn from: query, row, outside (nobody judged it), and a hash of what was said about it.
 
     The hash has no part of a name: documents with the same features are told apart by what was said about them.
+    What the observer says makes no document a judged one.
     """
+    ranks, pairs = (own.filter(pl.col("source") != OBSERVER) for own in (ranks, pairs))
     named = pl.concat(
         [
             ranks.select("query", "row", said=_hashes(ranks, "level", "weight")),
@@ -370,7 +424,9 @@ def _code_statements(documents: pl.DataFrame, ranks: pl.DataFrame, pairs: pl.Dat
     Within a list they are sorted by voice. Statements of queries that were left out are left out.
     """
     where = documents.select("query", "row", "list", "place")
-    ranks = ranks.join(where, on=["query", "row"]).sort("list", "voice", "statement", "level", "place")
+    judged = documents.filter(~pl.col("outside")).select("query", "row")
+    ranks = ranks.join(judged, on=["query", "row"], how="semi").join(where, on=["query", "row"])
+    ranks = ranks.sort("list", "voice", "statement", "level", "place")
     heads = ranks.group_by("statement", maintain_order=True).agg(
         pl.col("list", "voice", "weight", "below").first(), rows=pl.len()
     )

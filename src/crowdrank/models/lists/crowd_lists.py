@@ -76,7 +76,7 @@ class CrowdLists(ListsModel):
         value = savage_scores(ready)
         if self.quality == "equal":
             return mean_over_lists(ready, value)
-        found = _weigh(_WorkerScores.of(ready, value), copies, run.progress)
+        found = weigh_workers(ready, copies, run.progress)
         outcome = mean_over_lists(ready, value, found.weight)
         assert outcome.workers is not None
         further = {"agreement": found.quality, "copies": found.copies, "weight": found.weight}
@@ -179,15 +179,32 @@ class _WorkerScores:
 
 
 @dataclass(frozen=True, eq=False)
-class _WorkerWeights:
+class WorkerWeights:
+    """The fixed point: quality, copies and weight of each worker.
+
+    ``shared``: the mean over the workers of the sum of e_wv^2 over the others, about how many others make the same
+    errors.
+    """
+
     quality: Floats
     copies: Floats
     weight: Floats
     converged: bool
     iterations: int
+    shared: float = 0.0
 
 
-def _weigh(crowd: _WorkerScores, power: float, progress: Progress | None) -> _WorkerWeights:
+def weigh_workers(lists: Lists, copies: float = 8.0, progress: Progress | None = None) -> WorkerWeights:
+    """How much each worker counts, by agreement with workers who make other errors."""
+    crowd = _WorkerScores.of(lists, savage_scores(lists))
+    found = _weigh(crowd, copies, progress)
+    alike = crowd.shared_errors(found.quality)
+    if alike is None:
+        return found
+    return replace(found, shared=float((alike**2).sum(axis=1).mean() - 1.0))
+
+
+def _weigh(crowd: _WorkerScores, power: float, progress: Progress | None) -> WorkerWeights:
     """The fixed point of quality, copies and weight."""
     count = len(crowd.items)
     weight, copies, quality = np.ones(count), np.ones(count), np.zeros(count)
@@ -209,11 +226,11 @@ def _weigh(crowd: _WorkerScores, power: float, progress: Progress | None) -> _Wo
             break
     weight = np.where(weight > TOLERANCE, weight, 0.0)
     if not weight.any():
-        return _WorkerWeights(quality, copies, np.ones(count), converged=True, iterations=step)
-    return _WorkerWeights(quality, copies, weight, change <= TOLERANCE, step)
+        return WorkerWeights(quality, copies, np.ones(count), converged=True, iterations=step)
+    return WorkerWeights(quality, copies, weight, change <= TOLERANCE, step)
 
 
-def _notes(lists: Lists, found: _WorkerWeights) -> list[Note]:
+def _notes(lists: Lists, found: WorkerWeights) -> list[Note]:
     notes, names = [], lists.index.workers
     assert names is not None
     if not found.converged:

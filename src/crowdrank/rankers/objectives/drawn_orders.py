@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Integers, summed
+from crowdrank.data.arrays import Floats, Integers, Ints, summed
 from crowdrank.rankers.objectives.base import Derivatives, Objective
 from crowdrank.rankers.objectives.list_mle import LEAST
 
@@ -25,12 +25,12 @@ CURVED = 2
 
 @dataclass(frozen=True, eq=False)
 class DrawnBlock:
-    """Orders of some lists: ``rows`` (L, K, n), the row at each place; ``real`` (L, n): which places are no padding.
+    """Orders of some lists of at most n documents: ``rows`` (L, K, n), the row at each place.
 
-    Each list has n documents at the most; padding repeats a row.
+    ``real`` (L, n): which places are no padding. Padding repeats a row.
     """
 
-    rows: Integers
+    rows: Ints
     real: NDArray[np.bool_]
 
 
@@ -39,6 +39,14 @@ class Draws:
     """The orders of all lists of a shard, in blocks."""
 
     blocks: tuple[DrawnBlock, ...]
+
+    def after(self, earlier: Draws, pool: int) -> Draws:
+        """These draws with earlier ones, of which as many are kept as ``pool`` draws leave room for."""
+        blocks = []
+        for own, old in zip(self.blocks, earlier.blocks, strict=True):
+            room = min(max(pool - own.rows.shape[1], 0), old.rows.shape[1])
+            blocks.append(DrawnBlock(np.concatenate([own.rows, old.rows[:, :room]], axis=1), own.real))
+        return Draws(tuple(blocks))
 
     def at_most(self, draws: int) -> Draws:
         """The first draws of each list."""
@@ -114,6 +122,7 @@ def draws_of(blocks: Iterator[tuple[Integers, Integers, NDArray[np.bool_]]]) -> 
     """Draws from the rows of the documents (L, n), orders of documents (L, K, n) and the real places (L, n)."""
     return Draws(
         tuple(
-            DrawnBlock(np.take_along_axis(rows[:, None, :], orders, axis=2), real) for rows, orders, real in blocks
+            DrawnBlock(np.take_along_axis(rows[:, None, :], orders, axis=2).astype(np.int32), real)
+            for rows, orders, real in blocks
         )
     )

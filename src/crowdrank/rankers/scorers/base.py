@@ -82,7 +82,8 @@ class Task:
 
     ``session``: over shards with ``values`` and ``plan`` (the objective's plan; a state's ``plan`` takes its
     place if the session has states). ``values``: the prepared features of all rows in the order of the shards,
-    or None if they do not fit in memory. ``weight``: the total weight of the documents.
+    or None if they do not fit in memory. ``weight``: the total weight of the documents. ``steps``: how many steps
+    are wanted at the most, if the objective will change anyway; None: as many as the scorer takes.
     """
 
     session: Any
@@ -94,6 +95,11 @@ class Task:
     threads: int = 1
     seed: int = 0
     progress: Progress | None = None
+    steps: int | None = None
+
+    def at_most(self, limit: int) -> int:
+        """The most steps of a scorer with this limit of its own."""
+        return limit if self.steps is None else min(limit, self.steps)
 
 
 class Scorer(Configurable, ABC):

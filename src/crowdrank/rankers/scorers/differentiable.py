@@ -70,10 +70,8 @@ class WeightSums(Stats):
 
 @dataclass(frozen=True, eq=False)
 class WeightCurvature(Stats):
-    """The objective, its gradient, and minus its second derivatives by the weights."""
+    """Minus the second derivatives of the objective by the weights."""
 
-    value: float
-    gradient: Floats
     curvature: Floats
 
 
@@ -92,14 +90,12 @@ class FormulaSums:
         return WeightSums(float(found.value.sum()), self.formula.back(values, at.weights, found.gradient))
 
     def curvature(self, shard: Any, at: Weights, *state: Any) -> WeightCurvature:
-        """Value, gradient and curvature of a linear formula, X'HX. Sparse values are filled: HX is not sparse."""
+        """The curvature of a linear formula, X'HX. Sparse values are filled: HX is not sparse."""
         values = as_float(shard.values)
         values = values if isinstance(values, np.ndarray) else values.toarray()
         scores, reference = self._scores(values, at)
-        plan = plan_of(shard, state)
-        found = self.objective.derivatives(scores, plan, reference)
-        bent = self.objective.curvature_times(scores, plan, reference, values)
-        return WeightCurvature(float(found.value.sum()), values.T @ found.gradient, values.T @ bent)
+        bent = self.objective.curvature_times(scores, plan_of(shard, state), reference, values)
+        return WeightCurvature(values.T @ bent)
 
     def _scores(self, values: Any, at: Weights) -> tuple[Floats, Floats]:
         scores = self.formula.scores(values, at.weights)
@@ -171,7 +167,7 @@ class DifferentiableScorer(Scorer):
 
     def _climb(self, task: Task, formula: Formula, start: Floats, best: Best) -> Climb:
         """Climb to the maximum."""
-        return self._ascend(task, formula, start, best, self.limit)
+        return self._ascend(task, formula, start, best, task.at_most(self.limit))
 
     def _ascend(
         self, task: Task, formula: Formula, start: Floats, best: Best, limit: int, tolerance: float = TOLERANCE

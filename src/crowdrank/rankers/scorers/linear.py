@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,8 +17,8 @@ from crowdrank.rankers.scorers.differentiable import (
     DifferentiableScorer,
     Formula,
     FormulaSums,
-    WeightCurvature,
     Weights,
+    WeightSums,
 )
 from crowdrank.solve.matrices import NotPositiveError
 from crowdrank.solve.newton import Step, newton
@@ -105,8 +106,11 @@ class Linear(DifferentiableScorer):
     def _climb(self, task: Task, formula: Formula, start: Floats, best: Best) -> Climb:
         if task.width > NARROW:
             return super()._climb(task, formula, start, best)
-        found = self._ascend(task, formula, start, best, self.limit, NEAR)
         problem = _PenalizedSums(task, FormulaSums(formula, task.objective), start, self.penalty)
+        if task.steps is not None:
+            top = newton(problem, start, total_weight=task.weight, steps=task.steps, limit=30)
+            return Climb(top.look.weights, top.look.value, top.iterations, top.converged)
+        found = self._ascend(task, formula, start, best, self.limit, NEAR)
         top = newton(problem, found.weights, total_weight=task.weight, limit=30)
         best.look(top.look.weights)
         return Climb(top.look.weights, top.look.value, found.iterations + top.iterations, top.converged)
@@ -122,20 +126,29 @@ class _PenalizedSums:
     penalty: float
 
     def look(self, weights: Floats) -> _Look:
-        """Value, gradient and curvature at these weights."""
+        """Value and gradient at these weights; the curvature follows if a step is taken from there."""
+        found = self.task.session.evaluate(self.sums.gradient, Weights(weights, self.reference))
+        return _Look(self, weights, found)
+
+    def matrix(self, weights: Floats) -> Floats:
+        """Minus the second derivatives of the penalized objective."""
         found = self.task.session.evaluate(self.sums.curvature, Weights(weights, self.reference))
-        return _Look(weights, found, self.penalty)
+        return found.curvature + self.penalty * np.eye(len(weights))
 
 
 class _Look:
     """What is known at some weights."""
 
-    def __init__(self, weights: Floats, found: WeightCurvature, penalty: float) -> None:
-        self.weights = weights
-        self.value = found.value - 0.5 * penalty * float(weights @ weights)
-        self.gradient = found.gradient - penalty * weights
-        self.matrix = found.curvature + penalty * np.eye(len(weights))
+    def __init__(self, problem: _PenalizedSums, weights: Floats, found: WeightSums) -> None:
+        self.problem, self.weights = problem, weights
+        self.value = found.value - 0.5 * problem.penalty * float(weights @ weights)
+        self.gradient = found.gradient - problem.penalty * weights
         self.slope = float(np.abs(self.gradient).max(initial=0.0))
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """Minus the second derivatives, computed when a step first needs them."""
+        return self.problem.matrix(self.weights)
 
     def step(self, damping: float) -> Step[Floats]:
         """The damped Newton step."""

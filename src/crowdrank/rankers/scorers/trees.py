@@ -176,7 +176,7 @@ class Trees(Scorer):
         booster = lightgbm.train(
             {**settings, "objective": objective},
             training,
-            num_boost_round=whole("rounds", self.rounds, low=1),
+            num_boost_round=task.at_most(whole("rounds", self.rounds, low=1)),
             valid_sets=None if watch is None else [training.create_valid(_table(watch.values))],
             feval=None if watch is None else measure,
             init_model=None if start is None else start.booster,

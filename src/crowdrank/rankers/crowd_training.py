@@ -1,0 +1,361 @@
+"""Training on the judgments of a crowd: the ranker that learns from them, and the books of one run."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data import Anchors, Features, Floats, Judgments, Scored, read_features, read_gold
+from crowdrank.data.side_info import SideInfo
+from crowdrank.engine import Engine, one_blas_thread, open_engine
+from crowdrank.engine.threads import engine_threads
+from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.kernels.segments import totals
+from crowdrank.models.base import versions
+from crowdrank.models.parameters import whole
+from crowdrank.prepared.documents import Documents, DocumentShard, StoredShard
+from crowdrank.prepared.statements import cut_blocks
+from crowdrank.random import generator
+from crowdrank.rankers.base import Progress, Ranker, TrainedRanker, importance_table, shown_measures
+from crowdrank.rankers.baselines import baseline_scores
+from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
+from crowdrank.rankers.labeled import Labeled, label_documents
+from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation
+from crowdrank.rankers.scorers import Function, Scorer
+from crowdrank.rankers.scorers.base import Task
+from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction, unknown_notes
+from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
+from crowdrank.rankers.validation import one_measure, paired_difference
+from crowdrank.results import Fit, Table
+
+WORK = 32
+"""A shard has fewer documents by this factor than one of labels: orders are drawn for each of them."""
+SHARE = 30
+"""In how many steps a scorer that stops early may use all of its own steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What the method of a subclass found.
+
+    ``tables``: its tables by name, such as the workers. ``values``: of the held-out lists, their log likelihood
+    per list; with ``chance``, the same if all scores were equal. ``curve``: what validation saw after each step.
+    """
+
+    function: Function
+    converged: bool
+    iterations: int
+    log_likelihood: float | None
+    notes: tuple[Note, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    expertise: CrowdExpertise | None = None
+    curve: tuple[tuple[int, float], ...] = ()
+
+
+class CrowdRanker(Ranker):
+    """A ranker that learns from the judgments of a crowd, without true labels. A subclass says how."""
+
+    iterations: int
+    k: int | None
+
+    @abstractmethod
+    def _learn(self, run: CrowdRun) -> Found:
+        """Learn from the crowd. This is the one decision of a subclass."""
+
+    def _use_anchors(self, anchors: Anchors, side_info: SideInfo | None) -> list[Note]:
+        """Notes on what is known beforehand, but has no effect here."""
+        return []
+
+    def fit(
+        self,
+        features: Any,
+        judgments: Any,
+        *,
+        anchors: Any = None,
+        side_info: Any = None,
+        gold: Any = None,
+        validation: Any = None,
+        columns: Any = None,
+        judgment_columns: Any = None,
+        missing: str = "error",
+        unranked: str | None = None,
+        engine: Engine | str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train on features and judgments: lists, ratings or pairs, or a sequence of these.
+
+        ``anchors``: true lists, labels or pairs (``Anchors``, or what it reads). ``side_info``: what is known
+        about the workers (``SideInfo``, or what it reads). ``gold``: labels that only measure. ``validation``:
+        features of other queries, or a share of the judged queries, such as 0.2. Validation is by the measure if
+        there is gold for these queries, otherwise by the likelihood of their lists. ``columns``,
+        ``judgment_columns``: names of columns of the features and of the judgments. ``missing``: whether a judged
+        item without features is an error or is left out ("drop"). ``unranked``: what it means if a list does not
+        rank a document of its query, "below" or "unknown"; the default is that of ``crowdrank.read``. ``engine``:
+        where to compute. ``progress(step, objective, change)`` is called after each step.
+        """
+        began = time.perf_counter()
+        given = Anchors() if anchors is None else Anchors.read(anchors)
+        known = None if side_info is None else SideInfo.read(side_info)
+        notes = self._use_anchors(given, known)
+        tables = read_judgments(judgments, columns=judgment_columns, unranked=unranked)
+        table = read_features(features, columns=columns)
+        grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
+        held, source = _read_validation(validation, table, columns)
+        training = join_judgments(table, tables, given, missing=missing, elsewhere=source, observed=grades)
+        if isinstance(held, float):
+            training, held_out = _split_lists(training, held, whole("seed", self.seed))
+        else:
+            held_out = None if source is None else _join_held(source, tables)
+        notes += training.notes
+        with open_engine(engine) as place, one_blas_thread():
+            run = CrowdRun(self, training, held_out, source, tables, known, grades, place, progress, notes)
+            self._trained = run.train(began)
+        return self
+
+
+def _read_validation(given: Any, table: Features, columns: Any) -> tuple[Any, Features | None]:
+    """A share of the lists, or features of other queries, whose unknown features are noted."""
+    if given is None or (isinstance(given, int | float) and not isinstance(given, bool)):
+        return (None if given is None else float(given)), None
+    other = read_features(given, columns=columns, only=table.names)
+    notes = (*other.notes, *unknown_notes(other, table.names))
+    return None, replace(other.select(table.names), notes=notes)
+
+
+def _join_held(source: Features, tables: list[Judgments]) -> Judged | None:
+    """The judgments of validation queries, if there are any."""
+    try:
+        return join_judgments(source, tables, missing="drop")
+    except InputError:
+        return None
+
+
+def _split_lists(judged: Judged, share: float, seed: int) -> tuple[Judged, Judged]:
+    """Training and validation lists: a ``share`` of the lists, drawn by ``seed``, is kept for validation."""
+    count = len(judged.keys)
+    if not 0 < share < 1:
+        raise UsageError(f"The share of validation queries must be between 0 and 1. Got {share!r}.")
+    held = round(share * count)
+    if not 0 < held < count:
+        raise InputError(f"{count} queries cannot be split with a share of {share:g} for validation.")
+    order = judged.documents.by_name[generator(seed, key=1).permutation(count)]
+    return replace(judged.take(order[held:]), notes=judged.notes), judged.take(order[:held])
+
+
+@dataclass(eq=False)
+class CrowdRun:
+    """One run of training: prepared features, shards, the scorer, and the books."""
+
+    ranker: CrowdRanker
+    judged: Judged
+    held: Judged | None
+    held_features: Features | None
+    tables: list[Judgments]
+    side_info: SideInfo | None
+    gold: Scored | None
+    engine: Engine
+    progress: Progress | None
+    notes: list[Note] = field(default_factory=list)
+
+    def train(self, began: float) -> TrainedRanker:
+        """Train and keep the books."""
+        self.scorer = self.ranker.make_scorer()
+        self.measure = one_measure(self.ranker.measure)
+        documents = self.judged.documents
+        self.preparation, notes = learn_preparation(
+            documents.raw(),
+            documents.weight,
+            standardize=self.ranker.standardize,
+            impute=self.ranker.impute,
+            takes_missing=self.scorer.takes_missing,
+        )
+        self.notes += notes
+        self.documents = documents.prepare(self.preparation)
+        self.notes += flat_notes(self.preparation, documents.features, self.documents.values)
+        found = self.ranker._learn(self)
+        scoring = ScoringFunction(found.function, self.preparation, self.scorer.takes_missing, found.expertise)
+        details: dict[str, Any] = {
+            "scorer_parameters": self.scorer.get_params(),
+            "standardize": self.preparation.standardize,
+            "training": {"documents": len(documents.rows), "queries": documents.lists},
+            **found.details,
+        }
+        measured, queries = self._measured(scoring)
+        if measured:
+            details["measured"] = measured
+        return TrainedRanker(
+            scorer=self.scorer.name,
+            scoring=scoring,
+            fit=self._fit(found, details, time.perf_counter() - began),
+            importance=importance_table(found.function, self.preparation, documents.features.backend),
+            validation=self._curve(found),
+            queries=queries,
+            tables=found.tables,
+        )
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return whole("seed", self.ranker.seed)
+
+    @cached_property
+    def shards(self) -> list[DocumentShard | StoredShard]:
+        """The training lists: prepared features, and what was said about them."""
+        return shards_of(self.judged, self.documents)
+
+    def task(self, session: Any, objective: Any, steps: int | None = None) -> Task:
+        """What the scorer improves."""
+        return Task(
+            session=session,
+            objective=objective,
+            rows=len(self.documents.label),
+            width=self.documents.width,
+            weight=float(len(self.documents.label)),
+            values=None if hasattr(self.documents.values, "spool") else self.documents.values,
+            threads=getattr(self.engine, "threads", engine_threads()),
+            seed=self.seed,
+            steps=steps,
+        )
+
+    def improver(self, session: Any, objective: Any) -> _Improver:
+        """Some steps of the scorer from where it stands, for an objective that changes after each call."""
+        return _Improver(self, session, objective, steps_of(self.scorer))
+
+    def held_documents(self) -> Documents | None:
+        """The prepared documents of the validation lists."""
+        return None if self.held is None else self.held.documents.prepare(self.preparation)
+
+    @cached_property
+    def held_labels(self) -> Labeled | None:
+        """The labeled documents of the validation queries, if there is gold for them."""
+        if self.gold is None and (self.held_features is None or self.held_features.label is None):
+            return None
+        if self.held_features is not None:
+            return self._labels_of(self.held_features, None)
+        if self.held is not None:
+            return self._labels_of(self.held.documents.features, self.held.documents.query)
+        return None
+
+    @cached_property
+    def shown_labels(self) -> Labeled | None:
+        """The labeled documents that are measured: those of validation queries, otherwise of training queries."""
+        if self.held_labels is not None or self.gold is None:
+            return self.held_labels
+        return self._labels_of(self.judged.documents.features, self.judged.documents.query)
+
+    def _labels_of(self, features: Features, queries: pl.Series | None) -> Labeled | None:
+        try:
+            labeled = label_documents(features, self.gold, missing="drop")
+        except InputError:
+            return None
+        if queries is None or queries.null_count():
+            return labeled
+        chosen = np.flatnonzero(labeled.query.is_in(queries.to_list()).to_numpy())
+        return labeled.take(chosen) if len(chosen) else None
+
+    def _measured(self, scoring: ScoringFunction) -> tuple[dict[str, Any], QueryMeasures | None]:
+        """Measures by gold, of the ranker and of the mean feature. Nothing was chosen by this gold in training."""
+        shown = self.shown_labels
+        if shown is None:
+            return {}, None
+        scores = scoring.scores(shown.raw())[0]
+        measures = shown_measures(self.measure)
+        baselines = {
+            name: own for name, own in baseline_scores(shown, shown, self.measure).items() if name == "mean_feature"
+        }
+        values = {"ranker": ("", scores), **baselines}
+        table: dict[str, dict[str, Any]] = {
+            name: {"description": words, **{one.text: shown.queries.mean(one, own) for one in measures}}
+            for name, (words, own) in values.items()
+        }
+        reached = shown.queries.by_query(self.measure, scores)
+        for name, (_, own) in baselines.items():
+            table[name]["lead"] = paired_difference(reached, shown.queries.by_query(self.measure, own))
+        by_query = {one.text: shown.queries.by_query(one, scores) for one in measures}
+        queries = QueryMeasures(
+            shown.query,
+            np.diff(shown.start).astype(float),
+            totals(shown.label > 0, shown.start),
+            by_query,
+            backend=shown.features.backend,
+        )
+        on = "training" if self.held_labels is None else "validation"
+        return {"queries_of": on, "queries": shown.lists, "measure": self.measure.text, **table}, queries
+
+    def _curve(self, found: Found) -> ValidationCurve | None:
+        if not found.curve:
+            return None
+        steps, values = zip(*found.curve, strict=True)
+        best = steps[int(np.nanargmax(values))] if self.scorer.stops_early else steps[-1]
+        name = self.measure.text if self.held_labels is not None else LIKELIHOOD
+        return ValidationCurve(name, steps, values, best, backend=self.judged.documents.features.backend)
+
+    def _fit(self, found: Found, details: dict[str, Any], seconds: float) -> Fit:
+        given = {name: value for name, value in self.ranker.get_params().items() if name != "scorer"}
+        features = self.judged.documents.features
+        return Fit(
+            model=self.ranker.name,
+            parameters={"scorer": self.scorer.name, **given},
+            converged=found.converged,
+            iterations=found.iterations,
+            log_likelihood=found.log_likelihood,
+            warnings=(*self.notes, *found.notes),
+            seconds={"fit": seconds},
+            seed=self.ranker.seed,
+            engine=self.engine.name,
+            versions=versions(),
+            judgments={
+                "kind": "features",
+                **features.summary(),
+                "documents": len(self.judged.documents.rows),
+                "workers": len(self.judged.voices.workers),
+                "judgments": self.judged.kinds,
+            },
+            details=details,
+        )
+
+
+LIKELIHOOD = "list likelihood"
+"""What validation looks at without gold: the log likelihood of a query's judgments, a mean over the queries."""
+
+
+def shards_of(judged: Judged, documents: Documents) -> list[DocumentShard | StoredShard]:
+    """Lists in shards: prepared features, and what was said about them."""
+
+    def blocks(low: int, high: int) -> Any:
+        return cut_blocks(judged.statements, (low, high), judged.documents.start, judged.judged, judged.keys)
+
+    return documents.cut(blocks, work=WORK)
+
+
+def steps_of(scorer: Scorer) -> int:
+    """How many steps a scorer takes before the objective changes: one, or its part of all steps it may take."""
+    if scorer.steps is None:
+        return 1
+    return max(int(scorer.get_params()[scorer.steps]) // SHARE, 1)
+
+
+@dataclass(eq=False)
+class _Improver:
+    """Trains a scorer for some steps at a time, up to the most steps that it may take in all."""
+
+    run: CrowdRun
+    session: Any
+    objective: Any
+    steps: int
+    done: int = 0
+
+    def __call__(self, function: Function | None) -> Function:
+        scorer = self.run.scorer
+        if function is not None and scorer.steps is not None and self.done >= scorer.get_params()[scorer.steps]:
+            return function
+        self.done += self.steps
+        return scorer.improve(self.run.task(self.session, self.objective, self.steps), start=function).function

@@ -1,0 +1,335 @@
+"""LTRMA: a ranker from the lists of several annotators (Wu et al. 2016).
+
+The true order y of a list is drawn by Plackett-Luce from the scores s of its documents, and what annotator j says
+about it by Mallows' model (eq. 6 to 8):
+
+    P(y, y_1, ..., y_G) = PL(y | s) prod_j e^(-theta_j d(y_j, y)) / Z(theta_j)
+
+theta_j is the expertise: larger is more expert, 0 is random, and a negative one is malicious. (The paper has the
+opposite sign.) Nobody sees y. LTRMA-MLE maximizes the likelihood of what was said by EM: draw true orders
+(ltrma.expectation), then fit the expertise (ltrma.expertise) and the ranker (objectives.drawn_orders) to them.
+LTRMA-D first finds the orders and the expertise without features, and then trains the ranker.
+
+Full lists, ties, top-k lists, partial lists, ratings and pairs are one likelihood (kernels.mallows). A statement
+about some documents is about their order within y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Constraints, Floats, SideInfo
+from crowdrank.errors import Note, UsageError, parameter
+from crowdrank.kernels.mallows import log_normalizers
+from crowdrank.models.parameters import number, whole
+from crowdrank.rankers.crowd_training import CrowdRanker, CrowdRun, Found, shards_of, steps_of
+from crowdrank.rankers.judged import LISTS, PAIRS, Judged
+from crowdrank.rankers.ltrma.dispersion import choose_dispersion, weigh_statements
+from crowdrank.rankers.ltrma.em import EM, START, EMState
+from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation, Spread
+from crowdrank.rankers.ltrma.expertise import Expertise, constrain_voices, hold_constraints, solve_expertise
+from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
+from crowdrank.rankers.objectives import DrawnOrders
+from crowdrank.rankers.scorers import Function, Scorer, scorer_class
+from crowdrank.rankers.scoring import CrowdExpertise
+from crowdrank.rankers.supervised import place_limit
+
+METHODS = ("mle", "d")
+DISPERSIONS = ("auto", "by-worker", "shared", "weighted")
+INFERENCES = ("neighbors", "metropolis")
+TRAIN_ON = ("samples", "best")
+PENALTY = 1.0
+"""The linear scorer's penalty unless one is given. A larger one makes workers look more expert than they are."""
+FINAL_SWEEPS, FINAL_EVERY = 200, 4
+"""The last draws, for intervals and estimated orders."""
+LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 12, 1
+"""The draws at each power for the log likelihood."""
+LOOK_EVERY = 5
+"""After how many steps validation looks."""
+FAR = 1 << 20
+"""The step numbers of draws outside the loop begin here."""
+
+
+class LTRMA(CrowdRanker):
+    """A ranker from the lists, ratings or pairs of several annotators, and how expert each of them is.
+
+        max  sum over lists ln sum over orders y of  PL(y | s) prod_j e^(-theta_j d(y_j, y)) / Z(theta_j)
+
+    Wu et al. 2016, eq. 9. ``method``: "mle", or "d" for the order first and the ranker afterwards (LTRMA-D).
+    ``k``: only the first k places of the true order count in training; None: all. ``dispersion``: whose expertise
+    it is: "by-worker", "shared" (one for all), "weighted" (one for all, and the workers are weighted as
+    crowd-lists does), or "auto": by-worker unless workers share their errors. ``inference``: how orders are drawn:
+    "neighbors", or "metropolis" as in the paper. ``train_on``: all "samples" of the true order, or the "best" one
+    as in the paper. ``theta_sd``: standard deviation of theta among the workers a priori. ``iterations``: the most
+    steps of EM. The other parameters are those of every ranker.
+    """
+
+    name = "ltrma-mle"
+
+    def __init__(
+        self,
+        *,
+        method: str = "mle",
+        scorer: str | Scorer = "linear",
+        k: int | None = None,
+        dispersion: str = "auto",
+        inference: str = "neighbors",
+        train_on: str = "samples",
+        theta_sd: float = 2.0,
+        iterations: int = 200,
+        standardize: str | None = "auto",
+        impute: Any = None,
+        measure: str = "nDCG@10",
+        patience: int = 50,
+        seed: int = 0,
+    ) -> None:
+        self.method, self.scorer, self.k, self.dispersion = method, scorer, k, dispersion
+        self.inference, self.train_on, self.theta_sd, self.iterations = inference, train_on, theta_sd, iterations
+        self.standardize, self.impute, self.measure = standardize, impute, measure
+        self.patience, self.seed = patience, seed
+
+    def make_scorer(self) -> Scorer:
+        """The scorer. A linear one made from its name has a smaller penalty than elsewhere."""
+        if self.scorer == "linear":
+            return scorer_class("linear")(penalty=PENALTY)
+        return super().make_scorer()
+
+    def _learn(self, run: CrowdRun) -> Found:
+        for name, allowed in (
+            ("method", METHODS), ("dispersion", DISPERSIONS), ("inference", INFERENCES), ("train_on", TRAIN_ON),
+        ):  # fmt: skip
+            if getattr(self, name) not in allowed:
+                raise UsageError(
+                    f"The parameter {name!r} must be one of {', '.join(allowed)}. Got {getattr(self, name)!r}."
+                )
+        self.name = f"ltrma-{self.method}"
+        return _Learning(self, run).found()
+
+
+class _Learning:
+    """One run of LTRMA: EM, the mirror, and what is known in the end."""
+
+    def __init__(self, ranker: LTRMA, run: CrowdRun) -> None:
+        self.ranker, self.run = ranker, run
+        self.crowd = choose_dispersion(ranker.dispersion, run)
+        self.judged = self.crowd.judged
+        self.counts = self.judged.statements.shapes(self.judged.sizes)
+        self.theta_sd = number("theta_sd", ranker.theta_sd, low=1e-6)
+        self.constraints, self.constraint_notes = self._bind(run.side_info)
+        self.shards = shards_of(self.judged, run.documents)
+        self.objective = DrawnOrders(place_limit(ranker.k))
+        self.curve: list[tuple[int, float]] = []
+        self.best: tuple[float, EMState | None] = (-np.inf, None)
+        self.seen: list[tuple[int, float, float]] = []
+
+    def found(self) -> Found:
+        """EM, and everything that follows from its end."""
+        state, settled = self._climb(START)
+        notes = list(self.crowd.notes) + list(self.constraint_notes)
+        if self._mirrored(state.theta):
+            state, settled, more = self._try_mirror(state, settled)
+            notes += more
+        spread, function = self._finish(state)
+        expertise = self.solve(spread.distance)
+        theta = expertise.theta
+        likelihood = self.log_likelihoods(self.shards, self.judged, function, theta).sum()
+        if not settled:
+            notes.append(_unsettled(state.steps))
+        if expertise.at_limit.any():
+            notes.append(_at_limit(self.judged, expertise))
+        return Found(
+            function=function,
+            converged=settled,
+            iterations=state.steps,
+            log_likelihood=float(likelihood),
+            notes=tuple(notes),
+            details={"dispersion": self.crowd.dispersion, "method": self.ranker.method},
+            tables={
+                "workers": workers_table(self.judged, self.counts, expertise, spread, self.crowd, self.constraints),
+                "orders": estimated_orders(self.judged, spread),
+                "iterations": iterations_table(self.seen),
+            },
+            expertise=self._crowd_expertise(theta),
+            curve=tuple(self.curve),
+        )
+
+    def solve(self, distance: Floats, start: Floats | None = None) -> Expertise:
+        """The expertise of each voice given expected distances: one for all, or each by itself."""
+        if self.crowd.dispersion == "by-worker":
+            return solve_expertise(self.counts, distance, self.constraints, self.theta_sd, start)
+        kinds = np.array([kind == PAIRS for kind in self.judged.voices.kind], np.int64)
+        counts, total = np.zeros((2, self.counts.shape[1])), np.bincount(kinds, distance, 2)
+        np.add.at(counts, kinds, self.counts)
+        both = solve_expertise(counts, total, None, self.theta_sd)
+        return replace(
+            both,
+            theta=both.theta[kinds],
+            information=both.information[kinds],
+            group=kinds,
+            at_limit=both.at_limit[kinds],
+        )
+
+    def _bind(self, side_info: SideInfo | None) -> tuple[Constraints | None, tuple[Note, ...]]:
+        """Side information as constraints on voices: the lists of a worker, or the pairs if there are no lists."""
+        if side_info is None:
+            return None, ()
+        bound = side_info.bind(self.judged.voices.workers)
+        return constrain_voices(bound, self.judged.voices.worker), bound.notes
+
+    def _climb(self, start: float) -> tuple[EMState, bool]:
+        """EM from an expertise of ``start`` for everybody; a negative one starts from reversed lists."""
+        ranker, run = self.ranker, self.run
+        self.expectation = Expectation(len(self.judged.voices), ranker.inference, ranker.train_on, start < 0)
+        self.session = run.engine.open(self.shards, start=self.expectation.start, seed=run.seed)
+        self.last = np.full(len(self.judged.voices), start)
+        self.seen, self.curve, self.best = [], [], (-np.inf, None)
+        self.held = _HeldLists(self) if run.held is not None or run.held_labels is not None else None
+
+        def fit_theta(distance: Floats) -> Floats:
+            self.last = self.solve(distance, self.last).theta
+            return self.last
+
+        em = EM(
+            session=self.session,
+            expectation=self.expectation,
+            fit_theta=fit_theta,
+            improve=run.improver(self.session, self.objective),
+            rows=len(run.documents.label),
+            seed=run.seed,
+            limit=whole("iterations", ranker.iterations, low=1),
+            uses_scores=ranker.method == "mle",
+            look=self._look,
+        )
+        state, settled = em.run(hold_constraints(self.last, self.constraints))
+        if self.best[1] is not None and run.scorer.stops_early:
+            state = self.best[1]
+        return state, settled
+
+    def _look(self, state: EMState, change: float, observed: float) -> bool:
+        """After each step: progress, validation, and whether validation ends the loop."""
+        self.seen.append((state.steps, change, observed / max(len(self.judged.keys), 1)))
+        if self.run.progress is not None:
+            self.run.progress(state.steps, float(np.mean(state.theta)), change)
+        if self.held is None or state.function is None or state.steps % LOOK_EVERY:
+            return False
+        value = self.held.value(state)
+        self.curve.append((state.steps, value))
+        if value > self.best[0]:
+            self.best = (value, state)
+        own = steps_of(self.run.scorer)
+        patience = max(whole("patience", self.ranker.patience, low=1) // own, LOOK_EVERY)
+        since = state.steps - (state.steps if self.best[1] is None else self.best[1].steps)
+        return self.run.scorer.stops_early and since >= patience
+
+    def _mirrored(self, theta: Floats) -> bool:
+        """Whether the judgments contradict the orders more than they agree, and nothing says which is right."""
+        truth = self.judged.statements.voice == len(self.judged.voices)
+        if truth.any() or self.run.side_info is not None:
+            return False
+        agreed = -log_normalizers(theta, self.counts.shape[1] - 1)[1]
+        m = np.arange(self.counts.shape[1])
+        return bool((self.counts * (m * (m - 1) / 4.0 - agreed)).sum() < 0)
+
+    def _try_mirror(self, state: EMState, settled: bool) -> tuple[EMState, bool, list[Note]]:
+        """EM from the reversed orders; what it finds counts if the judgments agree with it."""
+        kept = self.session, self.expectation, self.seen, self.curve
+        other, settled_too = self._climb(-START)
+        if not self._mirrored(other.theta):
+            return other, settled_too, [_mirror_note(chosen=True)]
+        self.session, self.expectation, self.seen, self.curve = kept
+        return state, settled, [_mirror_note(chosen=False)]
+
+    def _finish(self, state: EMState) -> tuple[Spread, Function]:
+        """Many draws at the end; LTRMA-D trains its ranker on them."""
+        at = self._at(state.function if self.ranker.method == "mle" else None, state.theta, FAR)
+        at = replace(at, sweeps=FINAL_SWEEPS, every=FINAL_EVERY)
+        spread = self.session.advance(self.expectation.spread, at)
+        if state.function is not None:
+            return spread, state.function
+        task = self.run.task(self.session, self.objective)
+        return spread, self.run.scorer.improve(task).function
+
+    def _at(self, function: Function | None, theta: Floats, step: int) -> Expectancy:
+        return Expectancy(function, np.append(theta, EXTRAS), step, self.run.seed)
+
+    def log_likelihoods(self, shards: Any, judged: Judged, function: Function | None, theta: Floats) -> Floats:
+        """ln P(statements | features) of each list, by thermodynamic integration over powers of the judgments.
+
+            ln P = -int_0^1 E_p[sum of theta d] dp - sum of ln Z,     E_p: over orders ~ PL(y | s) e^(-p sum theta d)
+
+        What is known to be true does not count.
+        """
+        quiet = np.append(theta, (0.0, 0.0))
+        at = Expectancy(function, quiet, 2 * FAR, self.run.seed, LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY)
+        expectation = Expectation(len(judged.voices))
+        energy = self.run.engine.open(shards).evaluate(expectation.temper, at).energy
+        return -energy - judged.statements.log_normalizers(quiet, judged.sizes)
+
+    def _crowd_expertise(self, theta: Floats) -> CrowdExpertise:
+        voices, own = self.judged.voices, theta * self.crowd.weights
+        pairs = np.array([kind == PAIRS for kind in voices.kind], bool)
+        names = voices.workers.gather(voices.worker).to_list()
+        known: dict[str, dict[str, float]] = {LISTS: {}, PAIRS: {}}
+        for name, kind, value in zip(names, voices.kind, own, strict=True):
+            known[kind][name] = float(value)
+        weight = self.judged.statements.ordered_pairs(self.judged.sizes)
+        average = {
+            kind: float(np.average(own[chosen], weights=weight[chosen])) if chosen.any() else None
+            for kind, chosen in ((LISTS, ~pairs), (PAIRS, pairs))
+        }
+        return CrowdExpertise(known, average)
+
+
+class _HeldLists:
+    """Validation: a measure of labeled documents, or the likelihood of held-out lists."""
+
+    def __init__(self, learning: _Learning) -> None:
+        self.learning = learning
+        run = learning.run
+        self.labels = run.held_labels
+        if self.labels is not None:
+            self.values = self.labels.prepare(run.preparation).values
+            self.measure = self.labels.queries.function(run.measure)
+        else:
+            assert run.held is not None
+            self.judged = weigh_statements(run.held.with_voices(learning.judged.voices), learning.crowd.weights)
+            documents = run.held_documents()
+            assert documents is not None
+            self.shards = shards_of(self.judged, documents)
+
+    def value(self, state: EMState) -> float:
+        """The measure, or the mean log likelihood of a list."""
+        assert state.function is not None
+        if self.labels is not None:
+            return float(self.measure(state.function.scores(self.values)))
+        found = self.learning.log_likelihoods(self.shards, self.judged, state.function, state.theta)
+        return float(found.mean())
+
+
+def _unsettled(steps: int) -> Note:
+    message = f"Training stopped after {steps} steps, and the ranker or the workers' expertise still changed."
+    return Note("not-converged", message, ("Try ", parameter("iterations", 2 * steps), "."))
+
+
+def _at_limit(judged: Judged, expertise: Expertise) -> Note:
+    voices = judged.voices
+    names = voices.workers.gather(voices.worker[expertise.at_limit]).unique().sort().to_list()
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return Note("bound", f"The expertise of {len(names)} workers reached the largest that is told apart: {shown}.")
+
+
+def _mirror_note(*, chosen: bool) -> Note:
+    if chosen:
+        message = (
+            "Seen from the orders that were found first, most judgments were reversed. The reversed orders explain "
+            "the judgments as well, and are kept: most workers are taken to be honest."
+        )
+    else:
+        message = (
+            "Most judgments contradict the orders that were found, and starting from reversed orders led to the same. "
+            "The ranker may be reversed."
+        )
+    return Note("mirror", message, "True lists of some queries, or what is known about workers, would decide it.")
