@@ -114,6 +114,40 @@ class TestAnchors:
         found = Anchors.read(everywhere).truths(nodes, labels.index)
         assert dict(zip(*map(np.ndarray.tolist, found), strict=True)) == {0: 3.0, 2: 3.0}
 
+    def test_true_lists(self, tmp_path):
+        path = tmp_path / "lists.csv"
+        path.write_text("query,item,rank\np,b,1\np,a,2\np,c,2\nq,a,1\nq,c,\n")
+        known = Anchors.read(path)
+        lists = known.lists
+        assert (known.pairs, known.workers, known.labels) == (None, None, None)
+        assert (lists.lists, lists.missing, lists.worker) == (2, "unknown", None)
+        named = lists.index.items.gather(lists.complete().item).to_list()
+        assert list(zip(lists.complete().list, named, lists.complete().rank, strict=True)) == [
+            (0, "b", 1),
+            (0, "a", 2),
+            (0, "c", 2),
+            (1, "a", 1),
+        ]
+
+    def test_labels_stay_labels(self):
+        known = Anchors.read(pl.DataFrame({"item": ["a", "b"], "rank": [1, 2], "label": [3, 1]}))
+        assert known.lists is None
+        assert known.labels is not None
+
+    @pytest.mark.parametrize("column", ["worker", "judge"])
+    def test_lists_by_workers_are_refused(self, column):
+        with pytest.raises(cr.InputError, match=r"holds rankings; .*\nHint: True lists .* have no worker column"):
+            Anchors.read(pl.DataFrame({"item": ["a", "b"], "rank": [1, 2], column: ["w", "w"]}))
+
+    @pytest.mark.parametrize("model", [cr.CrowdBT, cr.Mallows, cr.Borda, cr.PlackettLuce])
+    def test_models_that_cannot_use_lists_say_so(self, model):
+        lists = pl.DataFrame({"item": ["a", "b"], "rank": [1, 2]})
+        judged = pl.DataFrame({"worker": list("xxyy"), "item": list("abab"), "rank": [1, 2, 1, 2]})
+        notes = model().fit(judged, anchors=lists).fit_.warnings
+        assert [note.message for note in notes if note.code == "anchors"] == [
+            f"{model.name} does not use true lists; they are ignored."
+        ]
+
     def test_none_at_all(self):
         votes = self.votes()
         assert Anchors().gold(nodes_of(votes.batches(), votes.index), votes.index)[0].shape == (0, 2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from crowdrank.solve import newton, newton_batch, slope_goal
+from crowdrank.solve import newton, newton_batch, newton_within, slope_goal
 from crowdrank.solve.newton import BATCH_REACH
 from ridge import FEATURES, STRENGTH, VOTES, SaddleProblem, climb, problem, rows
 
@@ -127,3 +127,19 @@ class TestBatch:
         points, found = newton_batch(lambda points, chosen: flat, np.zeros((1, 1)))
         assert not found.any()
         assert not points.any()
+
+
+@pytest.mark.parametrize("sharp", [1.0, 1e6])
+def test_many_functions_of_one_number_within_bounds(sharp):
+    """x t - cosh(t) / c, c = sharp for t > 0: the maximum is asinh(c x), or the bound before it."""
+    target = np.array([-3.0, -0.5, -0.1, 0.2, 4.0])
+
+    def look(points, chosen):
+        bend = np.where(points > 0, 1 / sharp, 1.0)
+        return target[chosen] - np.sinh(points) * bend, np.cosh(points) * bend
+
+    low, high = np.full(5, -1.0), np.full(5, 12.0)
+    found, curvature = newton_within(look, np.full(5, 7.0), low, high)
+    want = np.clip(np.where(target > 0, np.arcsinh(sharp * target), np.arcsinh(target)), low, high)
+    np.testing.assert_allclose(found, want, atol=1e-11)
+    np.testing.assert_allclose(curvature, look(want, np.arange(5))[1], rtol=1e-9)

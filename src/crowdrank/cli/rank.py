@@ -47,7 +47,9 @@ def command(
     columns: Columns = None,
     anchors: Annotated[
         str | None,
-        typer.Option(help="File of gold pairs, of workers with known quality, or of items with known label."),
+        typer.Option(
+            help="File of gold pairs, of workers with known quality, of items with known label, or of true lists."
+        ),
     ] = None,
     gold: Gold = None,
     gold_columns: GoldColumns = None,

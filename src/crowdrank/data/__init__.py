@@ -2,6 +2,7 @@
 
 from crowdrank.data.align import Aligned, align, check_rows, feature_rows
 from crowdrank.data.arrays import Floats, Integers, Ints, Resident, summed
+from crowdrank.data.constraints import MOST_EXPERTISE, Constraints, Demands
 from crowdrank.data.convert import count_pairs, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.features import Features
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
@@ -9,17 +10,21 @@ from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translat
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.features import read_features
 from crowdrank.data.io.read import AnyJudgments, read
+from crowdrank.data.side_info import SideInfo
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings, join_pairs
 
 __all__ = [
     "LEFT",
+    "MOST_EXPERTISE",
     "RIGHT",
     "TIE",
     "Aligned",
     "Anchors",
     "AnyJudgments",
+    "Constraints",
+    "Demands",
     "FeatureFile",
     "Features",
     "Floats",
@@ -33,6 +38,7 @@ __all__ = [
     "Ratings",
     "Resident",
     "Scored",
+    "SideInfo",
     "SpooledPairs",
     "align",
     "check_rows",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
-from crowdrank.data.io.cells import TextCells, first_row, from_native
+from crowdrank.data.io.cells import TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
-from crowdrank.data.io.files import as_text, open_source
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
-from crowdrank.data.tables import RIGHT, TIE, Pairs
+from crowdrank.data.io.text_tables import read_text_table
+from crowdrank.data.tables import RIGHT, TIE, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError
 
 GRADES = ("grade", "gold", "label", "relevance", "true_rank")
@@ -105,17 +105,8 @@ def read_ranking(given: Any) -> Scored:
 def _open(
     given: Any, mapping: Mapping[str, str] | str | None = None, letor: LetorRole | None = None
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
-    """The frame as text, its name in errors, and its columns by lower-case name."""
-    if isinstance(given, str | Path):
-        source = open_source(given, letor or LetorRole("ranks"))
-        frame, name = source.read_text(), source.name
-    else:
-        frame, _ = from_native(given)
-        frame, name = frame.select(as_text(dict.fromkeys(frame.columns, pl.String()), frame.schema)), "frame"
-    if frame.is_empty():
-        raise InputError("there are no rows.", source=name)
-    columns = {column.strip().lower(): column for column in reversed(frame.columns)}
-    frame = frame.select(columns.values())  # if names differ only in case, the first one counts
+    """The frame as text, its name in errors, and its columns by role."""
+    frame, name, columns = read_text_table(given, letor=letor)
     for alias in ("qid", "query_id"):
         if alias in columns:
             columns.setdefault("query", columns[alias])
@@ -150,18 +141,21 @@ def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], val
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """What is known for certain before the fit: gold pairs, workers' qualities, and labels of items."""
+    """What is known for certain before the fit: gold pairs, workers' qualities, labels of items, true lists."""
 
     pairs: Pairs | None = None
     workers: Mapping[str, float] | None = None
     labels: Scored | None = None
+    lists: Rankings | None = None
 
     @classmethod
     def read(cls, given: Any) -> Anchors:
-        """Gold pairs (any layout of pairs; the label is the truth), workers' known quality, or items' labels.
+        """Gold pairs (any layout of pairs; the label is the truth), workers' known quality, labels, or true lists.
 
         Workers have ``worker`` and ``eta``, the probability of repeating the truth (eq. 4); the column
         may also be called ``quality``. Labels have ``item`` and ``label``, ``gold`` or ``grade``, and no worker.
+        Lists have ``item`` and ``rank`` (1 = best, equal = tied), and no worker. The places of items that a list
+        does not rank are not known.
         """
         if isinstance(given, Anchors):
             return given
@@ -173,13 +167,17 @@ class Anchors:
         if label and "item" in columns and "worker" not in columns:
             return cls(labels=Scored(_read_scores(frame, name, columns, label)))
         again = isinstance(given, str | Path) and str(given) != "-"  # so that errors name the file
-        pairs = read(given if again else frame, memory=sys.maxsize)
-        if not isinstance(pairs, Pairs):
+        table = read(given if again else frame, memory=sys.maxsize)
+        if isinstance(table, Rankings) and table.worker is None:
+            return cls(lists=replace(table, missing="unknown"))
+        if not isinstance(table, Pairs):
             raise InputError(
-                f"holds {pairs.kind}; anchors are gold pairs, workers with a known quality, or labels of items.",
+                f"holds {table.kind}; anchors are gold pairs, workers with a known quality, labels of items, or "
+                "true lists.",
                 source=name,
+                hint="True lists and known labels have no worker column." if table.worker is not None else None,
             )
-        return cls(pairs=pairs)
+        return cls(pairs=table)
 
     def gold(self, nodes: Nodes, index: Index) -> tuple[NDArray[np.int64], int]:
         """Gold pairs as (better, worse) nodes, and how many of the given pairs are of no use.

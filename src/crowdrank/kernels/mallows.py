@@ -66,15 +66,22 @@ def log_normalizers(theta: Floats, n: int) -> tuple[Floats, Floats, Floats]:
 
     Minus the first derivative is the expected distance. The second derivative is its variance.
     """
+    j, own = np.arange(1.0, n + 1), np.asarray(theta, float)[:, None]
+    log_stage = _log_sinhc(0.5 * j * own) - _log_sinhc(0.5 * own) + np.log(j) - 0.5 * (j - 1) * own
+    return _sum_stages(log_stage), *normalizer_slopes(theta, n)
+
+
+def normalizer_slopes(theta: Floats, n: int) -> tuple[Floats, Floats]:
+    """The first and the second derivative of ln Z_m for m = 0 to n, each (len(theta), n + 1)."""
     j, theta = np.arange(1.0, n + 1), np.asarray(theta, float)[:, None]
-    log_stage = _log_sinhc(0.5 * j * theta) - _log_sinhc(0.5 * theta) + np.log(j) - 0.5 * (j - 1) * theta
     mean = _b(theta) - j * _b(j * theta) + 0.5 * (j - 1)
     variance = j * j * _db(j * theta) - _db(theta)
-    first = np.zeros((len(theta), 1))
-    value, slope, curve = (
-        np.concatenate([first, np.cumsum(part, axis=1)], axis=1) for part in (log_stage, -mean, variance)
-    )
-    return value, slope, curve
+    return _sum_stages(-mean), _sum_stages(variance)
+
+
+def _sum_stages(stage: Floats) -> Floats:
+    """The sums over the first m stages, m = 0 to n."""
+    return np.concatenate([np.zeros((len(stage), 1)), np.cumsum(stage, axis=1)], axis=1)
 
 
 def chance_above(gap: NDArray[Any], theta: Floats | float) -> Floats:

@@ -141,9 +141,9 @@ class Model(Configurable, ABC):
     ) -> Self:
         """Fit to judgments: a table from ``crowdrank.read``, or anything that it reads.
 
-        ``anchors``: gold pairs, known workers or known labels (``Anchors``, or what it reads). ``engine``: where
-        to compute: local threads if none is given, ``"dask"``, ``"tcp://host:port"``, or an engine.
-        ``progress(iteration, objective, slope)`` is called after each step.
+        ``anchors``: gold pairs, known workers, known labels or true lists (``Anchors``, or what it reads).
+        ``engine``: where to compute: local threads if none is given, ``"dask"``, ``"tcp://host:port"``, or an
+        engine. ``progress(iteration, objective, slope)`` is called after each step.
         """
 
     def probabilities(self, judgments: Any) -> Floats:
@@ -204,7 +204,7 @@ class PreparedModel(Model, Generic[S]):
     """A model of one kind of judgments. They are prepared for it, it fits, and the base keeps the books."""
 
     needs_workers: ClassVar[bool] = False
-    anchors: ClassVar[frozenset[str]] = frozenset()  # which of "pairs", "workers" and "labels" it can use
+    anchors: ClassVar[frozenset[str]] = frozenset()  # which kinds of anchors it can use
 
     def fit(
         self,
@@ -279,7 +279,12 @@ class PreparedModel(Model, Generic[S]):
 
     def _unused_anchor_notes(self, anchors: Anchors) -> list[Note]:
         """A note for each kind of anchors that the model cannot use."""
-        words = {"pairs": "gold pairs", "workers": "known workers", "labels": "known labels"}
+        words = {
+            "pairs": "gold pairs",
+            "workers": "known workers",
+            "labels": "known labels",
+            "lists": "true lists",
+        }
         return [
             Note("anchors", f"{self.name} does not use {what}; they are ignored.")
             for kind, what in words.items()

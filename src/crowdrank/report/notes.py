@@ -187,6 +187,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The judgments were converted to pairs",
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
     ),
+    "side-info": (
+        "Some side information was not used",
+        "Check the ids of its workers and the names of its columns.",
+    ),
     "anchors": ("Some anchors were not used", "Check their ids, or choose a model that uses them."),
     "left-out": ("Models that were left out", "The table has only the models that can run on these judgments."),
     "sampled": ("Only some of the votes were used", "More votes would separate models that are close."),

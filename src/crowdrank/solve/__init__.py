@@ -26,7 +26,7 @@ from crowdrank.solve.intervals import (
 )
 from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
 from crowdrank.solve.matrices import NotPositiveError, accumulate
-from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, slope_goal
+from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, newton_within, slope_goal
 from crowdrank.solve.sums import At, Curvature, Draw, Gradient, Information, LikelihoodSums
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "maximize",
     "newton",
     "newton_batch",
+    "newton_within",
     "rounds",
     "slope_goal",
     "spread",

@@ -34,6 +34,11 @@ BATCH_LIMIT = 40
 BATCH_REACH = 3.0
 """No parameter of one of many problems moves farther than this in one step."""
 
+WITHIN_LAST_STEP = 1e-12
+"""The last step of a function of one number, by the size of that number."""
+WITHIN_LIMIT = 100
+NO_CURVATURE = 1e-300
+
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
 
@@ -185,3 +190,37 @@ def newton_batch(
         if not len(active):
             break
     return points, found
+
+
+def newton_within(
+    look: Callable[[Floats, NDArray[np.int64]], tuple[Floats, Floats]], start: Floats, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """The maxima of many concave functions of one number within [low, high], and their curvatures there.
+
+    ``look(points, chosen)`` gives the slopes and the curvatures (minus the second derivatives) of the chosen
+    functions. A Newton step that leaves the bounds ends at the bound. Once the slope has had both signs, the
+    maximum is between two known points, and a step that leaves them, or is longer than half of the last step, is
+    replaced by one to their middle.
+    """
+    points, curvature = np.clip(start, low, high), np.zeros(len(start))
+    left, right = low.copy(), high.copy()
+    bracketed, last = np.zeros((2, len(start)), bool), np.full(len(start), np.inf)
+    active = np.arange(len(start))
+    for _ in range(WITHIN_LIMIT):
+        here = points[active]
+        slope, curvature[active] = look(here, active)
+        rising = slope > 0
+        left[active[rising]], right[active[~rising]] = here[rising], here[~rising]
+        bracketed[0, active] |= rising
+        bracketed[1, active] |= slope < 0
+        step = np.divide(slope, np.maximum(curvature[active], NO_CURVATURE))
+        there = np.clip(here + step, low[active], high[active])
+        leaves = (there < left[active]) | (there > right[active]) | (np.abs(step) > 0.5 * last[active])
+        halve = bracketed[:, active].all(axis=0) & leaves & (np.abs(step) > WITHIN_LAST_STEP)
+        there = np.where(halve, 0.5 * (left[active] + right[active]), there)
+        moved = np.abs(there - here)
+        points[active], last[active] = there, moved
+        active = active[moved > WITHIN_LAST_STEP * (1.0 + np.abs(there))]
+        if not len(active):
+            break
+    return points, curvature

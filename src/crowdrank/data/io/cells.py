@@ -64,11 +64,15 @@ class TextCells:
         return InputError(
             problem,
             source=self.name,
-            row=self.offset + (row if self.numbers is None else self.numbers[row]) + 1,
+            row=self.row_number(row),
             column=self.columns[role],
             value=value,
             hint=hint,
         )
+
+    def row_number(self, row: int) -> int:
+        """The number of a row in its file; the first row after the header is 1."""
+        return self.offset + (row if self.numbers is None else int(self.numbers[row])) + 1
 
     def refuse_header(self) -> None:
         """Raise an error if the header is repeated among the rows, as in concatenated files."""

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.kernels.mallows import chance_above, log_normalizers
+from crowdrank.kernels.mallows import chance_above, log_normalizers, normalizer_slopes
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.prepared.lists import Lists
-
-STEPS = 100
+from crowdrank.solve import newton_within
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +71,14 @@ class Shapes:
 
 def _maximize(counts: Floats, distance: Floats) -> tuple[Floats, Floats]:
     """The theta >= 0 at which each L_k is largest, and 1 / sqrt of the curvature there."""
-    theta = np.zeros(len(distance))
-    for _ in range(STEPS):
-        _, slope, curve = ((counts * part).sum(axis=1) for part in log_normalizers(theta, counts.shape[1] - 1))
-        step = np.maximum((-distance - slope) / np.maximum(curve, 1e-300), -theta)
-        theta = theta + step
-        if np.abs(step).max(initial=0.0) <= 1e-12 * (1.0 + theta.max(initial=0.0)):
-            break
+
+    def look(theta: Floats, chosen: Integers) -> tuple[Floats, Floats]:
+        own = counts[chosen]
+        slope, curve = ((own * part).sum(axis=1) for part in normalizer_slopes(theta, counts.shape[1] - 1))
+        return -distance[chosen] - slope, curve
+
+    zero, most = np.zeros(len(distance)), np.full(len(distance), np.inf)
+    theta, curve = newton_within(look, zero, zero, most)
     return theta, 1.0 / np.sqrt(np.maximum(curve, 1e-300))
 
 
