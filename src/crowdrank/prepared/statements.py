@@ -8,7 +8,7 @@ drawn orders is measured without any effect on them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,28 +73,31 @@ class Statements:
 
     def take(self, kept: NDArray[np.bool_]) -> Statements:
         """What was said about the kept lists, numbered anew."""
-        number, own = np.cumsum(kept) - 1, kept[self.list]
-        rows = own[segment_of(self.start)]
-        pairs = kept[self.pair_list]
-        return Statements(
-            self.voices,
-            number[self.list[own]], self.voice[own], self.weight[own], self.below[own],
-            np.append(0, np.cumsum(np.diff(self.start)[own])), self.document[rows], self.level[rows],
-            number[self.pair_list[pairs]], self.better[pairs], self.worse[pairs],
-            self.pair_voice[pairs], self.pair_weight[pairs],
-        )  # fmt: skip
+        chosen = self._keep(kept[self.list], kept[self.pair_list])
+        number = np.cumsum(kept) - 1
+        return replace(chosen, list=number[chosen.list], pair_list=number[chosen.pair_list])
 
     def with_voices(self, code: Integers, voices: int) -> Statements:
         """The same with other numbers of the voices; those with the number -1 are left out."""
-        own, pairs = code[self.voice] >= 0, code[self.pair_voice] >= 0
+        chosen = self._keep(code[self.voice] >= 0, code[self.pair_voice] >= 0)
+        return replace(chosen, voices=voices, voice=code[chosen.voice], pair_voice=code[chosen.pair_voice])
+
+    def _keep(self, own: NDArray[np.bool_], pairs: NDArray[np.bool_]) -> Statements:
+        """Only some statements and some pairs."""
         rows = own[segment_of(self.start)]
         return Statements(
-            voices,
-            self.list[own], code[self.voice[own]], self.weight[own], self.below[own],
+            self.voices,
+            self.list[own], self.voice[own], self.weight[own], self.below[own],
             np.append(0, np.cumsum(np.diff(self.start)[own])), self.document[rows], self.level[rows],
             self.pair_list[pairs], self.better[pairs], self.worse[pairs],
-            code[self.pair_voice[pairs]], self.pair_weight[pairs],
+            self.pair_voice[pairs], self.pair_weight[pairs],
         )  # fmt: skip
+
+    def weights(self) -> Floats:
+        """The weight of what each voice said: of its lists and pairs."""
+        count = self.voices + EXTRA
+        found = summed(self.voice, self.weight, count) + summed(self.pair_voice, self.pair_weight, count)
+        return found[: self.voices]
 
     def log_normalizers(self, theta: Floats, sizes: Integers) -> Floats:
         """The sum of ln Z over the statements of each list; ``theta`` of each voice and of the extras."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from crowdrank.rankers.scorers import Function, Scorer, scorer_class
 from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
 from crowdrank.rankers.validation import one_measure
-from crowdrank.results import Fit
+from crowdrank.results import Fit, Table, Workers
 
 Progress = Callable[[int, float, float], None]
 
@@ -36,6 +36,7 @@ class TrainedRanker:
 
     ``scoring``: the function that is saved. ``validation``: the curve, or None without validation queries.
     ``queries``: measures by query, of the validation queries, or of the training queries if there are none.
+    ``tables``: further tables by name, such as the workers of a crowd.
     """
 
     scorer: str
@@ -44,6 +45,7 @@ class TrainedRanker:
     importance: Importance
     validation: ValidationCurve | None = None
     queries: QueryMeasures | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
 
 class Ranker(Configurable, ABC):
@@ -94,6 +96,17 @@ class Ranker(Configurable, ABC):
     def queries_(self) -> QueryMeasures | None:
         """Measures by query."""
         return self.trained_.queries
+
+    @property
+    def workers_(self) -> Workers | None:
+        """The workers and how expert they are, if the ranker learned from a crowd."""
+        found = self.trained_.tables.get("workers")
+        return found if isinstance(found, Workers) else None
+
+    @property
+    def orders_(self) -> Table | None:
+        """The estimated true order of each training list, if the ranker learned from lists."""
+        return self.trained_.tables.get("orders")
 
     def score(self, features: Any, *, columns: Any = None) -> Scores:
         """The score of each document, in the order given; larger = better. ``.frame()`` has query, item, score.

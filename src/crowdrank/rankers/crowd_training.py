@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Anchors, Features, Floats, Judgments, Scored, read_features, read_gold
+from crowdrank.data import Anchors, Features, Judgments, Scored, read_features, read_gold
 from crowdrank.data.side_info import SideInfo
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
@@ -27,7 +27,7 @@ from crowdrank.rankers.base import Progress, Ranker, TrainedRanker, importance_t
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents
-from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation
+from crowdrank.rankers.preparation import flat_notes, learn_preparation
 from crowdrank.rankers.scorers import Function, Scorer
 from crowdrank.rankers.scorers.base import Task
 from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction, unknown_notes
@@ -110,10 +110,11 @@ class CrowdRanker(Ranker):
         grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
         held, source = _read_validation(validation, table, columns)
         training = join_judgments(table, tables, given, missing=missing, elsewhere=source, observed=grades)
+        held_out: Judged | None = None
         if isinstance(held, float):
             training, held_out = _split_lists(training, held, whole("seed", self.seed))
-        else:
-            held_out = None if source is None else _join_held(source, tables)
+        elif source is not None:
+            held_out = _join_held(source, tables)
         notes += training.notes
         with open_engine(engine) as place, one_blas_thread():
             run = CrowdRun(self, training, held_out, source, tables, known, grades, place, progress, notes)
@@ -269,7 +270,9 @@ class CrowdRun:
         scores = scoring.scores(shown.raw())[0]
         measures = shown_measures(self.measure)
         baselines = {
-            name: own for name, own in baseline_scores(shown, shown, self.measure).items() if name == "mean_feature"
+            name: own
+            for name, own in baseline_scores(shown, shown, self.measure).items()
+            if name == "mean_feature"
         }
         values = {"ranker": ("", scores), **baselines}
         table: dict[str, dict[str, Any]] = {

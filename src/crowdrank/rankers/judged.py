@@ -55,7 +55,7 @@ class Voices:
     def __len__(self) -> int:
         return len(self.worker)
 
-    def keys(self) -> list[tuple[str, str]]:
+    def names(self) -> list[tuple[str, str]]:
         """The worker's id and the kind of each voice."""
         return list(zip(self.workers.gather(self.worker).to_list(), self.kind, strict=True))
 
@@ -85,8 +85,8 @@ class Judged:
         """The same lists with the voices of others; what unknown voices say is left out."""
         if voices is self.voices:
             return self
-        places = {key: place for place, key in enumerate(voices.keys())}
-        own = [places.get(key, -1) for key in self.voices.keys()]
+        places = {key: place for place, key in enumerate(voices.names())}
+        own = [places.get(key, -1) for key in self.voices.names()]
         code = np.array([*own, len(voices), len(voices) + 1], np.int64)
         return replace(self, statements=self.statements.with_voices(code, len(voices)), voices=voices)
 
@@ -301,17 +301,17 @@ class _Said:
         return Judged(labeled, judged, keys, statements, voices, kinds, tuple(notes))
 
 
-_RANKS = {
+_RANKS = pl.Schema({
     "list": pl.Int64, "query": pl.Int64, "row": pl.Int64, "rank": pl.Float64, "worker": pl.String,
     "weight": pl.Float64, "source": pl.Int64, "table": pl.Int64, "below": pl.Boolean,
-}  # fmt: skip
-_PAIRS = {
+})  # fmt: skip
+_PAIRS = pl.Schema({
     "query": pl.Int64, "better": pl.Int64, "worse": pl.Int64, "worker": pl.String, "weight": pl.Float64,
     "source": pl.Int64,
-}  # fmt: skip
+})  # fmt: skip
 
 
-def _concat(parts: Sequence[pl.DataFrame], schema: dict[str, Any]) -> pl.DataFrame:
+def _concat(parts: Sequence[pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=schema), *(part.select(list(schema)).cast(schema) for part in parts)])
 
 

@@ -18,13 +18,29 @@ CELLS = 1 << 22
 """How many values are prepared and scored at a time."""
 
 
+@dataclass(frozen=True)
+class CrowdExpertise:
+    """How expert the workers of a crowd are, for lists of new queries.
+
+    ``known``: for each kind of judgments the theta of each worker; ``average``: that of the crowd, for workers who
+    are not known; None if the crowd gave no such judgments.
+    """
+
+    known: dict[str, dict[str, float]]
+    average: dict[str, float | None]
+
+
 @dataclass(frozen=True, eq=False)
 class ScoringFunction:
-    """A trained function with the preparation of its features: all that is needed to score a document."""
+    """A trained function with the preparation of its features: all that is needed to score a document.
+
+    ``crowd``: how expert the workers are, if the ranker learned from a crowd whose lists may be scored with it.
+    """
 
     function: Function
     preparation: Preparation
     takes_missing: bool
+    crowd: CrowdExpertise | None = None
 
     def scores(self, features: Features) -> tuple[Floats, tuple[Note, ...]]:
         """The score of each row, and what the user should know.

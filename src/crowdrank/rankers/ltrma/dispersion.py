@@ -41,7 +41,7 @@ def choose_dispersion(wanted: str, run: CrowdRun) -> WeighedCrowd:
     if run.side_info is not None:
         if wanted not in ("auto", "by-worker"):
             raise UsageError(
-                f"Side information is about the expertise of each worker, but dispersion={wanted!r} has one for all.",
+                f"Side information is about each worker's expertise, but dispersion={wanted!r} has one for all.",
                 hint=("Use ", parameter("dispersion", "by-worker")),
             )
         return replace(equal, dispersion="by-worker")
@@ -89,4 +89,6 @@ def _dependent_note() -> Note:
         "The errors of the workers are not independent: some make nearly the same errors as others. So they have "
         "one expertise, and count by their agreement with workers who make other errors (dispersion=weighted)."
     )
-    return Note("look-alikes", message, ("To learn each worker's own: ", parameter("dispersion", "by-worker"), "."))
+    return Note(
+        "look-alikes", message, ("To learn each worker's own: ", parameter("dispersion", "by-worker"), ".")
+    )

@@ -69,16 +69,15 @@ class EM:
 
     def run(self, start: Floats) -> tuple[EMState, bool]:
         """EM from this expertise; the state at the end, and whether it settled within the limit."""
-        function, theta = None, start
-        settled_at, total = None, np.zeros_like(start)
-        done = 0
+        function, theta, total = None, start, np.zeros_like(start)
+        done = averaged = 0
+        averaging = False
         while done < self.limit:
-            averaging = settled_at is not None
             expected = self._draw(function, theta, done, averaging=averaging)
             distance = expected.distance[: len(theta)]
             if averaging:
-                total = total + distance
-                distance = total / (done - settled_at + 1)
+                total, averaged = total + distance, averaged + 1
+                distance = total / averaged
             if done >= HOLD or not self.uses_scores:
                 theta = self.fit_theta(distance)
             if self.uses_scores:
@@ -89,13 +88,12 @@ class EM:
             change = self._change()
             if self.look is not None and self.look(state, change, float(expected.distance[-1])):
                 return state, True
-            if averaging and done - settled_at >= AVERAGED:
+            if averaged >= AVERAGED:
                 return state, True
             if not averaging and done % WINDOW == 0:
                 self.movements.append(expected.moved / max(expected.size, 1e-300))
-                if self._settled(change):
-                    settled_at = done
-        return EMState(function, theta, done), settled_at is not None
+                averaging = self._settled(change)
+        return EMState(function, theta, done), averaging
 
     def _draw(self, function: Function | None, theta: Floats, step: int, *, averaging: bool) -> Any:
         pool = min(POOL, max(MOST_DRAWN // max(self.rows, 1), SWEEPS // EVERY)) if averaging else SWEEPS // EVERY

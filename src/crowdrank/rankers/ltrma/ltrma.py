@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Constraints, Floats, SideInfo
+from crowdrank.data import Constraints, Floats, SideInfo, summed
 from crowdrank.errors import Note, UsageError, parameter
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.models.parameters import number, whole
@@ -33,7 +33,7 @@ from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation,
 from crowdrank.rankers.ltrma.expertise import Expertise, constrain_voices, hold_constraints, solve_expertise
 from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
 from crowdrank.rankers.objectives import DrawnOrders
-from crowdrank.rankers.scorers import Function, Scorer, scorer_class
+from crowdrank.rankers.scorers import Function, Linear, Scorer
 from crowdrank.rankers.scoring import CrowdExpertise
 from crowdrank.rankers.supervised import place_limit
 
@@ -94,7 +94,7 @@ class LTRMA(CrowdRanker):
     def make_scorer(self) -> Scorer:
         """The scorer. A linear one made from its name has a smaller penalty than elsewhere."""
         if self.scorer == "linear":
-            return scorer_class("linear")(penalty=PENALTY)
+            return Linear(penalty=PENALTY)
         return super().make_scorer()
 
     def _learn(self, run: CrowdRun) -> Found:
@@ -148,7 +148,9 @@ class _Learning:
             notes=tuple(notes),
             details={"dispersion": self.crowd.dispersion, "method": self.ranker.method},
             tables={
-                "workers": workers_table(self.judged, self.counts, expertise, spread, self.crowd, self.constraints),
+                "workers": workers_table(
+                    self.judged, self.counts, expertise, spread, self.crowd, self.constraints
+                ),
                 "orders": estimated_orders(self.judged, spread),
                 "iterations": iterations_table(self.seen),
             },
@@ -161,13 +163,14 @@ class _Learning:
         if self.crowd.dispersion == "by-worker":
             return solve_expertise(self.counts, distance, self.constraints, self.theta_sd, start)
         kinds = np.array([kind == PAIRS for kind in self.judged.voices.kind], np.int64)
-        counts, total = np.zeros((2, self.counts.shape[1])), np.bincount(kinds, distance, 2)
+        counts = np.zeros((2, self.counts.shape[1]))
         np.add.at(counts, kinds, self.counts)
-        both = solve_expertise(counts, total, None, self.theta_sd)
+        both = solve_expertise(counts, summed(kinds, distance, 2), None, self.theta_sd)
+        share = 1.0 / np.bincount(kinds, minlength=2)[kinds]
         return replace(
             both,
             theta=both.theta[kinds],
-            information=both.information[kinds],
+            information=both.information[kinds] * share,
             group=kinds,
             at_limit=both.at_limit[kinds],
         )
@@ -258,7 +261,7 @@ class _Learning:
     def log_likelihoods(self, shards: Any, judged: Judged, function: Function | None, theta: Floats) -> Floats:
         """ln P(statements | features) of each list, by thermodynamic integration over powers of the judgments.
 
-            ln P = -int_0^1 E_p[sum of theta d] dp - sum of ln Z,     E_p: over orders ~ PL(y | s) e^(-p sum theta d)
+            ln P = -int_0^1 E_p[sum of theta d] dp - sum of ln Z,    E_p: orders ~ PL(y | s) e^(-p sum of theta d)
 
         What is known to be true does not count.
         """
@@ -324,12 +327,12 @@ def _at_limit(judged: Judged, expertise: Expertise) -> Note:
 def _mirror_note(*, chosen: bool) -> Note:
     if chosen:
         message = (
-            "Seen from the orders that were found first, most judgments were reversed. The reversed orders explain "
-            "the judgments as well, and are kept: most workers are taken to be honest."
+            "Most judgments contradicted the orders that were found first. The reversed orders explain the "
+            "judgments too, and are kept: most workers are taken to be honest."
         )
     else:
         message = (
-            "Most judgments contradict the orders that were found, and starting from reversed orders led to the same. "
-            "The ranker may be reversed."
+            "Most judgments contradict the orders that were found, and so they did after a start from reversed "
+            "orders. The ranker may be reversed."
         )
     return Note("mirror", message, "True lists of some queries, or what is known about workers, would decide it.")

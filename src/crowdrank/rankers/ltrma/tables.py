@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import Constraints, Floats
+from crowdrank.data import Constraints, Floats, summed
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.kernels.segments import segment_of
 from crowdrank.rankers.judged import LISTS, PAIRS, Judged
@@ -22,18 +22,14 @@ LEAST = 0.05
 
 
 def workers_table(
-    judged: Judged,
-    counts: Floats,
-    expertise: Expertise,
-    spread: Spread,
-    crowd: WeighedCrowd,
-    constraints: Constraints | None,
+    crowd: WeighedCrowd, counts: Floats, expertise: Expertise, spread: Spread, constraints: Constraints | None
 ) -> Workers:
     """The workers: theta with its interval, and as quality the agreement with the true order on an average pair.
 
     A worker with lists and pairs has a row for the lists, and theta_pairs besides.
     """
-    voices, stderr = judged.voices, theta_errors(expertise, spread)
+    judged, voices = crowd.judged, crowd.judged.voices
+    stderr = theta_errors(expertise, spread)
     low, high = expertise.theta - Z * stderr, expertise.theta + Z * stderr
     if constraints is not None:
         low, high = (np.clip(own, *constraints.bounds) for own in (low, high))
@@ -45,7 +41,9 @@ def workers_table(
     )
     first = np.array([int(np.flatnonzero(voices.worker == code)[0]) for code in range(len(voices.workers))])
     said = np.bincount(judged.statements.voice, judged.statements.weight, len(voices) + 2)[: len(voices)]
-    said += np.bincount(judged.statements.pair_voice, judged.statements.pair_weight, len(voices) + 2)[: len(voices)]
+    said += np.bincount(judged.statements.pair_voice, judged.statements.pair_weight, len(voices) + 2)[
+        : len(voices)
+    ]
     further = {name: end[first] for name, end in zip(("theta", "theta_low", "theta_high"), own, strict=True)}
     if len(voices) > len(first):
         further |= _pair_columns(voices.worker, kind, own[0], len(first))
@@ -53,7 +51,7 @@ def workers_table(
         further["weight"] = crowd.weights[first]
     return Workers(
         worker=voices.workers,
-        judgments=np.bincount(voices.worker, said, len(first)),
+        judgments=summed(voices.worker, said / crowd.weights, len(first)),
         quality=quality[0][first],
         low=quality[1][first],
         high=quality[2][first],
@@ -63,7 +61,9 @@ def workers_table(
     )
 
 
-def _pair_columns(worker: NDArray[np.int64], kind: NDArray[np.str_], theta: Floats, count: int) -> dict[str, Floats]:
+def _pair_columns(
+    worker: NDArray[np.int64], kind: NDArray[np.str_], theta: Floats, count: int
+) -> dict[str, Floats]:
     found = np.full(count, np.nan)
     found[worker[kind == PAIRS]] = theta[kind == PAIRS]
     return {"theta_pairs": found}
@@ -79,12 +79,16 @@ def theta_errors(expertise: Expertise, spread: Spread) -> Floats:
     group, count = expertise.group, int(expertise.group.max()) + 1
     complete = np.bincount(group, expertise.information, count)
     if count < len(group):
-        complete = np.maximum(complete / np.maximum(np.bincount(group, minlength=count), 1), 0.0) * np.bincount(group)
+        complete = np.maximum(complete / np.maximum(np.bincount(group, minlength=count), 1), 0.0) * np.bincount(
+            group
+        )
     unknown = np.zeros((count, count))
     np.add.at(unknown, (group[:, None], group[None, :]), spread.covariance)
     fixed = np.asarray(expertise.side.todense() if hasattr(expertise.side, "todense") else expertise.side)
     matrix = np.diag(complete + expertise.prior) - unknown + (fixed if fixed.shape == unknown.shape else 0.0)
-    value, vector = np.linalg.eigh(matrix / np.sqrt(np.outer(complete + expertise.prior, complete + expertise.prior)))
+    value, vector = np.linalg.eigh(
+        matrix / np.sqrt(np.outer(complete + expertise.prior, complete + expertise.prior))
+    )
     inverse = (vector / np.maximum(value, LEAST)) @ vector.T
     return np.asarray(np.sqrt(np.diag(inverse) / (complete + expertise.prior))[group])
 
@@ -100,8 +104,8 @@ def agreement(theta: Floats, counts: Floats) -> Floats:
 def estimated_orders(judged: Judged, spread: Spread) -> Frame:
     """The estimated true order of each training list: query, item, rank, score, rank_low, rank_high, above_next.
 
-    ``score`` is the mean number of documents below it; ``above_next`` the probability that it is above the document
-    that follows.
+    ``score`` is the mean number of documents below it, and ``above_next`` the probability that it is above the
+    document that follows.
     """
     documents = judged.documents
     ids = documents.features.take(documents.rows).ids()
@@ -122,5 +126,7 @@ def estimated_orders(judged: Judged, spread: Spread) -> Frame:
 
 def iterations_table(seen: Sequence[tuple[int, float, float]]) -> Frame:
     """The steps of EM: how far the mean expertise moved, and the mean distance of drawn orders from the gold."""
-    frame = pl.DataFrame(seen, schema={"step": pl.Int64, "change": pl.Float64, "distance": pl.Float64}, orient="row")
+    frame = pl.DataFrame(
+        seen, schema={"step": pl.Int64, "change": pl.Float64, "distance": pl.Float64}, orient="row"
+    )
     return Frame(frame.with_columns(pl.when(pl.col("change").is_finite()).then("change").alias("change")))
