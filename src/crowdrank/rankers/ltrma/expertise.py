@@ -11,8 +11,8 @@ it: slack_t = theta_above - theta_below - offset. With E(d) = -d ln Z / d theta,
     sum_m c_jm E_m(d) - D_j - theta_j / sd^2 + sum_t +-eta_t sigma(-eta_t slack_t)
 
 For N lists of one length, without a prior and divided by N, it vanishes if E(d) + (1/N) d ln f / d theta = dbar,
-or E(d) - (1/N) d ln f / d theta = dbar in the paper's sign. Equations (39) and (49) print a plus there, and no 1/N.
-What (38) and (48) call the derivative of f is that of ln f.
+or E(d) - (1/N) d ln f / d theta = dbar in the paper's sign. Equations (39) and (49) print a plus and no 1/N. What
+(38) and (48) call the derivative of f is that of ln f.
 
 The sum is concave, since ln Z is convex. A theta that no order ties to another is found by itself. The others take
 Newton steps that keep the constraints (solve.inequalities).
@@ -203,28 +203,3 @@ def _hold(part: Part, theta: Floats) -> Floats:
         np.minimum.at(lowered, part.orders.below, theta[part.orders.above])
         theta = lowered
     return theta
-
-
-def constrain_voices(constraints: Constraints, worker: Integers) -> Constraints:
-    """Constraints on workers as constraints on voices; ``worker``: of each voice.
-
-    The first voice of a worker takes the worker's constraints, and further ones are free.
-    """
-    first = np.unique(worker, return_index=True)[1]
-    groups = len(constraints.low)
-    group = np.empty(len(worker), np.int64)
-    others = np.setdiff1d(np.arange(len(worker)), first)
-    group[first] = constraints.group[worker[first]]
-    group[others] = groups + np.arange(len(others))
-    open_ = np.full(len(others), np.inf)
-    return replace(
-        constraints,
-        group=group,
-        low=np.concatenate([constraints.low, -open_]),
-        high=np.concatenate([constraints.high, open_]),
-    )
-
-
-def hold_constraints(theta: Floats, constraints: Constraints | None) -> Floats:
-    """A start near these thetas that keeps the bounds; orders may only be broken until the first solution."""
-    return theta if constraints is None else np.clip(theta, *constraints.bounds)
