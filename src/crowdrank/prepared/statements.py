@@ -113,6 +113,13 @@ class Statements:
         pairs = self.pair_weight * table[self.pair_voice, 2]
         return summed(self.list, self.weight * own, len(sizes)) + summed(self.pair_list, pairs, len(sizes))
 
+    def comparisons(self, sizes: Integers) -> Floats:
+        """About how many independent comparisons each voice made: a ranking of m documents counts m - 1."""
+        held = np.where(self.below, sizes[self.list], np.diff(self.start))
+        count = self.voices + EXTRA
+        found = summed(self.voice, self.weight * (held - 1.0), count)
+        return (found + summed(self.pair_voice, self.pair_weight, count))[: self.voices]
+
     def ordered_pairs(self, sizes: Integers) -> Floats:
         """How many pairs of documents each voice orders, by weight."""
         counts = self.shapes(sizes)

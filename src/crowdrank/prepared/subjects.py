@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Index, Nodes
 from crowdrank.errors import Note
-from crowdrank.results import LEVEL, Evidence, Workers, verdicts
+from crowdrank.results import Evidence, Workers, agreement_interval, verdicts
 
 MATRIX_ITEMS, MATRIX_BINS, MATRIX_CELLS = 40, 24, 1 << 17
 FEW = 3
@@ -63,12 +63,7 @@ class Subjects(ABC):
         """The table of workers with the share ``agreed`` of ``total`` as quality, and its Jeffreys interval."""
         if self.index.workers is None:
             return None
-        from scipy.special import betaincinv
-
-        alpha, beta = agreed + 0.5, np.maximum(total - agreed, 0.0) + 0.5
-        low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-        quality = np.where(total > 0, agreed / np.maximum(total, 1e-300), 0.5)
-        low, high = np.minimum(low, quality), np.maximum(high, quality)
+        quality, low, high = agreement_interval(agreed / np.maximum(total, 1e-300), total)
         return Workers(
             worker=self.index.workers,
             judgments=total,

@@ -108,14 +108,29 @@ class Ranker(Configurable, ABC):
         """The estimated true order of each training list, if the ranker learned from lists."""
         return self.trained_.tables.get("orders")
 
-    def score(self, features: Any, *, columns: Any = None) -> Scores:
+    def score(
+        self, features: Any, judgments: Any = None, *, columns: Any = None, judgment_columns: Any = None
+    ) -> Scores:
         """The score of each document, in the order given; larger = better. ``.frame()`` has query, item, score.
 
-        ``columns``: the names of columns that are not features. Columns that the ranker does not know are ignored.
+        ``judgments``: lists, ratings or pairs of the crowd for these queries. A ranker that learned from a crowd
+        then scores documents by features and judgments together. ``columns``: the names of columns that are not
+        features. Columns that the ranker does not know are ignored.
         """
         names = self.trained_.scoring.preparation.names
         table: Features = read_features(features, columns=columns, only=names)
-        found, notes = self.trained_.scoring.scores(table)
+        scoring = self.trained_.scoring
+        found, notes = scoring.scores(table)
+        if judgments is not None:
+            from crowdrank.rankers.ltrma.fusion import fuse_judgments
+
+            if scoring.crowd is None:
+                raise UsageError(
+                    f"{self.name} knows nothing about workers, so it cannot score by their judgments.",
+                    hint="Only ltrma-mle and ltrma-d learn how expert workers are.",
+                )
+            found, more = fuse_judgments(table, found, judgments, scoring.crowd, columns=judgment_columns)
+            notes = (*notes, *more)
         ids = table.ids()
         return Scores(ids["query"], ids["item"], found, (*table.notes, *notes), backend=table.backend)
 

@@ -127,11 +127,12 @@ def join_judgments(
     missing: str = "error",
     elsewhere: Features | None = None,
     observed: Scored | None = None,
+    whole_queries: bool = False,
 ) -> Judged:
     """Join features with judgments, and with the true lists, labels or pairs of the anchors.
 
     ``elsewhere``: features of other queries; what is judged there is passed over. ``observed``: labels that have
-    no effect, for the observer.
+    no effect, for the observer. ``whole_queries``: keep all documents of the judged queries, whatever lists say.
 
     ``missing``: whether a judged item without features is an error or is left out ("drop"). All documents of a
     query are learned from if a list of it says that unranked documents are below; otherwise those that somebody
@@ -149,7 +150,7 @@ def join_judgments(
         found.add(own, TRUTH if number >= len(lists) else CROWD)
     if observed is not None:
         found.add(_Located.of(features, _labels_as_lists(observed)), OBSERVER)
-    return found.judged(features, notes, _kinds(tables))
+    return found.judged(features, notes, _kinds(tables), whole_queries=whole_queries)
 
 
 def _check_located(
@@ -276,7 +277,9 @@ class _Said:
         codes = translate_ids(ids.fill_null(""), self.queries[first:]).astype(np.int64) + first
         return np.where(ids.is_null().to_numpy(), 0, codes)
 
-    def judged(self, features: Features, notes: Sequence[Note], kinds: dict[str, int]) -> Judged:
+    def judged(
+        self, features: Features, notes: Sequence[Note], kinds: dict[str, int], *, whole_queries: bool
+    ) -> Judged:
         """The documents, and the statements about them."""
         ranks, unordered = _number_statements(_concat(self.ranks, _RANKS))
         pairs = (
@@ -295,7 +298,7 @@ class _Said:
             were = "is" if unordered == 1 else "are"
             notes = [*notes, Note("empty-lists", f"{unordered} {words} no two documents and {were} left out.")]
         voices, ranks, pairs = _number_voices(ranks, pairs, named=self.named)
-        documents = _documents(features, ranks, pairs, by_query=features.query is not None)
+        documents = _documents(features, ranks, pairs, whole_queries=whole_queries)
         labeled, judged, keys, documents = _sort_documents(features, documents, self.queries)
         statements = _code_statements(documents, ranks, pairs, len(voices))
         return Judged(labeled, judged, keys, statements, voices, kinds, tuple(notes))
@@ -349,7 +352,9 @@ def _number_voices(
     return Voices(workers, worker, kinds, named), numbered[0], numbered[1]
 
 
-def _documents(features: Features, ranks: pl.DataFrame, pairs: pl.DataFrame, *, by_query: bool) -> pl.DataFrame:
+def _documents(
+    features: Features, ranks: pl.DataFrame, pairs: pl.DataFrame, *, whole_queries: bool
+) -> pl.DataFrame:
     """The documents to learn from: query, row, outside (nobody judged it), and a hash of what was said about it.
 
     The hash has no part of a name: documents with the same features are told apart by what was said about them.
@@ -364,9 +369,8 @@ def _documents(features: Features, ranks: pl.DataFrame, pairs: pl.DataFrame, *, 
         ]
     )
     found = named.group_by("query", "row").agg(pl.col("said").sum()).with_columns(outside=pl.lit(False))
-    cut = ranks.filter("below")
-    if by_query and cut.height:
-        assert features.query is not None
+    cut = found if whole_queries else ranks.filter("below")
+    if features.query is not None and cut.height:
         code = np.full(int(features.query.max()) + 1, -1)
         code[features.query[cut["row"].to_numpy()]] = cut["query"].to_numpy()
         rows = np.flatnonzero(code[features.query] >= 0)

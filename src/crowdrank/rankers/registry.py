@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -32,8 +32,9 @@ class RankerEntry:
     path: str  # module:Class
     summary: str
     paper: str
-    learns_from: str
+    learns_from: str  # "labels" or "judgments"
     varies: Mapping[str, frozenset[str]]
+    preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that distinguish it from its class
 
     def load(self) -> type[Ranker]:
         """Import the ranker's class."""
@@ -43,6 +44,7 @@ class RankerEntry:
 
 
 _SUPERVISED = "crowdrank.rankers.supervised"
+_LTRMA = "crowdrank.rankers.ltrma.ltrma"
 _VARIES = {"linear": frozenset[str](), "trees": frozenset({"weights"}), "net": frozenset({"weights", "shards"})}
 
 _ENTRIES = (
@@ -70,6 +72,23 @@ _ENTRIES = (
         "labels",
         _VARIES,
     ),
+    RankerEntry(
+        "ltrma-mle",
+        f"{_LTRMA}:LTRMA",
+        "from annotators' lists, ratings or pairs: true orders, expertise and ranker are learned together",
+        "Wu et al. 2016",
+        "judgments",
+        _VARIES,
+    ),
+    RankerEntry(
+        "ltrma-d",
+        f"{_LTRMA}:LTRMA",
+        "from annotators' lists, ratings or pairs: first the true orders and the expertise, then the ranker",
+        "Wu et al. 2016",
+        "judgments",
+        _VARIES,
+        {"method": "d"},
+    ),
 )
 
 
@@ -88,7 +107,9 @@ def find_ranker(name: str) -> RankerEntry:
 
 def make_ranker(name: str, scorer: str | None = None, settings: Mapping[str, Any] | None = None) -> Ranker:
     """Return an untrained ranker; ``settings`` are parameters of the ranker or of its scorer."""
-    made = find_ranker(name).load()()
+    entry = find_ranker(name)
+    made = entry.load()(**entry.preset)
+    made.name = name
     if scorer is not None:
         made.set_params(scorer=scorer)
     return made.set_params(**(settings or {}))

@@ -10,6 +10,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from crowdrank.errors import InputError, Note
 from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.registry import make_ranker, ranker_entries
 from crowdrank.rankers.scorers import FUNCTIONS, function_class, scorer_class
-from crowdrank.rankers.scoring import ScoringFunction
+from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction
 from crowdrank.rankers.tables import Importance
 from crowdrank.results import Fit, to_plain
 
@@ -48,6 +49,7 @@ def contents(ranker: Ranker) -> dict[str, bytes]:
         "standardize": scoring.preparation.standardize,
         **{name: _numbers(getattr(scoring.preparation, name)) for name in ("fill", "mean", "scale")},
         "takes_missing": scoring.takes_missing,
+        "crowd": None if scoring.crowd is None else asdict(scoring.crowd),
         "parts": {part: hashlib.sha256(content).hexdigest()},
         "fit": trained.fit.as_dict(),
     }
@@ -143,7 +145,8 @@ def _restore(place: Path, header: Mapping[str, Any], part: str, content: bytes) 
     parameters = {name: value for name, value in fit.parameters.items() if name in ranker.parameters()}
     scorer = scorer_class(header["scorer"])().set_params(**fit.details["scorer_parameters"])
     ranker.set_params(**{**parameters, "scorer": scorer})
-    scoring = ScoringFunction(function, preparation, bool(header["takes_missing"]))
+    crowd = CrowdExpertise(**header["crowd"]) if header.get("crowd") else None
+    scoring = ScoringFunction(function, preparation, bool(header["takes_missing"]), crowd)
     importance = Importance(names, function.importance(), function.signed_weights())
     ranker._trained = TrainedRanker(header["scorer"], scoring, fit, importance)
     return ranker

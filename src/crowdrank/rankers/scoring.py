@@ -22,10 +22,12 @@ CELLS = 1 << 22
 class CrowdExpertise:
     """How expert the workers of a crowd are, for lists of new queries.
 
-    ``known``: for each kind of judgments the theta of each worker; ``average``: that of the crowd, for workers who
-    are not known; None if the crowd gave no such judgments.
+    ``dispersion``: whose expertise it is (see ``LTRMA``). ``known``: for each kind of judgments the theta of each
+    worker. ``average``: that of the crowd, for workers who are not known, or None if the crowd gave no such
+    judgments.
     """
 
+    dispersion: str
     known: dict[str, dict[str, float]]
     average: dict[str, float | None]
 

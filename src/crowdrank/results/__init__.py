@@ -22,6 +22,7 @@ from crowdrank.results.tables import (
     Table,
     Workers,
     Z,
+    agreement_interval,
     verdicts,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
     "Table",
     "Workers",
     "Z",
+    "agreement_interval",
     "center",
     "to_plain",
     "verdicts",

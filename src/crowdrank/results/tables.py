@@ -189,6 +189,17 @@ class Skills(Table):
         return pl.DataFrame({name: getattr(self, name) for name in names}).sort("worker", "domain")
 
 
+def agreement_interval(share: Floats, count: Floats) -> tuple[Floats, Floats, Floats]:
+    """The share of agreements among ``count`` comparisons, and the ends of its Jeffreys interval."""
+    from scipy.special import betaincinv
+
+    agreed = share * count
+    alpha, beta = agreed + 0.5, np.maximum(count - agreed, 0.0) + 0.5
+    low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    found = np.where(count > 0, share, 0.5)
+    return found, np.minimum(low, found), np.maximum(high, found)
+
+
 def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
     """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), otherwise unsure.
 

@@ -9,7 +9,7 @@ are weighted as crowd-lists does: by their agreement with workers who make other
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,50 +18,37 @@ from crowdrank.errors import CrowdrankError, Note, UsageError, parameter
 from crowdrank.models.lists.crowd_lists import weigh_workers
 from crowdrank.prepared.lists import Lists
 from crowdrank.rankers.crowd_training import CrowdRun
-from crowdrank.rankers.judged import LISTS, Judged, Voices
+from crowdrank.rankers.judged import LISTS, Voices
 
 DEPENDENT = 0.4
 """Workers share their errors if the sum of squares of shared errors with others is this much on average."""
 
 
 @dataclass(frozen=True, eq=False)
-class WeighedCrowd:
-    """The lists with the weights of the voices; whose expertise it is; notes on that choice."""
+class Dispersion:
+    """Whose expertise it is ("by-worker", "shared" or "weighted"), the weight of each voice, and notes."""
 
-    judged: Judged
-    dispersion: str
+    kind: str
     weights: Floats
     notes: tuple[Note, ...] = ()
 
 
-def choose_dispersion(wanted: str, run: CrowdRun) -> WeighedCrowd:
+def choose_dispersion(wanted: str, run: CrowdRun) -> Dispersion:
     """The dispersion that is wanted, or for "auto" the one that the lists call for."""
-    judged = run.judged
-    equal = WeighedCrowd(judged, wanted, np.ones(len(judged.voices)))
+    equal = np.ones(len(run.judged.voices))
     if run.side_info is not None:
         if wanted not in ("auto", "by-worker"):
             raise UsageError(
                 f"Side information is about each worker's expertise, but dispersion={wanted!r} has one for all.",
                 hint=("Use ", parameter("dispersion", "by-worker")),
             )
-        return replace(equal, dispersion="by-worker")
+        return Dispersion("by-worker", equal)
     if wanted in ("by-worker", "shared"):
-        return equal
-    found = _look_alikes(run.tables, judged.voices)
+        return Dispersion(wanted, equal)
+    found = _look_alikes(run.tables, run.judged.voices)
     if found is None or (wanted == "auto" and found[1] < DEPENDENT):
-        return replace(equal, dispersion="by-worker" if wanted == "auto" else "shared")
-    weights, _ = found
-    notes = () if wanted == "weighted" else (_dependent_note(),)
-    return WeighedCrowd(weigh_statements(judged, weights), "weighted", weights, notes)
-
-
-def weigh_statements(judged: Judged, weights: Floats) -> Judged:
-    """The same lists with each voice's statements multiplied by its weight."""
-    own, said = np.append(weights, np.ones(2)), judged.statements
-    changed = replace(
-        said, weight=said.weight * own[said.voice], pair_weight=said.pair_weight * own[said.pair_voice]
-    )
-    return replace(judged, statements=changed)
+        return Dispersion("by-worker" if wanted == "auto" else "shared", equal)
+    return Dispersion("weighted", found[0], () if wanted == "weighted" else (_dependent_note(),))
 
 
 def _look_alikes(tables: Sequence[Judgments], voices: Voices) -> tuple[Floats, float] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,7 +30,6 @@ from crowdrank.prepared.documents import DocumentShard
 from crowdrank.prepared.statements import EXTRA, StatementBlock
 from crowdrank.random import stream_starts, stream_uniforms
 from crowdrank.rankers.objectives.drawn_orders import Draws, draws_of
-from crowdrank.rankers.scorers import Function
 from crowdrank.results import LEVEL
 
 TRUTH = 1000.0
@@ -45,6 +44,14 @@ NODES = 10
 """Points of the integral for the log likelihood."""
 
 
+class GivesScores(Protocol):
+    """What gives documents scores, such as the function of a ranker."""
+
+    def scores(self, values: Any) -> Floats:
+        """The score of each row."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Expectancy:
     """What the draws depend on.
@@ -55,7 +62,7 @@ class Expectancy:
     are kept up to this number. ``mark``: remember the scores, to see how far they move until the next mark.
     """
 
-    function: Function | None
+    function: GivesScores | None
     theta: Floats
     step: int
     seed: int

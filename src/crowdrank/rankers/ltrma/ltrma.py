@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Constraints, Floats, SideInfo, summed
 from crowdrank.errors import Note, UsageError, parameter
@@ -27,13 +28,15 @@ from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.crowd_training import CrowdRanker, CrowdRun, Found, shards_of, steps_of
 from crowdrank.rankers.judged import LISTS, PAIRS, Judged
-from crowdrank.rankers.ltrma.dispersion import choose_dispersion, weigh_statements
+from crowdrank.rankers.ltrma.dispersion import choose_dispersion
 from crowdrank.rankers.ltrma.em import EM, START, EMState
 from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation, Spread
-from crowdrank.rankers.ltrma.expertise import Expertise, constrain_voices, hold_constraints, solve_expertise
+from crowdrank.rankers.ltrma.expertise import Expertise, solve_expertise
 from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
+from crowdrank.rankers.ltrma.voices import constrain_voices, hold_bounds
 from crowdrank.rankers.objectives import DrawnOrders
-from crowdrank.rankers.scorers import Function, Linear, Scorer
+from crowdrank.rankers.scorers import Function, Scorer
+from crowdrank.rankers.scorers.linear import Linear
 from crowdrank.rankers.scoring import CrowdExpertise
 from crowdrank.rankers.supervised import place_limit
 
@@ -114,12 +117,11 @@ class _Learning:
 
     def __init__(self, ranker: LTRMA, run: CrowdRun) -> None:
         self.ranker, self.run = ranker, run
-        self.crowd = choose_dispersion(ranker.dispersion, run)
-        self.judged = self.crowd.judged
+        self.dispersion, self.judged = choose_dispersion(ranker.dispersion, run), run.judged
         self.counts = self.judged.statements.shapes(self.judged.sizes)
         self.theta_sd = number("theta_sd", ranker.theta_sd, low=1e-6)
         self.constraints, self.constraint_notes = self._bind(run.side_info)
-        self.shards = shards_of(self.judged, run.documents)
+        self.shards = run.shards
         self.objective = DrawnOrders(place_limit(ranker.k))
         self.curve: list[tuple[int, float]] = []
         self.best: tuple[float, EMState | None] = (-np.inf, None)
@@ -128,7 +130,7 @@ class _Learning:
     def found(self) -> Found:
         """EM, and everything that follows from its end."""
         state, settled = self._climb(START)
-        notes = list(self.crowd.notes) + list(self.constraint_notes)
+        notes = list(self.dispersion.notes) + list(self.constraint_notes)
         if self._mirrored(state.theta):
             state, settled, more = self._try_mirror(state, settled)
             notes += more
@@ -146,11 +148,9 @@ class _Learning:
             iterations=state.steps,
             log_likelihood=float(likelihood),
             notes=tuple(notes),
-            details={"dispersion": self.crowd.dispersion, "method": self.ranker.method},
+            details={"dispersion": self.dispersion.kind, "method": self.ranker.method},
             tables={
-                "workers": workers_table(
-                    self.judged, self.counts, expertise, spread, self.crowd, self.constraints
-                ),
+                "workers": workers_table(self.judged, self.dispersion, expertise, spread, self.constraints),
                 "orders": estimated_orders(self.judged, spread),
                 "iterations": iterations_table(self.seen),
             },
@@ -160,20 +160,24 @@ class _Learning:
 
     def solve(self, distance: Floats, start: Floats | None = None) -> Expertise:
         """The expertise of each voice given expected distances: one for all, or each by itself."""
-        if self.crowd.dispersion == "by-worker":
+        if self.dispersion.kind == "by-worker":
             return solve_expertise(self.counts, distance, self.constraints, self.theta_sd, start)
-        kinds = np.array([kind == PAIRS for kind in self.judged.voices.kind], np.int64)
+        kinds, weights = self._pairs().astype(np.int64), self.dispersion.weights
         counts = np.zeros((2, self.counts.shape[1]))
-        np.add.at(counts, kinds, self.counts)
-        both = solve_expertise(counts, summed(kinds, distance, 2), None, self.theta_sd)
-        share = 1.0 / np.bincount(kinds, minlength=2)[kinds]
+        np.add.at(counts, kinds, weights[:, None] * self.counts)
+        both = solve_expertise(counts, summed(kinds, weights * distance, 2), None, self.theta_sd)
+        share = weights / np.maximum(summed(kinds, weights, 2), 1e-300)[kinds]
         return replace(
             both,
-            theta=both.theta[kinds],
+            theta=both.theta[kinds] * weights,
             information=both.information[kinds] * share,
             group=kinds,
             at_limit=both.at_limit[kinds],
         )
+
+    def _pairs(self) -> NDArray[np.bool_]:
+        """Which voices are those of pairs."""
+        return np.array([kind == PAIRS for kind in self.judged.voices.kind], bool)
 
     def _bind(self, side_info: SideInfo | None) -> tuple[Constraints | None, tuple[Note, ...]]:
         """Side information as constraints on voices: the lists of a worker, or the pairs if there are no lists."""
@@ -206,7 +210,7 @@ class _Learning:
             uses_scores=ranker.method == "mle",
             look=self._look,
         )
-        state, settled = em.run(hold_constraints(self.last, self.constraints))
+        state, settled = em.run(hold_bounds(self.last, self.constraints))
         if self.best[1] is not None and run.scorer.stops_early:
             state = self.best[1]
         return state, settled
@@ -272,18 +276,15 @@ class _Learning:
         return -energy - judged.statements.log_normalizers(quiet, judged.sizes)
 
     def _crowd_expertise(self, theta: Floats) -> CrowdExpertise:
-        voices, own = self.judged.voices, theta * self.crowd.weights
-        pairs = np.array([kind == PAIRS for kind in voices.kind], bool)
-        names = voices.workers.gather(voices.worker).to_list()
         known: dict[str, dict[str, float]] = {LISTS: {}, PAIRS: {}}
-        for name, kind, value in zip(names, voices.kind, own, strict=True):
+        for (name, kind), value in zip(self.judged.voices.names(), theta, strict=True):
             known[kind][name] = float(value)
-        weight = self.judged.statements.ordered_pairs(self.judged.sizes)
+        weight, pairs = self.judged.statements.ordered_pairs(self.judged.sizes), self._pairs()
         average = {
-            kind: float(np.average(own[chosen], weights=weight[chosen])) if chosen.any() else None
+            kind: float(np.average(theta[chosen], weights=weight[chosen])) if chosen.any() else None
             for kind, chosen in ((LISTS, ~pairs), (PAIRS, pairs))
         }
-        return CrowdExpertise(known, average)
+        return CrowdExpertise(self.dispersion.kind, known, average)
 
 
 class _HeldLists:
@@ -298,7 +299,7 @@ class _HeldLists:
             self.measure = self.labels.queries.function(run.measure)
         else:
             assert run.held is not None
-            self.judged = weigh_statements(run.held.with_voices(learning.judged.voices), learning.crowd.weights)
+            self.judged = run.held.with_voices(learning.judged.voices)
             documents = run.held_documents()
             assert documents is not None
             self.shards = shards_of(self.judged, documents)

@@ -12,46 +12,43 @@ from crowdrank.data import Constraints, Floats, summed
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.kernels.segments import segment_of
 from crowdrank.rankers.judged import LISTS, PAIRS, Judged
-from crowdrank.rankers.ltrma.dispersion import WeighedCrowd
+from crowdrank.rankers.ltrma.dispersion import Dispersion
 from crowdrank.rankers.ltrma.expectation import Spread
 from crowdrank.rankers.ltrma.expertise import Expertise
-from crowdrank.results import Frame, Workers, Z, verdicts
+from crowdrank.results import Frame, Workers, Z, agreement_interval, verdicts
 
 LEAST = 0.05
 """The information about an expertise is at least this part of what it would be if the true orders were known."""
 
 
 def workers_table(
-    crowd: WeighedCrowd, counts: Floats, expertise: Expertise, spread: Spread, constraints: Constraints | None
+    judged: Judged, dispersion: Dispersion, expertise: Expertise, spread: Spread, constraints: Constraints | None
 ) -> Workers:
     """The workers: theta with its interval, and as quality the agreement with the true order on an average pair.
 
-    A worker with lists and pairs has a row for the lists, and theta_pairs besides.
+    A worker with lists and pairs has a row for the lists, and theta_pairs besides. If all share one expertise,
+    quality is how often the worker's own judgments agree with the drawn orders.
     """
-    judged, voices = crowd.judged, crowd.judged.voices
-    stderr = theta_errors(expertise, spread)
-    low, high = expertise.theta - Z * stderr, expertise.theta + Z * stderr
+    voices, statements, sizes = judged.voices, judged.statements, judged.sizes
+    error = Z * theta_errors(expertise, spread, dispersion.weights) * dispersion.weights
+    ends = [expertise.theta, expertise.theta - error, expertise.theta + error]
     if constraints is not None:
-        low, high = (np.clip(own, *constraints.bounds) for own in (low, high))
-    own = [end * crowd.weights for end in (expertise.theta, low, high)]
-    kind = np.array(voices.kind)
-    average = {one: counts[kind == one].sum(axis=0) for one in (LISTS, PAIRS)}
-    quality = np.array(
-        [[agreement(end, average[one])[0] for one, end in zip(kind, ends[:, None], strict=True)] for ends in own]
-    )
-    first = np.array([int(np.flatnonzero(voices.worker == code)[0]) for code in range(len(voices.workers))])
-    said = np.bincount(judged.statements.voice, judged.statements.weight, len(voices) + 2)[: len(voices)]
-    said += np.bincount(judged.statements.pair_voice, judged.statements.pair_weight, len(voices) + 2)[
-        : len(voices)
-    ]
-    further = {name: end[first] for name, end in zip(("theta", "theta_low", "theta_high"), own, strict=True)}
+        ends = [np.clip(own, *constraints.bounds) for own in ends]
+    if dispersion.kind == "by-worker":
+        quality = [_qualities(own, judged) for own in ends]
+    else:
+        pairs = statements.ordered_pairs(sizes)
+        share = 1.0 - spread.distance / np.maximum(pairs, 1e-300)
+        quality = list(agreement_interval(share, statements.comparisons(sizes)))
+    first = np.unique(voices.worker, return_index=True)[1]
+    further = {name: own[first] for name, own in zip(("theta", "theta_low", "theta_high"), ends, strict=True)}
     if len(voices) > len(first):
-        further |= _pair_columns(voices.worker, kind, own[0], len(first))
-    if crowd.dispersion == "weighted":
-        further["weight"] = crowd.weights[first]
+        further |= _pair_columns(voices.worker, np.array(voices.kind), ends[0], len(first))
+    if dispersion.kind == "weighted":
+        further["weight"] = dispersion.weights[first]
     return Workers(
         worker=voices.workers,
-        judgments=summed(voices.worker, said / crowd.weights, len(first)),
+        judgments=summed(voices.worker, statements.weights(), len(first)),
         quality=quality[0][first],
         low=quality[1][first],
         high=quality[2][first],
@@ -59,6 +56,15 @@ def workers_table(
         further=further,
         backend=judged.documents.features.backend,
     )
+
+
+def _qualities(theta: Floats, judged: Judged) -> Floats:
+    """The agreement of each voice on an average pair of all judgments of its kind."""
+    counts, kinds = judged.statements.shapes(judged.sizes), np.array(judged.voices.kind)
+    found = np.empty(len(theta))
+    for kind in (LISTS, PAIRS):
+        found[kinds == kind] = agreement(theta[kinds == kind], counts[kinds == kind].sum(axis=0))
+    return found
 
 
 def _pair_columns(
@@ -69,28 +75,24 @@ def _pair_columns(
     return {"theta_pairs": found}
 
 
-def theta_errors(expertise: Expertise, spread: Spread) -> Floats:
+def theta_errors(expertise: Expertise, spread: Spread, weights: Floats) -> Floats:
     """The standard error of each theta, from the observed information (Louis 1982).
 
         I = information if the true orders were known - covariance of the distances over the drawn orders
 
-    plus prior and side information. The ranker is taken as it is.
+    plus prior and side information. The ranker is taken as it is. ``weights`` of the voices: if several share one
+    theta, the error is that of the theta which the weights multiply.
     """
     group, count = expertise.group, int(expertise.group.max()) + 1
-    complete = np.bincount(group, expertise.information, count)
-    if count < len(group):
-        complete = np.maximum(complete / np.maximum(np.bincount(group, minlength=count), 1), 0.0) * np.bincount(
-            group
-        )
+    complete = summed(group, expertise.information, count) + expertise.prior
     unknown = np.zeros((count, count))
-    np.add.at(unknown, (group[:, None], group[None, :]), spread.covariance)
-    fixed = np.asarray(expertise.side.todense() if hasattr(expertise.side, "todense") else expertise.side)
-    matrix = np.diag(complete + expertise.prior) - unknown + (fixed if fixed.shape == unknown.shape else 0.0)
-    value, vector = np.linalg.eigh(
-        matrix / np.sqrt(np.outer(complete + expertise.prior, complete + expertise.prior))
-    )
+    np.add.at(unknown, (group[:, None], group[None, :]), np.outer(weights, weights) * spread.covariance)
+    side = np.asarray(expertise.side.toarray() if hasattr(expertise.side, "toarray") else expertise.side)
+    scale = np.sqrt(complete)
+    matrix = np.diag(complete) - unknown + side[:count, :count]
+    value, vector = np.linalg.eigh(matrix / np.outer(scale, scale))
     inverse = (vector / np.maximum(value, LEAST)) @ vector.T
-    return np.asarray(np.sqrt(np.diag(inverse) / (complete + expertise.prior))[group])
+    return np.asarray(np.sqrt(np.diag(inverse))[group] / scale[group])
 
 
 def agreement(theta: Floats, counts: Floats) -> Floats:
@@ -126,7 +128,6 @@ def estimated_orders(judged: Judged, spread: Spread) -> Frame:
 
 def iterations_table(seen: Sequence[tuple[int, float, float]]) -> Frame:
     """The steps of EM: how far the mean expertise moved, and the mean distance of drawn orders from the gold."""
-    frame = pl.DataFrame(
-        seen, schema={"step": pl.Int64, "change": pl.Float64, "distance": pl.Float64}, orient="row"
-    )
+    schema = {"step": pl.Int64, "change": pl.Float64, "distance": pl.Float64}
+    frame = pl.DataFrame(seen, schema=schema, orient="row")
     return Frame(frame.with_columns(pl.when(pl.col("change").is_finite()).then("change").alias("change")))

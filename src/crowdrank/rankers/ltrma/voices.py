@@ -1,0 +1,35 @@
+"""Side information about workers as constraints on voices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from crowdrank.data import Constraints, Floats, Integers
+
+
+def constrain_voices(constraints: Constraints, worker: Integers) -> Constraints:
+    """Constraints on workers as constraints on voices; ``worker``: of each voice.
+
+    The first voice of a worker, which is that of lists if there are any, takes the worker's constraints. Further
+    ones are free.
+    """
+    first = np.unique(worker, return_index=True)[1]
+    groups = len(constraints.low)
+    group = np.empty(len(worker), np.int64)
+    others = np.setdiff1d(np.arange(len(worker)), first)
+    group[first] = constraints.group[worker[first]]
+    group[others] = groups + np.arange(len(others))
+    open_ = np.full(len(others), np.inf)
+    return replace(
+        constraints,
+        group=group,
+        low=np.concatenate([constraints.low, -open_]),
+        high=np.concatenate([constraints.high, open_]),
+    )
+
+
+def hold_bounds(theta: Floats, constraints: Constraints | None) -> Floats:
+    """These thetas within their bounds."""
+    return theta if constraints is None else np.clip(theta, *constraints.bounds)
