@@ -44,7 +44,8 @@ def fuse_judgments(
     judged = join_judgments(features, tables, missing="drop", whole_queries=True)
     fused, rows = scores.copy(), judged.documents.rows
     names = [name for name, kind in judged.voices.names() if name not in crowd.known[kind]]
-    notes = [*judged.notes, *_strangers_note(names)]
+    notes = [note for note in judged.notes if note.code != "unused-features"]
+    notes += _strangers_note(names)
     if crowd.dispersion == "weighted":
         fused[rows] = _mean_of_two(features, scores, tables, judged, crowd)
     else:
@@ -95,8 +96,8 @@ def _list_scores(features: Features, table: Judgments, crowd: CrowdExpertise) ->
     """For each row of the features, the weighted sum of its scores in lists, and the sum of the weights."""
     if isinstance(table, Pairs):
         raise InputError(
-            "these judgments are pairs. This ranker learned from workers who share their errors, and only lists or "
-            "ratings can be scored with it."
+            "these judgments are pairs. This ranker learned from workers who share their errors, and takes only "
+            "their lists or ratings."
         )
     lists = Lists(to_lists(table))
     names = None if lists.index.workers is None else lists.index.workers.to_list()
