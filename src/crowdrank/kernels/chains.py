@@ -59,11 +59,19 @@ class OrderModel:
 
 
 def draw_by_neighbors(
-    model: OrderModel, order: Orders, streams: Hashes, sweeps: int, every: int
+    model: OrderModel,
+    order: Orders,
+    streams: Hashes,
+    sweeps: int,
+    every: int,
+    *,
+    first: int = 1,
+    within: Integers | None = None,
 ) -> tuple[Orders, Orders]:
     """Sweep ``sweeps`` times; the last order (L, n), and that after each ``every`` sweeps (L, K, n).
 
-    ``streams``: the start of each list's random numbers.
+    ``streams``: the start of each list's random numbers. ``first``: the number of the first sweep, for these
+    numbers. ``within`` (L,): exchange only documents among so many first places of a list.
     """
     order, (lists, n), kept = order.copy(), order.shape, []
     chances = np.exp(np.clip(model.log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)).ravel()
@@ -71,19 +79,21 @@ def draw_by_neighbors(
     corner = (np.arange(lists) * side * side)[:, None]
     rate = np.take_along_axis(model.rate, order, axis=1)
 
-    def exchange(first: int, rest: Floats, draws: Floats) -> None:
-        """Draw the order of each pair at the places first + 0 and 1, first + 2 and 3, ..."""
-        end = first + 2 * draws.shape[1]
-        upper, lower = slice(first, end, 2), slice(first + 1, end, 2)
+    def exchange(first_place: int, rest: Floats, draws: Floats) -> None:
+        """Draw the order of each pair at the places first_place + 0 and 1, + 2 and 3, ..."""
+        end = first_place + 2 * draws.shape[1]
+        upper, lower = slice(first_place, end, 2), slice(first_place + 1, end, 2)
         x, y, rate_x, rate_y = order[:, upper], order[:, lower], rate[:, upper], rate[:, lower]
         keep = chances[corner + model.slots(x) * side + model.slots(y)] * (rate_x + rest)
         swap = draws * (keep + (rate_y + rest)) > keep
+        if within is not None:
+            swap &= np.arange(first_place + 1, end, 2) < within[:, None]
         order[:, upper], order[:, lower] = np.where(swap, y, x), np.where(swap, x, y)
         rate[:, upper], rate[:, lower] = np.where(swap, rate_y, rate_x), np.where(swap, rate_x, rate_y)
 
     even, odd = n // 2, (n - 1) // 2
     below = np.zeros((lists, n // 2 + 2))  # sums of the rates from the places 0, 2, 4, ... to the end
-    for sweep in range(1, sweeps + 1):
+    for sweep in range(first, first + sweeps):
         draws = stream_uniforms(streams, sweep * STRIDE, max(n - 1, 0))
         pairs = rate[:, 0::2].copy()
         pairs[:, :even] += rate[:, 1::2]
@@ -94,7 +104,7 @@ def draw_by_neighbors(
             inside = rate[:, 3::2]
             rest[:, : inside.shape[1]] += inside
             exchange(1, rest, draws[:, 1::2])
-        if sweep % every == 0:
+        if (sweep - first + 1) % every == 0:
             kept.append(order.copy())
     return order, np.stack(kept, axis=1)
 

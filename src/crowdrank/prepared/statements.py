@@ -93,6 +93,22 @@ class Statements:
             self.pair_voice[pairs], self.pair_weight[pairs],
         )  # fmt: skip
 
+    def first_places(self, k: int, sizes: Integers) -> Statements:
+        """The first k documents of each ranking, above all others of its list.
+
+        Raises a ValueError if one of these places is tied, or if a ranking has fewer documents and its list more.
+        """
+        of, named = segment_of(self.start), np.diff(self.start)
+        place = np.arange(len(of)) - self.start[:-1][of]
+        if (self.level != place)[place <= k].any():
+            raise ValueError("tied")
+        if len(self.pair_list) or (np.minimum(k, sizes[self.list]) > named).any():
+            raise ValueError("short")
+        kept = place < k
+        start = np.append(0, np.cumsum(np.minimum(named, k)))
+        below = np.ones(len(named), bool)
+        return replace(self, below=below, start=start, document=self.document[kept], level=self.level[kept])
+
     def weights(self) -> Floats:
         """The weight of what each voice said: of its lists and pairs."""
         count = self.voices + EXTRA
@@ -174,6 +190,11 @@ class StatementBlock(Resident):
 
     def log_odds(self, theta: Floats) -> Floats:
         """A (L, m, m): the sum of theta over those who say x above y, less those who say y above x."""
+        found = self.said(theta)
+        return np.asarray(found - found.transpose(0, 2, 1))
+
+    def said(self, theta: Floats) -> Floats:
+        """The sum of theta over those who say x above y (L, m, m)."""
         found = np.zeros((len(self.list), self.side, self.side))
         for turn in self.turns:
             level, of = self.level[turn], self.of[turn]
@@ -181,7 +202,7 @@ class StatementBlock(Resident):
         if len(self.cell):
             more = summed(self.cell, theta[self.cell_voice] * self.cell_weight, found.size)
             found += more.reshape(found.shape)
-        return np.asarray(found - found.transpose(0, 2, 1))
+        return found
 
     def distances(self, above: Floats) -> Floats:
         """The distance of each statement from orders of which ``above`` (L, m, m) is the mean of x above y."""

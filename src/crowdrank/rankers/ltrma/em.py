@@ -69,7 +69,8 @@ class EM:
 
     def run(self, start: Floats) -> tuple[EMState, bool]:
         """EM from this expertise; the state at the end, and whether it settled within the limit."""
-        function, theta, total = None, start, np.zeros_like(start)
+        function, theta = None, start
+        total: Any = 0.0
         done = averaged = 0
         averaging = False
         while done < self.limit:
@@ -86,7 +87,7 @@ class EM:
             self.thetas.append(theta)
             state = EMState(function, theta, done)
             change = self._change()
-            if self.look is not None and self.look(state, change, float(expected.distance[-1])):
+            if self.look is not None and self.look(state, change, expected.observed):
                 return state, True
             if averaged >= AVERAGED:
                 return state, True

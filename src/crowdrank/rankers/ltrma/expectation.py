@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, summed
 from crowdrank.engine import Stats, local_part
@@ -86,12 +87,21 @@ class Expected(Stats):
     """The expected distance of each voice's statements from the true orders, and how far the scores have moved.
 
     The last distances are those of the truth and of the observer. ``moved``, ``size``: sums of squares within
-    lists, of the change of the scores since the last mark and of the scores themselves.
+    lists, of the change of the scores since the last mark and of the scores themselves. ``observed``: the distance
+    of the observer.
     """
 
     distance: Floats
     moved: float
     size: float
+    observed: float
+
+
+@dataclass(frozen=True, eq=False)
+class Turned(Stats):
+    """How many blocks of lists were reversed."""
+
+    blocks: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,18 +133,16 @@ class Expectation:
     """The sums of the E-step. ``voices``: how many; ``draw_by``: "neighbors" or "metropolis".
 
     ``train_on``: "samples", all draws, which is the expectation of eq. 19; or "best", the likeliest of them (step
-    3 of algorithm 2). ``reverse``: start from reversed lists.
+    3 of algorithm 2).
     """
 
     voices: int
     draw_by: str = "neighbors"
     train_on: str = "samples"
-    reverse: bool = False
 
     def start(self, shard: DocumentShard, seed: int) -> ChainState:
         """Start each list at Borda's order; equal counts in the order of the documents."""
-        sign = -1.0 if self.reverse else 1.0
-        theta = np.append(np.full(self.voices, sign), EXTRAS)
+        theta = np.append(np.ones(self.voices), EXTRAS)
         orders = []
         for block in shard.plan:
             net = block.log_odds(theta).sum(axis=2)
@@ -144,36 +152,45 @@ class Expectation:
         drawn = (order[:, None, :] for order in orders)
         return ChainState(tuple(orders), self._plan(shard, drawn), np.zeros(shard.rows))
 
+    def turn(self, shard: DocumentShard, at: None, state: ChainState) -> tuple[Turned, ChainState]:
+        """Reverse the order of each list."""
+        orders = []
+        for block, order in zip(shard.plan, state.orders, strict=True):
+            place, last = np.arange(block.places), block.size[:, None] - 1
+            orders.append(np.take_along_axis(order, np.where(place <= last, last - place, place), axis=1))
+        plan = self._plan(shard, (order[:, None, :] for order in orders))
+        return Turned(len(orders)), ChainState(tuple(orders), plan, np.zeros(shard.rows))
+
     def draw(self, shard: DocumentShard, at: Expectancy, state: ChainState) -> tuple[Expected, ChainState]:
         """Draw orders; the expected distances, and the state with the draws to learn from."""
-        scores, total = _scores(shard, at), np.zeros(self.voices + EXTRA)
+        scores, total = scores_of(shard, at), np.zeros(self.voices + EXTRA)
         orders, kept = [], []
         for block, order in zip(shard.plan, state.orders, strict=True):
-            model = _model(block, scores, at.theta)
+            model = order_model(block, scores, at.theta)
             last, draws = self._draw(block, model, order, at)
             above = count_above(places_of(draws), block.judged, block.size, block.side)
             total += self._by_voice(block, block.distances(above), block.pair_distances(above))
             orders.append(last)
             kept.append(self._best(model, draws) if self.train_on == "best" else draws)
-        moved, size = _movement(shard, scores, state.marked)
+        moved, size = movement(shard, scores, state.marked)
         marked = scores if at.mark else state.marked
         plan = self._plan(shard, iter(kept)).after(state.plan, at.pool)
-        return Expected(total, moved, size), ChainState(tuple(orders), plan, marked)
+        return Expected(total, moved, size, float(total[-1])), ChainState(tuple(orders), plan, marked)
 
     def spread(self, shard: DocumentShard, at: Expectancy, state: ChainState) -> tuple[Spread, ChainState]:
         """Draw many orders; what they say about places, and how much the distances vary."""
-        scores, total = _scores(shard, at), np.zeros(self.voices + EXTRA)
+        scores, total = scores_of(shard, at), np.zeros(self.voices + EXTRA)
         covariance = np.zeros((self.voices, self.voices))
         columns = np.zeros((4, shard.rows))
         orders, kept = [], []
         for block, order in zip(shard.plan, state.orders, strict=True):
-            last, draws = self._draw(block, _model(block, scores, at.theta), order, at)
+            last, draws = self._draw(block, order_model(block, scores, at.theta), order, at)
             places = places_of(draws)
             each = self._draw_distances(block, places)
             total[: self.voices] += each.mean(axis=1).sum(axis=0)
             away = each - each.mean(axis=1, keepdims=True)
             covariance += np.einsum("lkv,lku->vu", away, away) / max(draws.shape[1] - 1, 1)
-            columns[:, block.rows()[block.real()]] = _certainty(block, places)[:, block.real()]
+            columns[:, block.rows()[block.real()]] = certainty(block, places)[:, block.real()]
             orders.append(last)
             kept.append(draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
@@ -181,10 +198,10 @@ class Expectation:
 
     def temper(self, shard: DocumentShard, at: Expectancy, state: Any = None) -> Tempered:
         """What the log likelihood of each list needs besides its normalizers (see ``likelihood``)."""
-        scores, found = _scores(shard, at), np.zeros(sum(len(block.list) for block in shard.plan))
+        scores, found = scores_of(shard, at), np.zeros(sum(len(block.list) for block in shard.plan))
         first = min(int(block.list.min()) for block in shard.plan)
         for block in shard.plan:
-            model = _model(block, scores, at.theta)
+            model = order_model(block, scores, at.theta)
             order = _draw_from_scores(block, model, at)
             for node, (power, weight) in enumerate(zip(*power_nodes(), strict=True)):
                 own = replace(at, step=at.step + node + 1)
@@ -244,11 +261,12 @@ def power_nodes() -> tuple[Floats, Floats]:
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
-def _scores(shard: DocumentShard, at: Expectancy) -> Floats:
+def scores_of(shard: DocumentShard, at: Expectancy) -> Floats:
+    """The scores of a shard's documents."""
     return np.zeros(shard.rows) if at.function is None else at.function.scores(shard.values)
 
 
-def _model(block: StatementBlock, scores: Floats, theta: Floats) -> OrderModel:
+def order_model(block: StatementBlock, scores: Floats, theta: Floats) -> OrderModel:
     """The distribution of the orders of a block."""
     real = block.real()
     own = np.where(real, scores[block.rows()], -np.inf)
@@ -256,7 +274,7 @@ def _model(block: StatementBlock, scores: Floats, theta: Floats) -> OrderModel:
     return OrderModel(np.where(real, rate, 0.0), block.log_odds(theta), block.judged)
 
 
-def _movement(shard: DocumentShard, scores: Floats, marked: Floats) -> tuple[float, float]:
+def movement(shard: DocumentShard, scores: Floats, marked: Floats) -> tuple[float, float]:
     """Sums of squares within lists: of the scores' change since the mark, and of the scores."""
     moved = size = 0.0
     for block in shard.plan:
@@ -277,7 +295,7 @@ def _draw_from_scores(block: StatementBlock, model: OrderModel, at: Expectancy) 
     return np.argsort(times, axis=1, kind="stable")
 
 
-def _certainty(block: StatementBlock, places: Orders) -> Floats:
+def certainty(block: StatementBlock, places: NDArray[Any]) -> Floats:
     """By document (4, L, n): the mean place from the end, the ends of its places, and the chance to be above the
     document that follows."""
     real = block.real()

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Constraints, Floats, SideInfo, summed
-from crowdrank.errors import Note, UsageError, parameter
+from crowdrank.errors import InputError, Note, UsageError, parameter
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.crowd_training import CrowdRanker, CrowdRun, Found, shards_of, steps_of
@@ -33,6 +33,7 @@ from crowdrank.rankers.ltrma.em import EM, START, EMState
 from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation, Spread
 from crowdrank.rankers.ltrma.expertise import Expertise, solve_expertise
 from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
+from crowdrank.rankers.ltrma.top_expectation import TopExpectation
 from crowdrank.rankers.ltrma.voices import constrain_voices, hold_bounds
 from crowdrank.rankers.objectives import DrawnOrders
 from crowdrank.rankers.scorers import Function, Scorer
@@ -44,6 +45,7 @@ METHODS = ("mle", "d")
 DISPERSIONS = ("auto", "by-worker", "shared", "weighted")
 INFERENCES = ("neighbors", "metropolis")
 TRAIN_ON = ("samples", "best")
+DISTANCES = ("pairs", "top-k")
 PENALTY = 1.0
 """The linear scorer's penalty unless one is given. A larger one makes workers look more expert than they are."""
 FINAL_SWEEPS, FINAL_EVERY = 200, 4
@@ -66,8 +68,10 @@ class LTRMA(CrowdRanker):
     it is: "by-worker", "shared" (one for all), "weighted" (one for all, and the workers are weighted as
     crowd-lists does), or "auto": by-worker unless workers share their errors. ``inference``: how orders are drawn:
     "neighbors", or "metropolis" as in the paper. ``train_on``: all "samples" of the true order, or the "best" one
-    as in the paper. ``theta_sd``: standard deviation of theta among the workers a priori. ``iterations``: the most
-    steps of EM. The other parameters are those of every ranker.
+    as in the paper. ``distance``: "pairs" compares a worker's list with a true order of all documents; "top-k"
+    compares its first k places with a true list of k documents (definition 1 of the paper), without ties.
+    ``theta_sd``: standard deviation of theta among the workers a priori. ``iterations``: the most steps of EM. The
+    other parameters are those of every ranker.
     """
 
     name = "ltrma-mle"
@@ -81,6 +85,7 @@ class LTRMA(CrowdRanker):
         dispersion: str = "auto",
         inference: str = "neighbors",
         train_on: str = "samples",
+        distance: str = "pairs",
         theta_sd: float = 2.0,
         iterations: int = 200,
         standardize: str | None = "auto",
@@ -90,7 +95,8 @@ class LTRMA(CrowdRanker):
         seed: int = 0,
     ) -> None:
         self.method, self.scorer, self.k, self.dispersion = method, scorer, k, dispersion
-        self.inference, self.train_on, self.theta_sd, self.iterations = inference, train_on, theta_sd, iterations
+        self.inference, self.train_on, self.distance = inference, train_on, distance
+        self.theta_sd, self.iterations = theta_sd, iterations
         self.standardize, self.impute, self.measure = standardize, impute, measure
         self.patience, self.seed = patience, seed
 
@@ -103,6 +109,7 @@ class LTRMA(CrowdRanker):
     def _learn(self, run: CrowdRun) -> Found:
         for name, allowed in (
             ("method", METHODS), ("dispersion", DISPERSIONS), ("inference", INFERENCES), ("train_on", TRAIN_ON),
+            ("distance", DISTANCES),
         ):  # fmt: skip
             if getattr(self, name) not in allowed:
                 raise UsageError(
@@ -118,10 +125,13 @@ class _Learning:
     def __init__(self, ranker: LTRMA, run: CrowdRun) -> None:
         self.ranker, self.run = ranker, run
         self.dispersion, self.judged = choose_dispersion(ranker.dispersion, run), run.judged
+        self.top = None if ranker.distance == "pairs" else _top_length(ranker)
+        if self.top is not None:
+            self.judged = cut_lists(self.judged, self.top)
         self.counts = self.judged.statements.shapes(self.judged.sizes)
         self.theta_sd = number("theta_sd", ranker.theta_sd, low=1e-6)
         self.constraints, self.constraint_notes = self._bind(run.side_info)
-        self.shards = run.shards
+        self.shards = shards_of(self.judged, run.documents)
         self.objective = DrawnOrders(place_limit(ranker.k))
         self.curve: list[tuple[int, float]] = []
         self.best: tuple[float, EMState | None] = (-np.inf, None)
@@ -129,7 +139,9 @@ class _Learning:
 
     def found(self) -> Found:
         """EM, and everything that follows from its end."""
-        state, settled = self._climb(START)
+        self.expectation = self._expectation()
+        self.session = self.run.engine.open(self.shards, start=self.expectation.start, seed=self.run.seed)
+        state, settled = self._climb(np.full(len(self.judged.voices), START))
         notes = list(self.dispersion.notes) + list(self.constraint_notes)
         if self._mirrored(state.theta):
             state, settled, more = self._try_mirror(state, settled)
@@ -137,7 +149,9 @@ class _Learning:
         spread, function = self._finish(state)
         expertise = self.solve(spread.distance)
         theta = expertise.theta
-        likelihood = self.log_likelihoods(self.shards, self.judged, function, theta).sum()
+        likelihood = None
+        if self.top is None:
+            likelihood = float(self.log_likelihoods(self.shards, self.judged, function, theta).sum())
         if not settled:
             notes.append(_unsettled(state.steps))
         if expertise.at_limit.any():
@@ -146,7 +160,7 @@ class _Learning:
             function=function,
             converged=settled,
             iterations=state.steps,
-            log_likelihood=float(likelihood),
+            log_likelihood=likelihood,
             notes=tuple(notes),
             details={"dispersion": self.dispersion.kind, "method": self.ranker.method},
             tables={
@@ -158,8 +172,17 @@ class _Learning:
             curve=tuple(self.curve),
         )
 
+    def _expectation(self) -> Expectation:
+        own = (len(self.judged.voices), self.ranker.inference, self.ranker.train_on)
+        return Expectation(*own) if self.top is None else TopExpectation(*own, k=self.top)
+
     def solve(self, distance: Floats, start: Floats | None = None) -> Expertise:
-        """The expertise of each voice given expected distances: one for all, or each by itself."""
+        """The expertise of each voice given expected distances: one for all, or each by itself.
+
+        With definition 1 of the paper the sums bring the numbers of normalizers with them.
+        """
+        if self.top is not None:
+            self.counts, distance = distance[:, 1:], distance[:, 0]
         if self.dispersion.kind == "by-worker":
             return solve_expertise(self.counts, distance, self.constraints, self.theta_sd, start)
         kinds, weights = self._pairs().astype(np.int64), self.dispersion.weights
@@ -186,12 +209,10 @@ class _Learning:
         bound = side_info.bind(self.judged.voices.workers)
         return constrain_voices(bound, self.judged.voices.worker), bound.notes
 
-    def _climb(self, start: float) -> tuple[EMState, bool]:
-        """EM from an expertise of ``start`` for everybody; a negative one starts from reversed lists."""
+    def _climb(self, start: Floats) -> tuple[EMState, bool]:
+        """EM from this expertise and from where the chains stand."""
         ranker, run = self.ranker, self.run
-        self.expectation = Expectation(len(self.judged.voices), ranker.inference, ranker.train_on, start < 0)
-        self.session = run.engine.open(self.shards, start=self.expectation.start, seed=run.seed)
-        self.last = np.full(len(self.judged.voices), start)
+        self.last = start
         self.seen, self.curve, self.best = [], [], (-np.inf, None)
         self.held = _HeldLists(self) if run.held is not None or run.held_labels is not None else None
 
@@ -242,11 +263,12 @@ class _Learning:
 
     def _try_mirror(self, state: EMState, settled: bool) -> tuple[EMState, bool, list[Note]]:
         """EM from the reversed orders; what it finds counts if the judgments agree with it."""
-        kept = self.session, self.expectation, self.seen, self.curve
-        other, settled_too = self._climb(-START)
+        before = self.seen, self.curve
+        self.session.advance(self.expectation.turn, None)
+        other, settled_too = self._climb(-state.theta)
         if not self._mirrored(other.theta):
             return other, settled_too, [_mirror_note(chosen=True)]
-        self.session, self.expectation, self.seen, self.curve = kept
+        self.seen, self.curve = before
         return state, settled, [_mirror_note(chosen=False)]
 
     def _finish(self, state: EMState) -> tuple[Spread, Function]:
@@ -299,6 +321,10 @@ class _HeldLists:
             self.measure = self.labels.queries.function(run.measure)
         else:
             assert run.held is not None
+            if learning.top is not None:
+                raise UsageError(
+                    "Lists under distance='top-k' have no likelihood to validate by.", hint="Give gold labels."
+                )
             self.judged = run.held.with_voices(learning.judged.voices)
             documents = run.held_documents()
             assert documents is not None
@@ -311,6 +337,28 @@ class _HeldLists:
             return float(self.measure(state.function.scores(self.values)))
         found = self.learning.log_likelihoods(self.shards, self.judged, state.function, state.theta)
         return float(found.mean())
+
+
+def _top_length(ranker: LTRMA) -> int:
+    if ranker.k is None:
+        raise UsageError("distance='top-k' needs the length of the lists.", hint=("Give it: ", parameter("k", 10)))
+    return whole("k", ranker.k, low=1)
+
+
+def cut_lists(judged: Judged, k: int) -> Judged:
+    """The first k documents of each list, for definition 1 of the paper."""
+    try:
+        cut = judged.statements.first_places(k, judged.sizes)
+    except ValueError as error:
+        tied = str(error) == "tied"
+        problem = (
+            "some are tied there." if tied else f"some judgments are pairs or lists of fewer than {k} documents."
+        )
+        raise InputError(
+            f"distance='top-k' compares the first {k} places of lists, but {problem}",
+            hint=("Use ", parameter("distance", "pairs")),
+        ) from None
+    return replace(judged, statements=cut)
 
 
 def _unsettled(steps: int) -> Note:

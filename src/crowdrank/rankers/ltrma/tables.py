@@ -38,7 +38,7 @@ def workers_table(
         quality = [_qualities(own, judged) for own in ends]
     else:
         pairs = statements.ordered_pairs(sizes)
-        share = 1.0 - spread.distance / np.maximum(pairs, 1e-300)
+        share = 1.0 - spread.distance.reshape(len(voices), -1)[:, 0] / np.maximum(pairs, 1e-300)
         quality = list(agreement_interval(share, statements.comparisons(sizes)))
     first = np.unique(voices.worker, return_index=True)[1]
     further = {name: own[first] for name, own in zip(("theta", "theta_low", "theta_high"), ends, strict=True)}
