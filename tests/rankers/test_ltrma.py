@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -140,14 +141,13 @@ def test_em_ends_at_the_maximum_of_the_exact_likelihood():
 
 
 def test_the_standard_errors_are_those_of_the_exact_likelihood():
-    """From the second derivatives by theta, the ranker as it is."""
+    """From the second derivatives by theta and by the weights of the ranker."""
     best, ranker, loss, _ = exact_fit()
-    step, matrix = 1e-3, np.zeros((2, 2))
-    for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        a, b = step * np.eye(4)[i], step * np.eye(4)[j]
-        at = best.x
+    step, at, matrix = 1e-3, best.x, np.zeros((4, 4))
+    moves = step * np.eye(4)
+    for (i, a), (j, b) in product(enumerate(moves), repeat=2):
         matrix[i, j] = (loss(at + a + b) - loss(at + a - b) - loss(at - a + b) + loss(at - a - b)) / (4 * step**2)
-    wanted = np.sqrt(np.diag(np.linalg.inv(matrix)))
+    wanted = np.sqrt(np.diag(np.linalg.inv(matrix)))[:2]
     frame = ranker.workers_.polars()
     found = (frame["theta_high"] - frame["theta_low"]).to_numpy() / (2 * 1.6449)
     np.testing.assert_allclose(found, wanted, rtol=0.12)
@@ -323,6 +323,29 @@ class TestCrowds:
         assert (frame["rank_low"] <= frame["rank_high"]).all()
         assert frame.filter(pl.col("rank") == 5)["above_next"].null_count() == 10
         assert frame.filter(pl.col("rank") < 5)["above_next"].min() >= 0.3
+
+
+class TestTopLists:
+    """Definition 1 of the paper."""
+
+    def test_learns_direction_and_expertise(self):
+        features, lists, _ = corpus(seed=15, queries=40, documents=6, thetas=(1.2, 0.6, -0.5))
+        ranker = fitted(features, lists, k=3, distance="top-k", iterations=40)
+        w = weights(ranker) / np.linalg.norm(weights(ranker))
+        np.testing.assert_allclose(w, np.array([2.0, -1.0]) / np.sqrt(5.0), atol=0.25)
+        assert thetas(ranker)[0] > thetas(ranker)[1] > 0 > thetas(ranker)[2]
+        assert ranker.fit_.log_likelihood is None
+
+    def test_needs_k_and_lists_without_ties(self):
+        features, lists, _ = corpus(seed=15, queries=6, documents=6)
+        with pytest.raises(UsageError, match="needs the length"):
+            fitted(features, lists, distance="top-k")
+        tied = lists.with_columns(rank=(pl.col("rank") / 2).ceil())
+        with pytest.raises(InputError, match="tied there"):
+            fitted(features, tied, distance="top-k", k=3)
+        short = lists.filter(pl.col("rank") < 3)
+        with pytest.raises(InputError, match="lists of fewer than 3"):
+            fitted(features, short, distance="top-k", k=3)
 
 
 def test_long_lists_of_which_few_documents_are_ranked():

@@ -30,7 +30,7 @@ from crowdrank.kernels.chains import (
 from crowdrank.prepared.documents import DocumentShard
 from crowdrank.prepared.statements import EXTRA, StatementBlock
 from crowdrank.random import stream_starts, stream_uniforms
-from crowdrank.rankers.objectives.drawn_orders import Draws, draws_of
+from crowdrank.rankers.objectives.drawn_orders import DrawnOrders, Draws, draws_of
 from crowdrank.results import LEVEL
 
 TRUTH = 1000.0
@@ -61,6 +61,8 @@ class Expectancy:
     truth and the observer. ``step`` and ``seed``: of the random numbers. ``sweeps``, ``every``: how many sweeps,
     and after how many of them to keep an order. ``pool``: the most orders to learn from; those of earlier steps
     are kept up to this number. ``mark``: remember the scores, to see how far they move until the next mark.
+    ``basis``: the parameters of the ranker whose uncertainty counts: "features", the weights of a linear one;
+    "scale", only the scale of the scores; "none".
     """
 
     function: GivesScores | None
@@ -71,6 +73,7 @@ class Expectancy:
     every: int = EVERY
     pool: int = SWEEPS // EVERY
     mark: bool = False
+    basis: str = "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +111,16 @@ class Turned(Stats):
 class Spread(Stats):
     """How far the draws of a list's order differ: what is not known although the judgments are (Louis 1982).
 
-    ``distance``: as in Expected. ``covariance`` (voices, voices): of the distances of two voices, over the draws.
+    ``distance``: as in Expected. ``covariance`` (V + P, V + P): over the draws, of minus the distances of the V
+    voices and of the slopes of Plackett-Luce by the P parameters of the ranker. ``curvature`` (P, P): the mean
+    curvature of Plackett-Luce by these.
     ``score``, ``low``, ``high``: of each document, its mean place from the end and the ends of its places.
     ``ahead``: the probability that it is above the document that follows it by mean place.
     """
 
     distance: Floats
     covariance: Floats
+    curvature: Floats
     score: Floats = local_part()
     low: Floats = local_part()
     high: Floats = local_part()
@@ -180,21 +186,20 @@ class Expectation:
     def spread(self, shard: DocumentShard, at: Expectancy, state: ChainState) -> tuple[Spread, ChainState]:
         """Draw many orders; what they say about places, and how much the distances vary."""
         scores, total = scores_of(shard, at), np.zeros(self.voices + EXTRA)
-        covariance = np.zeros((self.voices, self.voices))
-        columns = np.zeros((4, shard.rows))
+        ranker = RankerSlopes.of(shard, scores, at)
+        joint, columns = JointCovariance(self.voices + ranker.count), np.zeros((4, shard.rows))
         orders, kept = [], []
         for block, order in zip(shard.plan, state.orders, strict=True):
             last, draws = self._draw(block, order_model(block, scores, at.theta), order, at)
             places = places_of(draws)
             each = self._draw_distances(block, places)
             total[: self.voices] += each.mean(axis=1).sum(axis=0)
-            away = each - each.mean(axis=1, keepdims=True)
-            covariance += np.einsum("lkv,lku->vu", away, away) / max(draws.shape[1] - 1, 1)
+            joint.add(np.concatenate([-each, ranker.slopes(block, draws)], axis=2))
             columns[:, block.rows()[block.real()]] = certainty(block, places)[:, block.real()]
             orders.append(last)
             kept.append(draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
-        return Spread(total[: self.voices], covariance, *columns), state
+        return Spread(total[: self.voices], joint.total, ranker.curvature(state.plan), *columns), state
 
     def temper(self, shard: DocumentShard, at: Expectancy, state: Any = None) -> Tempered:
         """What the log likelihood of each list needs besides its normalizers (see ``likelihood``)."""
@@ -253,6 +258,55 @@ class Expectation:
         return draws_of(
             (block.rows(), orders, block.real()) for block, orders in zip(shard.plan, drawn, strict=True)
         )
+
+
+class JointCovariance:
+    """The covariance over draws of several numbers per list, summed over the lists."""
+
+    def __init__(self, count: int) -> None:
+        self.total = np.zeros((count, count))
+
+    def add(self, drawn: Floats) -> None:
+        """Add lists: ``drawn`` (L, K, count)."""
+        away = (drawn - drawn.mean(axis=1, keepdims=True)).reshape(-1, drawn.shape[2])
+        self.total += away.T @ away / max(drawn.shape[1] - 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RankerSlopes:
+    """The slopes of Plackett-Luce by the parameters of the ranker: the scores are ``columns`` times these."""
+
+    scores: Floats
+    columns: Floats
+
+    @classmethod
+    def of(cls, shard: DocumentShard, scores: Floats, at: Expectancy) -> RankerSlopes:
+        """The features, the scores themselves, or nothing."""
+        if at.basis == "features":
+            return cls(scores, np.asarray(shard.values, np.float64))
+        return cls(scores, scores[:, None] if at.basis == "scale" else np.zeros((len(scores), 0)))
+
+    @property
+    def count(self) -> int:
+        """P: how many parameters."""
+        return self.columns.shape[1]
+
+    def slopes(self, block: StatementBlock, draws: Orders) -> Floats:
+        """The slope of each draw by each parameter (L, K, P)."""
+        lists, count, _ = draws.shape
+        found = np.zeros((lists, count, self.count))
+        if not self.count:
+            return found
+        (own,) = draws_of(iter([(block.rows(), draws, block.real())])).blocks
+        slopes = DrawnOrders().slopes(self.scores, own)
+        for draw in range(count):
+            found[:, draw] = np.einsum("ln,lnp->lp", slopes[:, draw], self.columns[own.rows[:, draw]])
+        return found
+
+    def curvature(self, plan: Draws) -> Floats:
+        """Minus the second derivatives of the mean log likelihood of the draws (P, P)."""
+        bent = DrawnOrders().curvature_times(self.scores, plan, self.scores, self.columns)
+        return np.asarray(self.columns.T @ bent)
 
 
 def power_nodes() -> tuple[Floats, Floats]:

@@ -37,9 +37,10 @@ from crowdrank.rankers.ltrma.top_expectation import TopExpectation
 from crowdrank.rankers.ltrma.voices import constrain_voices, hold_bounds
 from crowdrank.rankers.objectives import DrawnOrders
 from crowdrank.rankers.scorers import Function, Scorer
-from crowdrank.rankers.scorers.linear import Linear
+from crowdrank.rankers.scorers.linear import Linear, LinearFunction
 from crowdrank.rankers.scoring import CrowdExpertise
 from crowdrank.rankers.supervised import place_limit
+from crowdrank.results import Workers
 
 METHODS = ("mle", "d")
 DISPERSIONS = ("auto", "by-worker", "shared", "weighted")
@@ -52,6 +53,8 @@ FINAL_SWEEPS, FINAL_EVERY = 200, 4
 """The last draws, for intervals and estimated orders."""
 LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 12, 1
 """The draws at each power for the log likelihood."""
+NARROW = 200
+"""Up to so many weights of a linear ranker, all of them count in the uncertainty of the expertise."""
 LOOK_EVERY = 5
 """After how many steps validation looks."""
 FAR = 1 << 20
@@ -164,7 +167,7 @@ class _Learning:
             notes=tuple(notes),
             details={"dispersion": self.dispersion.kind, "method": self.ranker.method},
             tables={
-                "workers": workers_table(self.judged, self.dispersion, expertise, spread, self.constraints),
+                "workers": self._workers(expertise, spread),
                 "orders": estimated_orders(self.judged, spread),
                 "iterations": iterations_table(self.seen),
             },
@@ -274,12 +277,25 @@ class _Learning:
     def _finish(self, state: EMState) -> tuple[Spread, Function]:
         """Many draws at the end; LTRMA-D trains its ranker on them."""
         at = self._at(state.function if self.ranker.method == "mle" else None, state.theta, FAR)
-        at = replace(at, sweeps=FINAL_SWEEPS, every=FINAL_EVERY)
+        at = replace(at, sweeps=FINAL_SWEEPS, every=FINAL_EVERY, basis=self._basis(state.function))
         spread = self.session.advance(self.expectation.spread, at)
         if state.function is not None:
             return spread, state.function
         task = self.run.task(self.session, self.objective)
         return spread, self.run.scorer.improve(task).function
+
+    def _basis(self, function: Function | None) -> str:
+        """The parameters of the ranker that count in the uncertainty of the expertise."""
+        if self.ranker.method == "d" or function is None:
+            return "none"
+        narrow = isinstance(function, LinearFunction) and len(function.weights) <= NARROW
+        dense = isinstance(self.run.documents.values, np.ndarray)
+        return "features" if narrow and dense else "scale"
+
+    def _workers(self, expertise: Expertise, spread: Spread) -> Workers:
+        scorer = self.run.scorer
+        penalty = scorer.penalty if isinstance(scorer, Linear) and len(spread.curvature) > 1 else 0.0
+        return workers_table(self.judged, self.dispersion, expertise, spread, self.constraints, penalty)
 
     def _at(self, function: Function | None, theta: Floats, step: int) -> Expectancy:
         return Expectancy(function, np.append(theta, EXTRAS), step, self.run.seed)

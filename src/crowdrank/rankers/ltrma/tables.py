@@ -17,12 +17,17 @@ from crowdrank.rankers.ltrma.expectation import Spread
 from crowdrank.rankers.ltrma.expertise import Expertise
 from crowdrank.results import Frame, Workers, Z, agreement_interval, verdicts
 
-LEAST = 0.05
-"""The information about an expertise is at least this part of what it would be if the true orders were known."""
+LEAST = 0.01
+"""In no direction is the information less than this part of what it would be if the true orders were known."""
 
 
 def workers_table(
-    judged: Judged, dispersion: Dispersion, expertise: Expertise, spread: Spread, constraints: Constraints | None
+    judged: Judged,
+    dispersion: Dispersion,
+    expertise: Expertise,
+    spread: Spread,
+    constraints: Constraints | None,
+    penalty: float,
 ) -> Workers:
     """The workers: theta with its interval, and as quality the agreement with the true order on an average pair.
 
@@ -30,7 +35,7 @@ def workers_table(
     quality is how often the worker's own judgments agree with the drawn orders.
     """
     voices, statements, sizes = judged.voices, judged.statements, judged.sizes
-    error = Z * theta_errors(expertise, spread, dispersion.weights) * dispersion.weights
+    error = Z * theta_errors(expertise, spread, dispersion.weights, penalty) * dispersion.weights
     ends = [expertise.theta, expertise.theta - error, expertise.theta + error]
     if constraints is not None:
         ends = [np.clip(own, *constraints.bounds) for own in ends]
@@ -75,24 +80,29 @@ def _pair_columns(
     return {"theta_pairs": found}
 
 
-def theta_errors(expertise: Expertise, spread: Spread, weights: Floats) -> Floats:
+def theta_errors(expertise: Expertise, spread: Spread, weights: Floats, penalty: float) -> Floats:
     """The standard error of each theta, from the observed information (Louis 1982).
 
-        I = information if the true orders were known - covariance of the distances over the drawn orders
+        I = information if the true orders were known - covariance of the slopes over the drawn orders
 
-    plus prior and side information. The ranker is taken as it is. ``weights`` of the voices: if several share one
-    theta, the error is that of the theta which the weights multiply.
+    by thetas and by the parameters of the ranker, plus prior, side information and the ranker's penalty.
+    ``weights`` of the voices: if several share one theta, the error is that of the theta which they multiply.
     """
-    group, count = expertise.group, int(expertise.group.max()) + 1
-    complete = summed(group, expertise.information, count) + expertise.prior
-    unknown = np.zeros((count, count))
-    np.add.at(unknown, (group[:, None], group[None, :]), np.outer(weights, weights) * spread.covariance)
+    group, voices = expertise.group, len(expertise.group)
+    groups, others = int(group.max()) + 1, len(spread.curvature)
+    complete = summed(group, expertise.information, groups) + expertise.prior
     side = np.asarray(expertise.side.toarray() if hasattr(expertise.side, "toarray") else expertise.side)
-    scale = np.sqrt(complete)
-    matrix = np.diag(complete) - unknown + side[:count, :count]
+    known = np.zeros((groups + others, groups + others))
+    known[:groups, :groups] = np.diag(complete) + side[:groups, :groups]
+    known[groups:, groups:] = spread.curvature + penalty * np.eye(others)
+    pool = np.zeros((groups + others, voices + others))
+    pool[group, np.arange(voices)] = weights
+    pool[groups:, voices:] = np.eye(others)
+    scale = np.sqrt(np.maximum(np.diag(known), 1e-300))
+    matrix = known - pool @ spread.covariance @ pool.T
     value, vector = np.linalg.eigh(matrix / np.outer(scale, scale))
     inverse = (vector / np.maximum(value, LEAST)) @ vector.T
-    return np.asarray(np.sqrt(np.diag(inverse))[group] / scale[group])
+    return np.asarray((np.sqrt(np.diag(inverse)) / scale)[group])
 
 
 def agreement(theta: Floats, counts: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """The E-step with definition 1 of the paper: the true list is a list of k documents, like those of the workers.
 
-The distance and its normalizers depend on how many documents two lists do not share (kernels.top_lists). So besides
+The distance and its normalizers depend on how many documents two lists do not share (kernels.top_lists). Besides
 the expected distance, the sums have how often each of Mallows' normalizers enters.
 """
 
@@ -27,6 +27,8 @@ from crowdrank.rankers.ltrma.expectation import (
     Expectancy,
     Expectation,
     Expected,
+    JointCovariance,
+    RankerSlopes,
     Spread,
     certainty,
     movement,
@@ -67,7 +69,8 @@ class TopExpectation(Expectation):
     def spread(self, shard: DocumentShard, at: Expectancy, state: ChainState) -> tuple[Spread, ChainState]:
         """Draw many top lists; what they say about places, and how much the distances vary."""
         scores, total = scores_of(shard, at), np.zeros((self.voices + EXTRA, self.k + 2))
-        covariance, columns = np.zeros((self.voices, self.voices)), np.zeros((4, shard.rows))
+        ranker = RankerSlopes.of(shard, scores, at)
+        joint, columns = JointCovariance(self.voices + ranker.count), np.zeros((4, shard.rows))
         orders, kept = [], []
         for block, order in zip(shard.plan, state.orders, strict=True):
             model = self._top_model(block, scores, at.theta)
@@ -78,14 +81,13 @@ class TopExpectation(Expectation):
                 far, outside = _distances(block, model, draws[:, draw])
                 total += self._sums(block, model.length, far, outside) / draws.shape[1]
                 each[draw] = summed(block.of * count + block.voice, block.weight * far, lists * count)
-            away = each.reshape(-1, lists, count)[:, :, : self.voices]
-            away = away - away.mean(axis=0)
-            covariance += np.einsum("klv,klu->vu", away, away) / max(draws.shape[1] - 1, 1)
+            drawn = each.reshape(-1, lists, count).transpose(1, 0, 2)[:, :, : self.voices]
+            joint.add(np.concatenate([-drawn, ranker.slopes(block, draws)], axis=2))
             columns[:, block.rows()[block.real()]] = certainty(block, _open_places(model, draws))[:, block.real()]
             orders.append(last)
             kept.append(draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
-        return Spread(total[: self.voices], covariance, *columns), state
+        return Spread(total[: self.voices], joint.total, ranker.curvature(state.plan), *columns), state
 
     def _top_model(self, block: StatementBlock, scores: Floats, theta: Floats) -> TopModel:
         bottom = np.nanmax(np.where(np.isnan(block.level), -1.0, block.level), axis=1, initial=0.0)

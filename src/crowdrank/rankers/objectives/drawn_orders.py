@@ -84,6 +84,11 @@ class DrawnOrders(Objective[Draws]):
             values.append(found.value.sum(axis=(1, 2)) / draws)
         return Derivatives(np.concatenate(values), gradient, curvature)
 
+    def slopes(self, scores: Floats, block: DrawnBlock) -> Floats:
+        """The gradient of each draw by the score of the document at each place (L, K, n); 0 for padding."""
+        found = self._stages(scores[block.rows], block)
+        return (found.inverse > 0) - found.rate * found.first
+
     def curvature_times(self, scores: Floats, plan: Draws, reference: Floats, columns: Floats) -> Floats:
         """Row i: e^s_i (V_i sum 1/D - sum 1/D^2 sum_j e^s_j V_j), a mean over the first draws."""
         product = np.zeros_like(columns)
