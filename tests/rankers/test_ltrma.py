@@ -386,7 +386,42 @@ def test_lists_at_scoring_time_help():
         ListMLE().fit(features, gold=parts[0][2]).score(others, new)
 
 
-def test_linear_function_is_what_is_saved(tmp_path):
+class TestValidation:
+    def parts(self):
+        features, lists, gold = corpus(seed=16, queries=20)
+        chosen = pl.col("query") < "q15"
+        return features.filter(chosen), features.filter(~chosen), lists, gold
+
+    def test_by_the_likelihood_of_held_out_lists(self):
+        train, other, lists, _ = self.parts()
+        by_file = fitted(train, lists, iterations=20, fit={"validation": other})
+        curve = by_file.validation_.polars()
+        assert by_file.validation_.measure == "list likelihood"
+        assert curve["step"].to_list() == [5, 10, 15, 20]
+        chance = ExactLists(join(other, lists))
+        wanted = chance.log_likelihood(
+            thetas(by_file),
+            chance.judged.documents.features.dense(chance.judged.documents.rows) @ weights(by_file),
+        ).mean()
+        assert curve["value"][-1] == pytest.approx(wanted, abs=0.15)
+        by_share = fitted(train, lists.filter(pl.col("query") < "q15"), iterations=20, fit={"validation": 0.2})
+        assert by_share.fit_.details["training"]["queries"] == 12
+
+    def test_by_a_measure_if_there_is_gold(self):
+        train, other, lists, gold = self.parts()
+        ranker = fitted(train, lists, iterations=20, fit={"validation": other, "gold": gold})
+        assert ranker.validation_.measure == "nDCG@10"
+        assert ranker.fit_.details["measured"]["queries_of"] == "validation"
+        assert ranker.fit_.details["measured"]["queries"] == 5
+        assert ranker.trained_.tables["iterations"].polars()["distance"][-1] < 5, "of ten pairs, on average"
+
+    def test_without_anything_to_validate_by(self):
+        train, other, lists, _ = self.parts()
+        with pytest.raises(InputError, match="neither judgments nor labels"):
+            fitted(train, lists.filter(pl.col("query") < "q15"), fit={"validation": other})
+
+
+def test_linear_function_is_what_is_saved():
     features, lists, _ = corpus(seed=14, queries=8)
     ranker = fitted(features, lists, iterations=8)
     assert isinstance(ranker.trained_.scoring.function, LinearFunction)

@@ -16,7 +16,7 @@ from crowdrank.data import Anchors, Features, Judgments, Scored, read_features, 
 from crowdrank.data.side_info import SideInfo
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import whole
@@ -118,6 +118,7 @@ class CrowdRanker(Ranker):
         notes += training.notes
         with open_engine(engine) as place, one_blas_thread():
             run = CrowdRun(self, training, held_out, source, tables, known, grades, place, progress, notes)
+            run.require_validation()
             self._trained = run.train(began)
         return self
 
@@ -201,6 +202,15 @@ class CrowdRun:
             queries=queries,
             tables=found.tables,
         )
+
+    def require_validation(self) -> None:
+        """Raise an error if there are validation queries, but nothing to validate by."""
+        if self.held_features is not None and self.held is None and self.held_labels is None:
+            raise InputError(
+                "the validation queries have neither judgments nor labels.",
+                source=self.held_features.source,
+                hint=("Keep some of the judged queries instead: ", Remedy("validation", "0.2")),
+            )
 
     @property
     def seed(self) -> int:

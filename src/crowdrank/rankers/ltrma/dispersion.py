@@ -2,26 +2,38 @@
 
 The model takes the errors of workers to be independent. Near-duplicates, such as variants of one retrieval system,
 explain each other, and free expertises give all weight to them. crowd-lists measures how far the errors of two
-workers agree beyond what both know (models.lists.crowd_lists). If that is much, all workers get one expertise, and
-are weighted as crowd-lists does: by their agreement with workers who make other errors, copies counted once.
+workers agree beyond what both know (models.lists.crowd_lists). We measure the same on lists of workers of about the
+same expertise whose errors are drawn independently. If the real workers share much more, all of them get one
+expertise, and are weighted as crowd-lists does: by their agreement with workers who make other errors, copies counted
+once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
-from crowdrank.data import Floats, Judgments, Rankings, Ratings, to_lists, translate_ids
+from crowdrank.data import Floats, Judgments, Rankings, Ratings, summed, to_lists, translate_ids
 from crowdrank.errors import CrowdrankError, Note, UsageError, parameter
-from crowdrank.models.lists.crowd_lists import weigh_workers
+from crowdrank.kernels.kendall import distances
+from crowdrank.kernels.mallows import sample
+from crowdrank.models.lists.crowd_lists import savage_scores, weigh_workers
+from crowdrank.models.lists.dispersion import Shapes
 from crowdrank.prepared.lists import Lists
+from crowdrank.random import generator
 from crowdrank.rankers.crowd_training import CrowdRun
 from crowdrank.rankers.judged import LISTS, Voices
 
-DEPENDENT = 0.4
-"""Workers share their errors if the sum of squares of shared errors with others is this much on average."""
+DEPENDENT = 0.5
+"""Workers share their errors if the sum of squares of errors shared with others, a mean over the workers, is larger by
+this than it would be with independent errors. Retrieval systems have .7, independent experts were below .4."""
+
+
+DRAW = 3
+"""The key of the random numbers of independent errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +57,17 @@ def choose_dispersion(wanted: str, run: CrowdRun) -> Dispersion:
         return Dispersion("by-worker", equal)
     if wanted in ("by-worker", "shared"):
         return Dispersion(wanted, equal)
-    found = _look_alikes(run.tables, run.judged.voices)
+    found = _look_alikes(run.tables, run.judged.voices, run.seed)
     if found is None or (wanted == "auto" and found[1] < DEPENDENT):
         return Dispersion("by-worker" if wanted == "auto" else "shared", equal)
     return Dispersion("weighted", found[0], () if wanted == "weighted" else (_dependent_note(),))
 
 
-def _look_alikes(tables: Sequence[Judgments], voices: Voices) -> tuple[Floats, float] | None:
-    """The weight of each voice, 1 on average over lists, and how far workers share errors; None if unknown."""
+def _look_alikes(tables: Sequence[Judgments], voices: Voices, seed: int) -> tuple[Floats, float] | None:
+    """The weight of each voice, 1 on average, and how much more errors workers share than by chance.
+
+    None if there are too few workers or lists to say. Of several tables the largest decides.
+    """
     lists = [to_lists(own) for own in tables if isinstance(own, Rankings | Ratings)]
     named = [own for own in lists if own.index.workers is not None]
     if not named or LISTS not in voices.kind or len(voices) < 2:
@@ -62,13 +77,39 @@ def _look_alikes(tables: Sequence[Judgments], voices: Voices) -> tuple[Floats, f
         ready = Lists(table)
     except CrowdrankError:
         return None
-    found = weigh_workers(ready)
+    found, chance = weigh_workers(ready), weigh_workers(redraw_independently(ready, seed))
     assert table.index.workers is not None
     codes = translate_ids(voices.workers.gather(voices.worker), table.index.workers)
     known = (codes >= 0) & (np.array(voices.kind) == LISTS)
     weights = np.ones(len(voices))
     weights[known] = found.weight[codes[known]] / max(float(found.weight.mean()), 1e-300)
-    return weights, found.shared
+    return weights, found.shared - chance.shared
+
+
+def redraw_independently(lists: Lists, seed: int) -> Lists:
+    """Lists of the same shape by workers of about the same expertise, whose errors are independent.
+
+    The truth is the order of the mean scores of the lists, and each worker's theta is that of Mallows' model
+    around it.
+    """
+    value = savage_scores(lists)
+    mean = summed(lists.node, value, len(lists.nodes)) / np.maximum(
+        summed(lists.node, None, len(lists.nodes)), 1.0
+    )
+    place = np.empty(len(mean), np.int64)
+    place[np.argsort(-mean, kind="stable")] = np.arange(len(mean))
+    worker = np.zeros(len(lists), np.int64) if lists.worker is None else lists.worker.astype(np.int64)
+    shapes = Shapes.of(lists, worker, lists.n_workers)
+    far = distances(lists.level, place[lists.node], lists.start, penalty=0.0)
+    theta, _ = shapes.fit(summed(worker, lists.weight * far, lists.n_workers), 1.0)
+    drawn, rng = copy(lists), generator(seed, key=DRAW)
+    drawn.node = lists.node.copy()
+    for size in np.unique(lists.size):
+        own = np.flatnonzero(lists.size == size)
+        rows = lists.start[own][:, None] + np.arange(size)
+        true = np.take_along_axis(lists.node[rows], np.argsort(place[lists.node[rows]], axis=1), axis=1)
+        drawn.node[rows] = np.take_along_axis(true, sample(theta[worker[own]], int(size), rng), axis=1)
+    return drawn
 
 
 def _dependent_note() -> Note:
