@@ -65,21 +65,26 @@ def weighted_crowd(
     documents: int = 15,
     features: int = 10,
     noise: float = 1.0,
+    errors: str = "normal",
     thetas: str = "0.3,0.05,-0.1",
     top: int = 0,
 ) -> Crowd:
     """Few and poor annotators, and documents whose features explain only part of the truth.
 
     A document has ``features`` features U[0, 1] and the score w'x + N(0, ``noise``^2), with weights w from
-    N(0, 3^2) that the seed draws afresh. The grade of the i-th best of n documents is n - i. Annotators have these
-    ``thetas``, and each ranks every training list. ``top``: a list has only its first so many documents; 0: all.
+    N(0, 3^2) that the seed draws afresh. With ``errors`` "gumbel" instead of "normal" the true order is drawn from
+    Plackett-Luce, the model of LTRMA itself. The grade of the i-th best of n documents is n - i. Annotators have
+    these ``thetas``, and each ranks every training list. ``top``: a list has only its first so many documents; 0:
+    all.
     """
+    if errors not in ("normal", "gumbel"):
+        raise UsageError(f"errors must be normal or gumbel. Got {errors!r}.")
     theta = parse_numbers("thetas", thetas)
     parts = _parts(lists, validation, test, documents, len(theta))
     if features < 1:
         raise UsageError(f"features must be at least 1. Got features={features}.")
     made, rng = _generators(seed)
-    corpus = _weighted_documents(sum(parts.values()), documents, features, noise, made)
+    corpus = _weighted_documents(sum(parts.values()), documents, features, noise, errors, made)
     return _rank(corpus, parts, theta, rng, labels=len(theta), top=top)
 
 
@@ -157,11 +162,12 @@ def _paper_documents(queries: int, documents: int, rng: np.random.Generator) -> 
 
 
 def _weighted_documents(
-    queries: int, documents: int, features: int, noise: float, rng: np.random.Generator
+    queries: int, documents: int, features: int, noise: float, errors: str, rng: np.random.Generator
 ) -> _Corpus:
     weights = rng.normal(0.0, WEIGHT_SD, features)
     x = rng.random((queries, documents, features))
-    return _Corpus(x, x @ weights + rng.normal(0.0, noise, (queries, documents)), least=0)
+    drawn = (rng.normal if errors == "normal" else rng.gumbel)(0.0, noise, (queries, documents))
+    return _Corpus(x, x @ weights + drawn, least=0)
 
 
 def _mixed_thetas(annotators: int, spammers: float, malicious: float, rng: np.random.Generator) -> Floats:

@@ -2,10 +2,10 @@
 
 The model takes the errors of workers to be independent. Near-duplicates, such as variants of one retrieval system,
 explain each other, and free expertises give all weight to them. crowd-lists measures how far the errors of two
-workers agree beyond what both know (models.lists.crowd_lists). We measure the same on lists of workers of about the
-same expertise whose errors are drawn independently. If the real workers share much more, all of them get one
-expertise, and are weighted as crowd-lists does: by their agreement with workers who make other errors, copies counted
-once.
+workers agree beyond what both know (models.lists.crowd_lists). We measure the same on lists of workers of about
+the same expertise whose errors are drawn independently. If the real workers share much more, all of them get one
+expertise, and are weighted as crowd-lists does: by their agreement with workers who make other errors, with copies
+counted once.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from crowdrank.rankers.crowd_training import CrowdRun
 from crowdrank.rankers.judged import LISTS, Voices
 
 DEPENDENT = 0.5
-"""Workers share their errors if the sum of squares of errors shared with others, a mean over the workers, is larger by
-this than it would be with independent errors. Retrieval systems have .7, independent experts were below .4."""
-
-
+"""Workers share their errors if the sum of squares of errors shared with others, a mean over the workers, is by this
+larger than with independent errors. Retrieval systems have .7; independent experts were below .4."""
 DRAW = 3
 """The key of the random numbers of independent errors."""
 
