@@ -15,6 +15,15 @@ so a step draws from its exact conditional distribution, without rejections. Pai
 and so on do not depend on each other, nor do those at (1, 2), (3, 4) and so on. So a sweep takes all pairs of the
 first kind at once, then all of the second kind.
 
+An insertion takes one document x out and puts it back. Let o_0, o_1, ... be the others in their order, and R_p the
+sum of e^s over those after o_p. Then, from one place to the next,
+
+    P(x just above o_p) : P(x just below o_p)  =  e^A_{x, o_p} (e^s_x + R_p) : (e^s_{o_p} + R_p)
+
+so all places of x have their exact probabilities by one cumulative sum. A neighbor exchange is cheap, but to cross a
+list of n documents takes some n^2 / 10 sweeps. Insertions of all documents forget where they started after a sweep
+or two.
+
 Lists of unequal length stand in one array, padded at the end by documents of rate 0, which never move. Documents
 that nobody judged share one slot of A, so that its size depends on the judged documents only.
 """
@@ -31,6 +40,8 @@ from crowdrank.random import Hashes, stream_uniforms
 
 STRIDE = 1 << 24
 """How many random numbers a sweep has at its disposal; so the numbers do not depend on the padding."""
+OTHERS = 32
+"""How many documents that nobody judged are put back in a sweep."""
 MOST_LOG_ODDS = 700.0
 """Larger log odds are certain in double precision."""
 
@@ -107,6 +118,53 @@ def draw_by_neighbors(
         if (sweep - first + 1) % every == 0:
             kept.append(order.copy())
     return order, np.stack(kept, axis=1)
+
+
+def draw_by_insertion(
+    model: OrderModel, order: Orders, sizes: Integers, streams: Hashes, sweeps: int, every: int
+) -> tuple[Orders, Orders]:
+    """Put back every document once per sweep.
+
+    Returns the last order (L, n), and that after each ``every`` sweeps (L, K, n). Of the documents that nobody
+    judged, each sweep takes ``OTHERS``, the next ones in turn.
+    """
+    kept, n = [], order.shape[1]
+    judged = int(model.judged.max(initial=0))
+    for sweep in range(1, sweeps + 1):
+        others = np.arange(judged, n)
+        if len(others) > OTHERS:
+            others = np.sort(np.roll(others, -OTHERS * (sweep - 1))[:OTHERS])
+        for document in (*range(min(judged, n)), *others.tolist()):
+            draws = stream_uniforms(streams, sweep * STRIDE + document, 1)
+            order = _put_back(model, order, sizes, document, draws)
+        if sweep % every == 0:
+            kept.append(order.copy())
+    return order, np.stack(kept, axis=1)
+
+
+def _put_back(model: OrderModel, order: Orders, sizes: Integers, document: int, draws: Floats) -> Orders:
+    """Take a document out of each list that has it, and put it back at a place drawn by its probability."""
+    lists, n = order.shape
+    others = order[order != document].reshape(lists, n - 1)
+    rate, own = np.take_along_axis(model.rate, others, axis=1), model.rate[:, document, None]
+    rest = np.zeros_like(rate)
+    np.cumsum(rate[:, :0:-1], axis=1, out=rest[:, -2::-1])
+    side = model.log_odds.shape[1]
+    corner = (np.arange(lists) * side + np.minimum(document, model.judged)) * side
+    odds = model.log_odds.reshape(-1)[corner[:, None] + model.slots(others)]
+    real = rate > 0
+    rise = odds + np.log(np.where(real, (own + rest) / np.where(real, rate + rest, 1.0), 1.0))
+    weight = np.zeros((lists, n))  # of the places above o_0, above o_1, ..., and at the end
+    np.cumsum(rise[:, ::-1], axis=1, out=weight[:, -2::-1])
+    weight[np.arange(n) >= sizes[:, None]] = -np.inf
+    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+    chance = np.cumsum(weight, axis=1)
+    place = (draws * chance[:, -1:] >= chance).sum(axis=1)[:, None]
+    column, padded = np.arange(n), np.full((lists, n + 1), document)
+    padded[:, 1:n] = others
+    new = np.where(column < place, padded[:, 1:], padded[:, :-1])
+    np.put_along_axis(new, place, document, axis=1)
+    return np.where((document < sizes)[:, None], new, order)
 
 
 def draw_by_metropolis(

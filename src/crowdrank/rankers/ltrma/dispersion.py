@@ -28,8 +28,8 @@ from crowdrank.rankers.crowd_training import CrowdRun
 from crowdrank.rankers.judged import LISTS, Voices
 
 DEPENDENT = 0.5
-"""Workers share their errors if the sum of squares of errors shared with others, a mean over the workers, is by this
-larger than with independent errors. Retrieval systems have .7; independent experts were below .4."""
+"""Workers share their errors if the sum of squares of the errors that a worker shares with others is, on average,
+larger by this than with independent errors. Retrieval systems have .7; independent experts were below .4."""
 DRAW = 3
 """The key of the random numbers of independent errors."""
 

@@ -22,6 +22,7 @@ from crowdrank.kernels.chains import (
     OrderModel,
     Orders,
     count_above,
+    draw_by_insertion,
     draw_by_metropolis,
     draw_by_neighbors,
     order_log_weight,
@@ -37,8 +38,10 @@ TRUTH = 1000.0
 """The expertise of the truth: an order that contradicts it has probability 0 in double precision."""
 EXTRAS = (TRUTH, 0.0)
 """The expertise of the truth and of the observer."""
-SWEEPS, EVERY = 10, 2
+SWEEPS, EVERY = 2, 1
 """How many sweeps an E-step takes, and after how many of them it keeps an order."""
+NEIGHBORS = 20
+"""So many sweeps of neighbor exchanges stand for a sweep of insertions."""
 EXCHANGES = 500
 """How many random exchanges an E-step takes by the paper's Metropolis rule."""
 NODES = 10
@@ -112,14 +115,15 @@ class Spread(Stats):
     """How far the draws of a list's order differ: what is not known although the judgments are (Louis 1982).
 
     ``distance``: as in Expected. ``covariance`` (V + P, V + P): over the draws, of minus the distances of the V
-    voices and of the slopes of Plackett-Luce by the P parameters of the ranker. ``curvature`` (P, P): the mean
-    curvature of Plackett-Luce by these.
+    voices and of the slopes of Plackett-Luce by the P parameters of the ranker. ``slope`` (P,) and ``curvature``
+    (P, P): the mean slope and curvature of Plackett-Luce by these.
     ``score``, ``low``, ``high``: of each document, its mean place from the end and the ends of its places.
     ``ahead``: the probability that it is above the document that follows it by mean place.
     """
 
     distance: Floats
     covariance: Floats
+    slope: Floats
     curvature: Floats
     score: Floats = local_part()
     low: Floats = local_part()
@@ -136,14 +140,14 @@ class Tempered(Stats):
 
 @dataclass(frozen=True)
 class Expectation:
-    """The sums of the E-step. ``voices``: how many; ``draw_by``: "neighbors" or "metropolis".
+    """The sums of the E-step. ``voices``: how many; ``draw_by``: "insertion", "neighbors" or "metropolis".
 
     ``train_on``: "samples", all draws, which is the expectation of eq. 19; or "best", the likeliest of them (step
     3 of algorithm 2).
     """
 
     voices: int
-    draw_by: str = "neighbors"
+    draw_by: str = "insertion"
     train_on: str = "samples"
 
     def start(self, shard: DocumentShard, seed: int) -> ChainState:
@@ -199,7 +203,8 @@ class Expectation:
             orders.append(last)
             kept.append(draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
-        return Spread(total[: self.voices], joint.total, ranker.curvature(state.plan), *columns), state
+        slope, curvature = joint.mean[self.voices :], ranker.curvature(state.plan)
+        return Spread(total[: self.voices], joint.total, slope, curvature, *columns), state
 
     def temper(self, shard: DocumentShard, at: Expectancy, state: Any = None) -> Tempered:
         """What the log likelihood of each list needs besides its normalizers (see ``likelihood``)."""
@@ -225,7 +230,9 @@ class Expectation:
             steps = EXCHANGES * at.sweeps // SWEEPS
             every = max(steps // (at.sweeps // at.every), 1)
             return draw_by_metropolis(model, order, block.size, streams, steps, every)
-        return draw_by_neighbors(model, order, streams, at.sweeps, at.every)
+        if self.draw_by == "neighbors":
+            return draw_by_neighbors(model, order, streams, NEIGHBORS * at.sweeps, NEIGHBORS * at.every)
+        return draw_by_insertion(model, order, block.size, streams, at.sweeps, at.every)
 
     def _by_voice(self, block: StatementBlock, statements: Floats, pairs: Floats) -> Floats:
         count = self.voices + EXTRA
@@ -261,13 +268,14 @@ class Expectation:
 
 
 class JointCovariance:
-    """The covariance over draws of several numbers per list, summed over the lists."""
+    """The mean and the covariance over draws of several numbers per list, summed over the lists."""
 
     def __init__(self, count: int) -> None:
-        self.total = np.zeros((count, count))
+        self.mean, self.total = np.zeros(count), np.zeros((count, count))
 
     def add(self, drawn: Floats) -> None:
         """Add lists: ``drawn`` (L, K, count)."""
+        self.mean += drawn.mean(axis=1).sum(axis=0)
         away = (drawn - drawn.mean(axis=1, keepdims=True)).reshape(-1, drawn.shape[2])
         self.total += away.T @ away / max(drawn.shape[1] - 1, 1)
 

@@ -29,7 +29,7 @@ from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation
 from crowdrank.rankers.preparation import standardize_within
 from crowdrank.rankers.scoring import CrowdExpertise
 
-SWEEPS, EVERY = 400, 4
+SWEEPS, EVERY = 60, 1
 """The draws of the mean order."""
 
 

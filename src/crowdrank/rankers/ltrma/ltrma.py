@@ -32,6 +32,7 @@ from crowdrank.rankers.ltrma.dispersion import choose_dispersion
 from crowdrank.rankers.ltrma.em import EM, START, EMState
 from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation, Spread
 from crowdrank.rankers.ltrma.expertise import Expertise, solve_expertise
+from crowdrank.rankers.ltrma.information import newton_step
 from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
 from crowdrank.rankers.ltrma.top_expectation import TopExpectation
 from crowdrank.rankers.ltrma.voices import constrain_voices, hold_bounds
@@ -44,14 +45,18 @@ from crowdrank.results import Workers
 
 METHODS = ("mle", "d")
 DISPERSIONS = ("auto", "by-worker", "shared", "weighted")
-INFERENCES = ("neighbors", "metropolis")
+INFERENCES = ("insertion", "neighbors", "metropolis")
 TRAIN_ON = ("samples", "best")
 DISTANCES = ("pairs", "top-k")
 PENALTY = 1.0
 """The linear scorer's penalty unless one is given. A larger one makes workers look more expert than they are."""
-FINAL_SWEEPS, FINAL_EVERY = 200, 4
+FINAL_SWEEPS, FINAL_EVERY = 50, 1
 """The last draws, for intervals and estimated orders."""
-LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 12, 1
+POLISH_SWEEPS, POLISH_EVERY = 12, 1
+"""The draws of a step by the observed information."""
+GAINS = (1.0, 1.0, 1.0, 1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5)
+"""The lengths of these steps: the last ones average over the noise of the draws."""
+LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 3, 1
 """The draws at each power for the log likelihood."""
 NARROW = 200
 """Up to so many weights of a linear ranker, all of them count in the uncertainty of the expertise."""
@@ -70,11 +75,11 @@ class LTRMA(CrowdRanker):
     ``k``: only the first k places of the true order count in training; None: all. ``dispersion``: whose expertise
     it is: "by-worker", "shared" (one for all), "weighted" (one for all, and the workers are weighted as
     crowd-lists does), or "auto": by-worker unless workers share their errors. ``inference``: how orders are drawn:
-    "neighbors", or "metropolis" as in the paper. ``train_on``: all "samples" of the true order, or the "best" one
-    as in the paper. ``distance``: "pairs" compares a worker's list with a true order of all documents; "top-k"
-    compares its first k places with a true list of k documents (definition 1 of the paper), without ties.
-    ``theta_sd``: standard deviation of theta among the workers a priori. ``iterations``: the most steps of EM. The
-    other parameters are those of every ranker.
+    by "insertion" of documents, by exchanges of "neighbors", or by "metropolis" as in the paper. ``train_on``: all
+    "samples" of the true order, or the "best" one as in the paper. ``distance``: "pairs" compares a worker's list
+    with a true order of all documents; "top-k" compares its first k places with a true list of k documents
+    (definition 1 of the paper), without ties. ``theta_sd``: standard deviation of theta among the workers a priori.
+    ``iterations``: the most steps of EM. The other parameters are those of every ranker.
     """
 
     name = "ltrma-mle"
@@ -86,7 +91,7 @@ class LTRMA(CrowdRanker):
         scorer: str | Scorer = "linear",
         k: int | None = None,
         dispersion: str = "auto",
-        inference: str = "neighbors",
+        inference: str = "insertion",
         train_on: str = "samples",
         distance: str = "pairs",
         theta_sd: float = 2.0,
@@ -149,7 +154,9 @@ class _Learning:
         if self._mirrored(state.theta):
             state, settled, more = self._try_mirror(state, settled)
             notes += more
+        state = self._polish(state)
         spread, function = self._finish(state)
+        self.function = function
         expertise = self.solve(spread.distance)
         theta = expertise.theta
         likelihood = None
@@ -274,6 +281,34 @@ class _Learning:
         self.seen, self.curve = before
         return state, settled, [_mirror_note(chosen=False)]
 
+    def _polish(self, state: EMState) -> EMState:
+        """Newton steps by the observed information, if the ranker is linear and theta is free.
+
+        EM is slow along the ridge of a larger scale of the scores and less expert workers. The last steps are
+        shorter, which averages over the noise of the draws.
+        """
+        if self._basis(state.function) != "features" or self.constraints is not None:
+            return state
+        assert isinstance(state.function, LinearFunction)
+        weights, theta = state.function.weights, state.theta
+        for turn, gain in enumerate(GAINS):
+            at = self._at(LinearFunction(weights), theta, FAR // 2 + turn)
+            at = replace(at, sweeps=POLISH_SWEEPS, every=POLISH_EVERY, basis="features")
+            spread = self.session.advance(self.expectation.spread, at)
+            found = self.solve(spread.distance, theta)
+            by_theta, by_weights = newton_step(
+                found, spread, self.dispersion.weights, self._penalty(), theta, weights
+            )
+            size = float(np.linalg.norm(by_weights)) / (0.5 * float(np.linalg.norm(weights)) + 0.1)
+            size = max(size, float(np.abs(by_theta).max()) / (0.5 * float(np.abs(theta).max()) + 0.1))
+            short = gain / max(size, 1.0)
+            weights, theta = weights + short * by_weights, theta + short * by_theta
+        return EMState(LinearFunction(weights), theta, state.steps)
+
+    def _penalty(self) -> float:
+        scorer = self.run.scorer
+        return float(scorer.penalty) if isinstance(scorer, Linear) else 0.0
+
     def _finish(self, state: EMState) -> tuple[Spread, Function]:
         """Many draws at the end; LTRMA-D trains its ranker on them."""
         at = self._at(state.function if self.ranker.method == "mle" else None, state.theta, FAR)
@@ -293,8 +328,7 @@ class _Learning:
         return "features" if narrow and dense else "scale"
 
     def _workers(self, expertise: Expertise, spread: Spread) -> Workers:
-        scorer = self.run.scorer
-        penalty = scorer.penalty if isinstance(scorer, Linear) and len(spread.curvature) > 1 else 0.0
+        penalty = self._penalty() if self._basis(self.function) == "features" else 0.0
         return workers_table(self.judged, self.dispersion, expertise, spread, self.constraints, penalty)
 
     def _at(self, function: Function | None, theta: Floats, step: int) -> Expectancy:

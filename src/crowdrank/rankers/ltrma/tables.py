@@ -15,10 +15,8 @@ from crowdrank.rankers.judged import LISTS, PAIRS, Judged
 from crowdrank.rankers.ltrma.dispersion import Dispersion
 from crowdrank.rankers.ltrma.expectation import Spread
 from crowdrank.rankers.ltrma.expertise import Expertise
+from crowdrank.rankers.ltrma.information import theta_errors
 from crowdrank.results import Frame, Workers, Z, agreement_interval, verdicts
-
-LEAST = 0.01
-"""In no direction is the information less than this part of what it would be if the true orders were known."""
 
 
 def workers_table(
@@ -78,31 +76,6 @@ def _pair_columns(
     found = np.full(count, np.nan)
     found[worker[kind == PAIRS]] = theta[kind == PAIRS]
     return {"theta_pairs": found}
-
-
-def theta_errors(expertise: Expertise, spread: Spread, weights: Floats, penalty: float) -> Floats:
-    """The standard error of each theta, from the observed information (Louis 1982).
-
-        I = information if the true orders were known - covariance of the slopes over the drawn orders
-
-    by thetas and by the parameters of the ranker, plus prior, side information and the ranker's penalty.
-    ``weights`` of the voices: if several share one theta, the error is that of the theta which they multiply.
-    """
-    group, voices = expertise.group, len(expertise.group)
-    groups, others = int(group.max()) + 1, len(spread.curvature)
-    complete = summed(group, expertise.information, groups) + expertise.prior
-    side = np.asarray(expertise.side.toarray() if hasattr(expertise.side, "toarray") else expertise.side)
-    known = np.zeros((groups + others, groups + others))
-    known[:groups, :groups] = np.diag(complete) + side[:groups, :groups]
-    known[groups:, groups:] = spread.curvature + penalty * np.eye(others)
-    pool = np.zeros((groups + others, voices + others))
-    pool[group, np.arange(voices)] = weights
-    pool[groups:, voices:] = np.eye(others)
-    scale = np.sqrt(np.maximum(np.diag(known), 1e-300))
-    matrix = known - pool @ spread.covariance @ pool.T
-    value, vector = np.linalg.eigh(matrix / np.outer(scale, scale))
-    inverse = (vector / np.maximum(value, LEAST)) @ vector.T
-    return np.asarray((np.sqrt(np.diag(inverse)) / scale)[group])
 
 
 def agreement(theta: Floats, counts: Floats) -> Floats:

@@ -87,7 +87,8 @@ class TopExpectation(Expectation):
             orders.append(last)
             kept.append(draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
-        return Spread(total[: self.voices], joint.total, ranker.curvature(state.plan), *columns), state
+        slope, curvature = joint.mean[self.voices :], ranker.curvature(state.plan)
+        return Spread(total[: self.voices], joint.total, slope, curvature, *columns), state
 
     def _top_model(self, block: StatementBlock, scores: Floats, theta: Floats) -> TopModel:
         bottom = np.nanmax(np.where(np.isnan(block.level), -1.0, block.level), axis=1, initial=0.0)
