@@ -73,7 +73,7 @@ class TestExpectation:
         counts = judged.statements.shapes(judged.sizes)
         expected = -(counts * log_normalizers(theta, counts.shape[1] - 1)[1]).sum(axis=1)
         expectation, session = self.session(judged, scores[:, None])
-        at = Expectancy(_Column(), np.append(theta, EXTRAS), 1, 0, sweeps=12_000, every=3)
+        at = Expectancy(_Column(), np.append(theta, EXTRAS), 1, 0, sweeps=1500, every=1)
         found = session.advance(expectation.draw, at).distance[:3]
         np.testing.assert_allclose(found, expected - slopes, atol=0.03 * len(judged.keys))
 
@@ -86,7 +86,7 @@ class TestExpectation:
         theta = np.array([0.9, -0.4, 0.5, 0.8, 0.0, 0.0])
         scores = np.random.default_rng(3).normal(size=len(judged.documents.rows))
         expectation, session = self.session(judged, scores[:, None])
-        at = Expectancy(_Column(), theta, 7, 0, sweeps=3000, every=2)
+        at = Expectancy(_Column(), theta, 7, 0, sweeps=450, every=1)
         energy = session.evaluate(expectation.temper, at).energy
         found = -energy - judged.statements.log_normalizers(theta, judged.sizes)
         np.testing.assert_allclose(found, ExactLists(judged).log_likelihood(theta, scores), atol=0.05)
@@ -97,7 +97,7 @@ class TestExpectation:
         truth = gold.with_columns(label=(pl.col("grade") / 2).floor()).drop("grade")
         judged = join(features, lists, anchors=Anchors.read(truth))
         expectation, session = self.session(judged, np.zeros((len(judged.documents.rows), 1)))
-        at = Expectancy(None, np.append(np.zeros(3), EXTRAS), 0, 0, sweeps=400, every=2)
+        at = Expectancy(None, np.append(np.zeros(3), EXTRAS), 0, 0, sweeps=40, every=1)
         assert session.advance(expectation.draw, at).distance[3] == 0
         said = judged.statements
         seen = np.zeros(0)
@@ -154,8 +154,9 @@ def test_the_standard_errors_are_those_of_the_exact_likelihood():
 
 
 def test_log_likelihood_of_the_fit():
+    """Up to the noise of the draws, of which each list has about .2."""
     _, ranker, _, wanted = exact_fit()
-    assert ranker.fit_.log_likelihood == pytest.approx(wanted, abs=1.0)
+    assert ranker.fit_.log_likelihood == pytest.approx(wanted, abs=4.0)
 
 
 @cache

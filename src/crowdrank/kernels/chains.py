@@ -20,9 +20,9 @@ sum of e^s over those after o_p. Then, from one place to the next,
 
     P(x just above o_p) : P(x just below o_p)  =  e^A_{x, o_p} (e^s_x + R_p) : (e^s_{o_p} + R_p)
 
-so all places of x have their exact probabilities by one cumulative sum. A neighbor exchange is cheap, but to cross a
-list of n documents takes some n^2 / 10 sweeps. Insertions of all documents forget where they started after a sweep
-or two.
+so all places of x have their exact probabilities by one cumulative sum. A neighbor exchange is cheap, but to cross
+a list of n documents takes some n^2 / 10 sweeps. Insertions of all documents forget where they started after a
+sweep or two.
 
 Lists of unequal length stand in one array, padded at the end by documents of rate 0, which never move. Documents
 that nobody judged share one slot of A, so that its size depends on the judged documents only.
@@ -146,7 +146,8 @@ def _put_back(model: OrderModel, order: Orders, sizes: Integers, document: int, 
     """Take a document out of each list that has it, and put it back at a place drawn by its probability."""
     lists, n = order.shape
     others = order[order != document].reshape(lists, n - 1)
-    rate, own = np.take_along_axis(model.rate, others, axis=1), model.rate[:, document, None]
+    rate = np.take_along_axis(model.rate, others, axis=1)
+    own = np.where(document < sizes, model.rate[:, document], 1.0)[:, None]
     rest = np.zeros_like(rate)
     np.cumsum(rate[:, :0:-1], axis=1, out=rest[:, -2::-1])
     side = model.log_odds.shape[1]

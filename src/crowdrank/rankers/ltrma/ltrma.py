@@ -35,7 +35,7 @@ from crowdrank.rankers.ltrma.expertise import Expertise, solve_expertise
 from crowdrank.rankers.ltrma.information import newton_step
 from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
 from crowdrank.rankers.ltrma.top_expectation import TopExpectation
-from crowdrank.rankers.ltrma.voices import constrain_voices, hold_bounds
+from crowdrank.rankers.ltrma.voices import constrain_voices, free_voices, hold_bounds
 from crowdrank.rankers.objectives import DrawnOrders
 from crowdrank.rankers.scorers import Function, Scorer
 from crowdrank.rankers.scorers.linear import Linear, LinearFunction
@@ -56,7 +56,7 @@ POLISH_SWEEPS, POLISH_EVERY = 12, 1
 """The draws of a step by the observed information."""
 GAINS = (1.0, 1.0, 1.0, 1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5)
 """The lengths of these steps: the last ones average over the noise of the draws."""
-LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 3, 1
+LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 6, 1
 """The draws at each power for the log likelihood."""
 NARROW = 200
 """Up to so many weights of a linear ranker, all of them count in the uncertainty of the expertise."""
@@ -78,8 +78,8 @@ class LTRMA(CrowdRanker):
     by "insertion" of documents, by exchanges of "neighbors", or by "metropolis" as in the paper. ``train_on``: all
     "samples" of the true order, or the "best" one as in the paper. ``distance``: "pairs" compares a worker's list
     with a true order of all documents; "top-k" compares its first k places with a true list of k documents
-    (definition 1 of the paper), without ties. ``theta_sd``: standard deviation of theta among the workers a priori.
-    ``iterations``: the most steps of EM. The other parameters are those of every ranker.
+    (definition 1 of the paper), without ties. ``theta_sd``: standard deviation of theta among the workers a
+    priori. ``iterations``: the most steps of EM. The other parameters are those of every ranker.
     """
 
     name = "ltrma-mle"
@@ -282,13 +282,14 @@ class _Learning:
         return state, settled, [_mirror_note(chosen=False)]
 
     def _polish(self, state: EMState) -> EMState:
-        """Newton steps by the observed information, if the ranker is linear and theta is free.
+        """Newton steps by the observed information, if the ranker is linear; constrained thetas take EM's step.
 
         EM is slow along the ridge of a larger scale of the scores and less expert workers. The last steps are
         shorter, which averages over the noise of the draws.
         """
-        if self._basis(state.function) != "features" or self.constraints is not None:
+        if self._basis(state.function) != "features":
             return state
+        free = free_voices(self.constraints, len(state.theta))
         assert isinstance(state.function, LinearFunction)
         weights, theta = state.function.weights, state.theta
         for turn, gain in enumerate(GAINS):
@@ -302,7 +303,7 @@ class _Learning:
             size = float(np.linalg.norm(by_weights)) / (0.5 * float(np.linalg.norm(weights)) + 0.1)
             size = max(size, float(np.abs(by_theta).max()) / (0.5 * float(np.abs(theta).max()) + 0.1))
             short = gain / max(size, 1.0)
-            weights, theta = weights + short * by_weights, theta + short * by_theta
+            weights, theta = weights + short * by_weights, np.where(free, theta + short * by_theta, found.theta)
         return EMState(LinearFunction(weights), theta, state.steps)
 
     def _penalty(self) -> float:

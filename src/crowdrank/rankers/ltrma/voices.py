@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Constraints, Floats, Integers
 
@@ -33,3 +34,14 @@ def constrain_voices(constraints: Constraints, worker: Integers) -> Constraints:
 def hold_bounds(theta: Floats, constraints: Constraints | None) -> Floats:
     """These thetas within their bounds."""
     return theta if constraints is None else np.clip(theta, *constraints.bounds)
+
+
+def free_voices(constraints: Constraints | None, voices: int) -> NDArray[np.bool_]:
+    """Which voices no constraint concerns; soft ones without any confidence do not count."""
+    if constraints is None:
+        return np.ones(voices, bool)
+    bound = np.isfinite(constraints.low) | np.isfinite(constraints.high)
+    sure = constraints.soft.take(constraints.confidence > 0)
+    for code in (constraints.orders.above, constraints.orders.below, sure.above, sure.below):
+        bound[code[code >= 0]] = True
+    return np.asarray(~bound[constraints.group])
