@@ -130,7 +130,16 @@ FEATURES = b"query,item,label,f1,f2\n" + b"".join(
 BARE = b"\n".join(b",".join(line.split(b",")[:2] + line.split(b",")[3:]) for line in FEATURES.splitlines()) + b"\n"
 GOLD = b"\n".join(b",".join(line.split(b",")[:3]) for line in FEATURES.splitlines()) + b"\n"
 
+LISTS = b"query,worker,item,rank\n" + b"".join(
+    b"q%d,%s,d%d,%d\n" % (row // 8, (b"ann", b"bob")[row // 4 % 2], row % 4, (row * 3 + row // 8) % 4 + 1)
+    for row in range(48)
+)
+"""Two workers rank the documents of each query."""
+SIDE = b"worker,kind,low,high\n"
+
 TRAIN, SCORE = "train features.csv", "score ranker new.csv"
+CROWD = f"{TRAIN} --judgments lists.csv"
+CROWD_FILES = {"features.csv": BARE, "lists.csv": LISTS}
 RANKER_MISTAKES = {
     "no labels": (f"{TRAIN} --out new", {"features.csv": BARE}),
     "a label that is no number": (
@@ -160,8 +169,47 @@ RANKER_MISTAKES = {
     ),
     "a share that is none": (f"{TRAIN} --validation 1.5 --out new", {"features.csv": FEATURES}),
     "a scorer that does not exist": (f"{TRAIN} --scorer forest --out new", {"features.csv": FEATURES}),
+    "judgments for a ranker that learns from labels": (f"{CROWD} --model listmle --out new", CROWD_FILES),
+    "no judgments for a ranker that learns from them": (f"{TRAIN} --model ltrma-mle --out new", CROWD_FILES),
+    "folds of judgments": (f"{CROWD} --folds 5 --out new", CROWD_FILES),
+    "judgments of other queries": (
+        f"{CROWD} --out new",
+        {**CROWD_FILES, "lists.csv": LISTS.replace(b"\nq", b"\nquery ")},
+    ),
+    "a judged item without features": (
+        f"{CROWD} --out new",
+        {**CROWD_FILES, "lists.csv": LISTS + b"q0,ann,d9,5\n"},
+    ),
+    "an item of the anchors without features": (
+        f"{CROWD} --anchors truth.csv --out new",
+        {**CROWD_FILES, "truth.csv": b"query,item,rank\nq0,d1,1\nq0,d9,2\n"},
+    ),
+    "lists that are all tied": (
+        f"{CROWD} --out new",
+        {**CROWD_FILES, "lists.csv": b"query,worker,item,rank\nq0,ann,d0,1\nq0,ann,d1,1\n"},
+    ),
+    "columns of judgments with other names": (
+        f"{CROWD} --out new",
+        {**CROWD_FILES, "lists.csv": LISTS.replace(b"item", b"doc", 1)},
+    ),
+    "what an unranked item means in pairs": (
+        f"{CROWD} --missing below --out new",
+        {**CROWD_FILES, "lists.csv": b"query,worker,winner,loser\nq0,ann,d0,d1\n"},
+    ),
+    "side information that contradicts itself": (
+        f"{CROWD} --side-info side.csv --out new",
+        {**CROWD_FILES, "side.csv": SIDE + b"ann,range,1,\nann,range,,0\n"},
+    ),
+    "side information of an unknown kind": (
+        f"{CROWD} --side-info side.csv --out new",
+        {**CROWD_FILES, "side.csv": SIDE + b"ann,rnage,1,\n"},
+    ),
     "a feature is missing in scoring": (SCORE, {"new.csv": FEATURES.replace(b"f2", b"F2", 1)}),
     "a value is missing in scoring alone": (SCORE, {"new.csv": FEATURES.replace(b"q0,d2,2,2,1", b"q0,d2,2,,1")}),
+    "judgments for a ranker that knows no workers": (
+        f"{SCORE} --judgments lists.csv",
+        {"new.csv": FEATURES, "lists.csv": LISTS},
+    ),
     "a ranker that was cut off in copying": (SCORE, {"ranker/weights.npz": b"PK\x03\x04", "new.csv": FEATURES}),
     "a ranker that was edited": (SCORE, {"ranker/model.json": (b'"f1"', b'"f7"'), "new.csv": FEATURES}),
     "a ranker of a newer version": (

@@ -92,6 +92,22 @@ class TestModels:
         assert [row["model"] for row in rows] == [*entries(), *ranker_entries()]
         assert [row["model"] for row in rows if row["kinds"] == "features"] == list(ranker_entries())
 
+    @pytest.mark.parametrize("name", ["crowd-bt", "ltrma-mle", "ltrma-d", "listmle"])
+    def test_one_of_them(self, crowdrank, name):
+        entry = {**entries(), **ranker_entries()}[name]
+        what, parameters, meaning = crowdrank("models", name).out.split("\n\n", 2)
+        assert what == f"{name}: {entry.summary} ({entry.paper})"
+        rows = dict(line.split("\t") for line in parameters.splitlines()[1:])
+        assert rows == {key: str(value) for key, value in {**entry.load().parameters(), **entry.preset}.items()}
+        assert entry.load().__doc__.splitlines()[0] in meaning
+        found = json.loads(crowdrank("models", name, "--json").out)
+        assert set(found["parameters"]) == set(rows)
+
+    def test_none_of_them(self, crowdrank):
+        ran = crowdrank("models", "magic")
+        assert ran.code == 2
+        assert ran.err.startswith("crowdrank: There is no model 'magic'.\nHint: The models and rankers are ")
+
 
 class TestEvaluate:
     @pytest.fixture

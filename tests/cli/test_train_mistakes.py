@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.rankers.registry import ranker_entries
 from rankers.made import labeled_frame
 
 AGAIN = "Hint: Copy the folder again, or train again."
@@ -263,7 +264,7 @@ class TestLabels:
         ),
         (
             ["--model", "magic"],
-            ["There is no ranker 'magic'.", "Hint: The rankers are listmle, lambdamart, regression."],
+            ["There is no ranker 'magic'.", f"Hint: The rankers are {', '.join(ranker_entries())}."],
             ["--model", "regression"],
         ),
         (
@@ -289,7 +290,11 @@ class TestLabels:
             ],
             ["--measure", "nDCG@10"],
         ),
-        (["--missing", "maybe", "--gold", "gold.csv"], ["missing must be 'error' or 'drop'. Got 'maybe'."], []),
+        (
+            ["--missing", "maybe", "--gold", "gold.csv"],
+            ["--missing takes error or drop, and below or unknown. Got 'maybe'."],
+            [],
+        ),
         (
             ["--folds", "2"],
             [

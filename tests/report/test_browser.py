@@ -12,6 +12,7 @@ import crowdrank as cr
 from crowdrank.compare import Row
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.report import build, build_contest, contest_to_html, to_html, training_report_files
+from crowdrank.simulate.presets import simulate
 from helpers import random_domains, random_labels, random_lists, random_votes
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -116,6 +117,20 @@ def training(tmp_path_factory):
     ranker = make_ranker("listmle", "linear", {"tune": True})
     fitted = ranker.fit(frame.hstack(pl.DataFrame(values, schema=names)), validation=0.3)
     path = tmp_path_factory.mktemp("training") / "report.html"
+    path.write_text(training_report_files(fitted)["report.html"], encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    """A ranker from 12 workers, some with long names, and measured by their held-out lists."""
+    made = simulate(
+        "ltrma-h7", lists=16, test=0, documents=6, thetas="0.6,0.3,0.2,0.1,0.1,0,0,0,-0.1,-0.3,0.2,0.4"
+    )
+    long = pl.col("worker").str.replace("worker-01", f"{HOSTILE} {'long_' * 20}")
+    ranker = make_ranker("ltrma-mle", "linear", {"iterations": 25})
+    fitted = ranker.fit(made.features, made.judgments.with_columns(worker=long), validation=0.3)
+    path = tmp_path_factory.mktemp("crowd") / "report.html"
     path.write_text(training_report_files(fitted)["report.html"], encoding="utf-8")
     return path.as_uri()
 
@@ -328,9 +343,10 @@ def test_models_side_by_side_fit_every_width(visit, contest):
     assert page.locator(".place").all_inner_texts()[0] == "best"
 
 
-def test_a_training_run_fits_every_width(visit, training):
+@pytest.mark.parametrize("kind", ["training", "crowd"])
+def test_a_training_run_fits_every_width(visit, kind, request):
     for width in (1280, 800, 375):
-        page = visit(training, {"width": width, "height": 700})
+        page = visit(request.getfixturevalue(kind), {"width": width, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         right = page.evaluate("document.querySelector('main').getBoundingClientRect().right")
         inside = page.locator("table, svg, thead .label").evaluate_all(
@@ -338,7 +354,7 @@ def test_a_training_run_fits_every_width(visit, training):
         )
         assert inside <= right + 1
     assert page.locator("img").count() == 0
-    assert page.locator(".importance tbody tr").count() == 20
+    assert page.locator(".importance tbody tr").count() == (20 if kind == "training" else 10)
 
 
 def test_workers_with_many_parameters_fit_every_width(visit, judged):
@@ -371,7 +387,9 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training"])
+@pytest.mark.parametrize(
+    "kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd"]
+)
 def test_no_barrier_is_found(visit, kind, viewport, request):
     """By all rules on a light page; a dark one has other colors and is otherwise the same."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()

@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
 import json as json_module
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from crowdrank.errors import UsageError
+
+if TYPE_CHECKING:
+    from crowdrank.models.registry import Entry
+    from crowdrank.rankers.registry import RankerEntry
 
 NAME = "models"
 COLUMNS = ("model", "kinds", "workers", "what", "paper", "varies with")
 RANKER_COLUMNS = ("ranker", "learns from", "what", "paper", "varies with")
 
 
-def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+def command(
+    name: Annotated[str | None, typer.Argument(help="Only this one, with its parameters.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
     """List the models: name, kinds of input, need for workers, summary, paper, and what may change the answer.
 
     Below them the rankers, which `crowdrank train` takes. In JSON a ranker is a model of the kind features.
     """
+    if name is None:
+        _list_all(json)
+    else:
+        _describe(name, json)
+
+
+def _list_all(json: bool) -> None:
     from crowdrank.models.registry import entries
     from crowdrank.rankers.registry import ranker_entries
 
@@ -38,6 +55,33 @@ def command(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fal
     if not sys.stdout.isatty():
         print()
     _show(RANKER_COLUMNS, rankers)
+
+
+def _describe(name: str, json: bool) -> None:
+    """One model or ranker: what it does, its parameters with their defaults, and what they mean."""
+    from crowdrank.results import to_plain
+
+    found = _find(name)
+    own = {**found.load().parameters(), **found.preset}
+    meaning = inspect.getdoc(found.load()) or ""
+    if json:
+        shown = {"model": name, "what": found.summary, "paper": found.paper, "parameters": to_plain(own)}
+        print(json_module.dumps({**shown, "meaning": meaning}, indent=2))
+        return
+    print(f"{name}: {found.summary} ({found.paper})\n")
+    _show(("parameter", "default"), [(key, f"{value}") for key, value in own.items()])
+    print(f"\n{meaning}")
+
+
+def _find(name: str) -> Entry | RankerEntry:
+    """The model or the ranker with this name."""
+    from crowdrank.models.registry import entries
+    from crowdrank.rankers.registry import ranker_entries
+
+    known: dict[str, Entry | RankerEntry] = {**entries(), **ranker_entries()}
+    if name not in known:
+        raise UsageError(f"There is no model {name!r}.", hint=f"The models and rankers are {', '.join(known)}.")
+    return known[name]
 
 
 def _words(names: Iterable[str]) -> str:

@@ -36,12 +36,41 @@ Memory = Annotated[
 SpoolFolder = Annotated[
     Path | None, typer.Option(help="Folder for inputs that spill to disk.", envvar="CROWDRANK_SPOOL")
 ]
-
-
+JudgmentOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judgments",
+        help="File of a crowd's lists, ratings or pairs; may be repeated, and each file is read by itself.",
+    ),
+]
+JudgmentColumns = Annotated[
+    list[str] | None,
+    typer.Option(help="Column names of the judgments: worker=judge,left=a,... (query= for none)."),
+]
 Missing = Annotated[
     str | None,
     typer.Option(help="Meaning of an item that a list does not rank: below (all ranked items) or unknown."),
 ]
+
+
+LACKING, UNRANKED = ("error", "drop"), ("below", "unknown")
+"""What --missing says of items without features, and of documents that a list does not rank."""
+
+
+def parse_missing(given: list[str], *, judgments: bool) -> tuple[str, str | None]:
+    """What to do about items without features, and what an unranked document means (None: as the file says)."""
+    words = [word.strip() for one in given for word in one.split(",")]
+    chosen = [[word for word in dict.fromkeys(words) if word in group] for group in (LACKING, UNRANKED)]
+    unknown = [word for word in words if word not in (*LACKING, *UNRANKED)]
+    if unknown or any(len(group) > 1 for group in chosen):
+        shown = unknown[0] if unknown else ",".join(words)
+        raise UsageError(f"--missing takes error or drop, and below or unknown. Got {shown!r}.")
+    lacking, unranked = (next(iter(group), None) for group in chosen)
+    if unranked is not None and not judgments:
+        raise UsageError(
+            f"--missing {unranked} applies only to rankings.", hint=("Give them: ", Remedy("judgments", "FILE"))
+        )
+    return lacking or LACKING[0], unranked
 
 
 def parse_settings(given: list[str]) -> dict[str, Any]:

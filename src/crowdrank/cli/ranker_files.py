@@ -51,6 +51,7 @@ def _tables(ranker: Ranker, folds: CrossValidation | None) -> dict[str, Table]:
         "importance": ranker.importance_,
         "validation": ranker.validation_,
         "queries": ranker.queries_,
+        **ranker.trained_.tables,
         "folds": folds,
         "scores": None if folds is None else folds.scores,
     }

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdrank.cli.options import FeatureColumns, FeatureFiles, Memory, SpoolFolder, join_columns
+from crowdrank.cli.judgment_files import COLUMNS, JudgmentFiles, naming_columns
+from crowdrank.cli.options import (
+    FeatureColumns,
+    FeatureFiles,
+    JudgmentColumns,
+    JudgmentOption,
+    Memory,
+    Missing,
+    SpoolFolder,
+    join_columns,
+)
 from crowdrank.cli.output import File, check_format
+from crowdrank.errors import Remedy, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +34,10 @@ SLICE = 1 << 17
 def command(
     ranker: Annotated[Path, typer.Argument(help="The folder that `crowdrank train` wrote.")],
     features: FeatureFiles,
+    judgments: JudgmentOption = None,
     columns: FeatureColumns = None,
+    judgment_columns: JudgmentColumns = None,
+    missing: Missing = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
     form: Annotated[
@@ -34,9 +48,12 @@ def command(
     """Score documents with a saved ranker: larger = better.
 
     CSV has query, item, score, or item, score if the features have no queries. A TREC run has
-    `query Q0 item rank score crowdrank`.
+    `query Q0 item rank score crowdrank`. With --judgments, a ranker that learned how expert the workers are
+    scores by features and judgments together.
     """
     check_format(form, ("csv", "trec"))
+    crowd = JudgmentFiles(judgments or [], join_columns(judgment_columns), missing)
+    _check_judgments(crowd, features)
     with nullcontext() if out is None else File(out) as file:
         from crowdrank.cli.terminal import progress, warn
         from crowdrank.data import read_features
@@ -45,15 +62,16 @@ def command(
 
         saved = load(ranker)
         with progress("scoring"):
-            found = saved.score(
-                read_features(
-                    features,
-                    columns=join_columns(columns),
-                    memory=memory,
-                    spool=spool,
-                    only=saved.trained_.scoring.preparation.names,
-                )
+            tables = crowd.read() if crowd.files else None
+            table = read_features(
+                features,
+                columns=join_columns(columns),
+                memory=memory,
+                spool=spool,
+                only=saved.trained_.scoring.preparation.names,
             )
+            with naming_columns(COLUMNS):
+                found = saved.score(table, tables)
         notes = found.notes
         if form == "trec":
             frame, more = to_run(found)
@@ -67,6 +85,15 @@ def command(
         else:
             file.write(lambda path: _write(frame, path, form))
             print(f"The scores of {len(frame)} documents are in {out}", file=sys.stderr)
+
+
+def _check_judgments(crowd: JudgmentFiles, features: list[str]) -> None:
+    """Raise an error if options of judgments come without any, or if two files are standard input."""
+    for option, value in (("--judgment-columns", crowd.columns), (f"--missing {crowd.unranked}", crowd.unranked)):
+        if value and not crowd.files:
+            raise UsageError(f"{option} needs judgments.", hint=("Give them: ", Remedy("judgments", "FILE")))
+    if [*features, *crowd.files].count("-") > 1:
+        raise UsageError("Only one of the files can be standard input.", hint="Name the others.")
 
 
 def _write(frame: pl.DataFrame, path: Path, form: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -108,5 +109,19 @@ def progress(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
 
         def show(iteration: int, objective: float, slope: float) -> None:
             update(f"{what}: step {iteration}, objective {objective:.6g}, slope {slope:.1e}")
+
+        yield show
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
+    """A callback that shows the steps of training on judgments on stderr, or None if stderr is not a terminal."""
+    with status(what) as update:
+        if update is None:
+            yield None
+            return
+
+        def show(step: int, objective: float, change: float) -> None:
+            update(f"{what}: step {step}" + (f", change {change:.1e}" if math.isfinite(change) else ""))
 
         yield show

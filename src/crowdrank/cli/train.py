@@ -1,43 +1,63 @@
-"""crowdrank train: features and labels in, a ranker out."""
+"""crowdrank train: features and labels, or features and judgments in, a ranker out."""
 
 from __future__ import annotations
 
-import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from crowdrank.cli.judgment_files import JudgmentFiles, naming_columns
 from crowdrank.cli.options import (
     FeatureColumns,
     FeatureFiles,
     GoldColumns,
+    JudgmentColumns,
+    JudgmentOption,
     Memory,
     Place,
     SpoolFolder,
     join_columns,
+    parse_missing,
     parse_settings,
 )
 from crowdrank.cli.output import Folder, check_format
-from crowdrank.errors import UsageError
+from crowdrank.cli.training_input import (
+    FILES,
+    CrowdInput,
+    TrainingInput,
+    check_gold,
+    naming_joined,
+    read_folds,
+)
+from crowdrank.errors import Remedy, UsageError
 
 if TYPE_CHECKING:
-    from crowdrank.data import Features, Scored
+    from crowdrank.data import Features
+    from crowdrank.engine import Engine
     from crowdrank.rankers.base import Ranker
+    from crowdrank.rankers.crowd_training import CrowdRanker
     from crowdrank.rankers.folds import CrossValidation
+    from crowdrank.rankers.label_training import LabelRanker
 
 NAME = "train"
-FILES = "files"
-"""As the number of folds: each file is a part."""
+DEFAULTS = {"labels": "listmle", "judgments": "ltrma-mle"}
+"""The ranker if none is named, by what there is to learn from."""
 
 
 def command(
     features: FeatureFiles,
     out: Annotated[Path, typer.Option(help="Folder for the ranker, its tables and the report.")],
-    model: Annotated[str, typer.Option(help="listmle, lambdamart or regression.")] = "listmle",
+    judgments: JudgmentOption = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="A ranker from `crowdrank models`. Default: ltrma-mle if there are judgments, else listmle."
+        ),
+    ] = None,
     scorer: Annotated[
         str | None, typer.Option(help="linear, trees or net. Default: trees for lambdamart, else linear.")
     ] = None,
@@ -46,7 +66,16 @@ def command(
     ] = None,
     gold: Annotated[
         list[str] | None,
-        typer.Option(help="File of labels; may be repeated. Default: the labels in the features."),
+        typer.Option(
+            help="File of labels; may be repeated. Default: the labels in the features. With --judgments, labels "
+            "only measure."
+        ),
+    ] = None,
+    anchors: Annotated[
+        str | None, typer.Option(help="With --judgments: file of true lists, of known labels, or of gold pairs.")
+    ] = None,
+    side_info: Annotated[
+        str | None, typer.Option(help="With --judgments: file of what is known about the workers' expertise.")
     ] = None,
     validation: Annotated[
         list[str] | None,
@@ -58,9 +87,15 @@ def command(
         typer.Option(help="Cross-validate first: the number of parts, or the word files if each file is a part."),
     ] = "",
     missing: Annotated[
-        str, typer.Option(help="A labeled item without features is an error, or left out: error or drop.")
-    ] = "error",
+        list[str] | None,
+        typer.Option(
+            help="A labeled or judged item without features is an error, or left out: error or drop. A document "
+            "that a list does not rank is below all ranked ones, or nothing is known: below or unknown. May be "
+            "repeated."
+        ),
+    ] = None,
     columns: FeatureColumns = None,
+    judgment_columns: JudgmentColumns = None,
     gold_columns: GoldColumns = None,
     engine: Place = "local",
     memory: Memory = None,
@@ -68,12 +103,13 @@ def command(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     form: Annotated[str, typer.Option("--format", help="Of the tables: csv, parquet or json.")] = "csv",
 ) -> None:
-    """Train a ranker on features and labels.
+    """Train a ranker on features and labels, or on features and the judgments of a crowd.
 
     The folder gets model.json with weights.npz, trees.txt or net.npz (the ranker), fit.json, importance.csv,
-    queries.csv, validation.csv if there are validation queries, and a report as report.html, report.md and
-    report.json. With --folds also folds.csv and scores.csv, the scores of every document by a ranker that did
-    not see its query.
+    queries.csv if there are labels, validation.csv if there are validation queries, and a report as report.html,
+    report.md and report.json. With --judgments also workers.csv, orders.csv (the estimated true order of each
+    list) and iterations.csv. With --folds also folds.csv and scores.csv, the scores of every document by a ranker
+    that did not see its query.
     """
     check_format(form)
     parameters = {
@@ -81,65 +117,26 @@ def command(
         **({} if measure is None else {"measure": measure}),
         **parse_settings(settings or []),
     }
-    reader = _Reader(
-        features, join_columns(columns), gold or [], join_columns(gold_columns), validation or [], memory, spool
-    )
-    parts = _read_folds(folds, features)
+    rule, unranked = parse_missing(missing or [], judgments=bool(judgments))
+    files = JudgmentFiles(judgments or [], join_columns(judgment_columns), unranked)
+    crowd = CrowdInput(files, anchors, side_info)
+    _check_crowd(crowd, folds)
+    given = TrainingInput(
+        features, join_columns(columns), gold or [], join_columns(gold_columns), validation or [], memory, spool,
+        crowd if judgments else None,
+    )  # fmt: skip
+    given.check_standard_input()
+    parts = read_folds(folds, features)
+    name = _check_model(model, given)
     with Folder(out) as folder:
-        _train(_Request(reader, model, scorer, parameters, parts, missing, engine, form), folder)
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """File names, column names and memory options."""
-
-    features: list[str]
-    columns: str
-    gold: list[str]
-    gold_columns: str
-    validation: list[str]
-    memory: str | None
-    spool: Path | None
-
-    def read(self, files: list[str]) -> Features:
-        """These files as one table of features."""
-        from crowdrank.data import read_features
-
-        return read_features(files, columns=self.columns, memory=self.memory, spool=self.spool)
-
-    def read_labels(self) -> Scored | None:
-        """The labels of files of their own."""
-        from crowdrank.data import read_gold
-
-        return read_gold(self.gold, columns=self.gold_columns) if self.gold else None
-
-    def read_validation(self) -> Features | float | None:
-        """Features of other queries, or a share."""
-        if len(self.validation) == 1:
-            with suppress(ValueError):
-                return float(self.validation[0])
-            with suppress(ValueError):  # 20% is 0.2
-                return float(self.validation[0].removesuffix("%")) / 100
-        return self.read(self.validation) if self.validation else None
-
-    def queries_by_file(self) -> list[list[Any]]:
-        """The queries of each file. The files are read one by one, so that only one is in memory."""
-        found = []
-        for file in self.features:
-            names = self.read([file]).index.queries
-            if names is None:
-                raise UsageError(
-                    f"{file}: the file has no queries, so it cannot be a part.", hint="Use --folds 5."
-                )
-            found.append(names.to_list())
-        return found
+        _train(_Request(given, name, scorer, parameters, parts, rule, engine, form), folder)
 
 
 @dataclass(frozen=True)
 class _Request:
     """The user's request."""
 
-    reader: _Reader
+    given: TrainingInput
     model: str
     scorer: str | None
     parameters: dict[str, Any]
@@ -149,26 +146,64 @@ class _Request:
     form: str
 
 
-def _read_folds(given: str, files: list[str]) -> int | str | None:
-    """The number of parts, or ``files``."""
-    if not given:
-        return None
-    if given == FILES:
-        if len(files) < 2 or "-" in files:
+@dataclass(frozen=True, eq=False)
+class _Trained:
+    """A trained ranker, what cross-validation found, and the seconds that reading took."""
+
+    ranker: Ranker
+    folds: CrossValidation | None
+    reading: float
+
+
+def _check_crowd(crowd: CrowdInput, folds: str) -> None:
+    """Raise an error if options of judgments come without any, or cannot be used with them."""
+    if crowd.judgments.files:
+        if folds:
             raise UsageError(
-                "--folds files needs a file for each part.", hint="For parts of one file, use --folds 5."
-            )
-        return FILES
-    try:
-        return int(given)
-    except ValueError:
-        raise UsageError(f"--folds takes a number of parts, or the word files. Got {given!r}.") from None
+                "--folds does not work with judgments yet.",
+                hint=(
+                    "Keep a share of the queries: ", Remedy("validation", "0.2"),
+                    ", or give labels, which only measure: ", Remedy("gold", "FILE"),
+                ),
+            )  # fmt: skip
+        return
+    named = {
+        "--anchors": crowd.anchors,
+        "--side-info": crowd.side_info,
+        "--judgment-columns": crowd.judgments.columns,
+    }
+    for option, value in named.items():
+        if value:
+            raise UsageError(f"{option} needs judgments.", hint=("Give them: ", Remedy("judgments", "FILE")))
+
+
+def _check_model(model: str | None, given: TrainingInput) -> str:
+    """The name of the ranker. One that learns from something else than what is given is an error."""
+    from crowdrank.rankers.registry import find_ranker, ranker_entries
+
+    source = "labels" if given.crowd is None else "judgments"
+    entry = find_ranker(DEFAULTS[source] if model is None else model)
+    if entry.learns_from == source:
+        return entry.name
+    if source == "labels":
+        raise UsageError(
+            f"{entry.name} learns from the judgments of a crowd, and there are none.",
+            hint=("Give them: ", Remedy("judgments", "FILE")),
+        )
+    others = ", ".join(own.name for own in ranker_entries().values() if own.learns_from == source)
+    raise UsageError(
+        f"{entry.name} learns from labels, not from judgments.",
+        hint=(f"The rankers {others} learn from judgments. Use ", Remedy("model", DEFAULTS[source])),
+    )
 
 
 def _train(asked: _Request, folder: Folder) -> None:
     from crowdrank.cli.ranker_files import write_ranker
-    from crowdrank.cli.terminal import progress, warn
+    from crowdrank.cli.terminal import warn
+    from crowdrank.cli.training_summary import summarize
     from crowdrank.engine import open_engine
+    from crowdrank.rankers.crowd_training import CrowdRanker
+    from crowdrank.rankers.label_training import LabelRanker
     from crowdrank.rankers.registry import make_ranker
     from crowdrank.rankers.validation import one_measure
 
@@ -176,29 +211,65 @@ def _train(asked: _Request, folder: Folder) -> None:
     ranker = make_ranker(asked.model, asked.scorer, asked.parameters)
     one_measure(ranker.measure)
     with open_engine(asked.engine) as engine:
-        began = time.perf_counter()
-        with progress("reading"):
-            parts = asked.reader.queries_by_file() if asked.folds == FILES else asked.folds
-            table, grades = asked.reader.read(asked.reader.features), asked.reader.read_labels()
-            validation = asked.reader.read_validation()
-        reading = time.perf_counter() - began
-        given: dict[str, Any] = {"gold": grades, "missing": asked.missing, "engine": engine}
-        found = None
+        if isinstance(ranker, CrowdRanker):
+            done = _train_on_judgments(asked, ranker, engine)
+        else:
+            assert isinstance(ranker, LabelRanker)
+            done = _train_on_labels(asked, ranker, engine)
+    known = {note.code for note in done.ranker.fit_.warnings}
+    warn([note for note in (() if done.folds is None else done.folds.notes) if note.code not in known])
+    warn(done.ranker.fit_.warnings)
+    write_ranker(folder, done.ranker, done.folds, done.reading, asked.form)
+    summarize(done.ranker, done.folds, gold=bool(asked.given.gold))
+
+
+def _train_on_labels(asked: _Request, ranker: LabelRanker, engine: Engine) -> _Trained:
+    from crowdrank.cli.terminal import progress
+
+    began = time.perf_counter()
+    with progress("reading"):
+        parts = asked.given.queries_by_file() if asked.folds == FILES else asked.folds
+        table, grades = asked.given.read(asked.given.features), asked.given.read_labels()
+        validation = asked.given.read_validation()
+    reading = time.perf_counter() - began
+    given: dict[str, Any] = {"gold": grades, "missing": asked.missing, "engine": engine}
+    with nullcontext() if grades is None else naming_columns("gold_columns"):
         if parts is None:
             with progress(ranker.name) as shown:
-                ranker.fit(table, validation=validation, progress=shown, **given)
-        else:
-            ranker, found = _train_folds(ranker, table, parts, validation, given)
-    known = {note.code for note in ranker.fit_.warnings}
-    warn([note for note in (() if found is None else found.notes) if note.code not in known])
-    warn(ranker.fit_.warnings)
-    write_ranker(folder, ranker, found, reading, asked.form)
-    _summarize(ranker, found)
+                return _Trained(ranker.fit(table, validation=validation, progress=shown, **given), None, reading)
+        return _Trained(*_train_folds(ranker, table, parts, validation, given), reading)
+
+
+def _train_on_judgments(asked: _Request, ranker: CrowdRanker, engine: Engine) -> _Trained:
+    from crowdrank.cli.terminal import progress, steps
+
+    assert asked.given.crowd is not None
+    began = time.perf_counter()
+    with progress("reading"):
+        crowd = asked.given.crowd.read()
+        table, grades = asked.given.read(asked.given.features), asked.given.read_labels()
+        validation = asked.given.read_validation()
+        if grades is not None:
+            check_gold(
+                grades, table, *([] if validation is None or isinstance(validation, float) else [validation])
+            )
+    reading = time.perf_counter() - began
+    with steps(ranker.name) as shown, naming_joined(crowd["judgments"]):
+        ranker.fit(
+            table,
+            gold=grades,
+            validation=validation,
+            missing=asked.missing,
+            engine=engine,
+            progress=shown,
+            **crowd,
+        )
+    return _Trained(ranker, None, reading)
 
 
 def _train_folds(
-    ranker: Ranker, table: Features, parts: Any, validation: Any, given: dict[str, Any]
-) -> tuple[Ranker, CrossValidation]:
+    ranker: LabelRanker, table: Features, parts: Any, validation: Any, given: dict[str, Any]
+) -> tuple[LabelRanker, CrossValidation]:
     """Cross-validate, then train on everything."""
     from crowdrank.cli.terminal import progress, status
     from crowdrank.rankers.folds import PREVIOUS, cross_validate, train_on_all
@@ -208,40 +279,3 @@ def _train_folds(
         found = cross_validate(ranker, table, parts, validation=held, status=shown, **given)
     with progress(ranker.name) as steps:
         return train_on_all(ranker, table, found, validation=validation, progress=steps, **given), found
-
-
-def _summarize(ranker: Ranker, found: CrossValidation | None) -> None:
-    """Say on stderr what was trained, and how well it does beside the best single feature."""
-    details = ranker.fit_.details
-    own, measured = details["training"], details["measured"]
-    print(
-        f"{ranker.name} ({ranker.trained_.scorer}) was trained on {own['documents']} documents of "
-        f"{_count(own['queries'], 'query', 'queries')}, with "
-        f"{_count(len(ranker.trained_.scoring.preparation.names), 'feature', 'features')}.",
-        file=sys.stderr,
-    )
-    name = measured["measure"]
-    if found is not None:
-        _summarize_folds(found)
-        if measured["queries_of"] == "training":
-            return
-    kind = measured["queries_of"]
-    queries = _count(measured["queries"], f"{kind} query", f"{kind} queries")
-    beside = measured.get("best_feature")
-    words = f" ({beside['description']}: {beside[name]:.4f})" if beside else ""
-    print(f"{name} on {queries}: {measured['ranker'][name]:.4f}{words}", file=sys.stderr)
-
-
-def _summarize_folds(found: CrossValidation) -> None:
-    count, queries = len(found.folds), sum(fold.test for fold in found.folds)
-    for name, own in found.summary().items():
-        print(
-            f"{name} over {count} folds: {own['mean_of_folds']:.4f} ± {own['stderr_of_folds']:.4f}; "
-            f"over {queries} queries: {own['mean']:.4f} ± {own['stderr']:.4f} "
-            f"(best single feature: {own['best_feature']:.4f})",
-            file=sys.stderr,
-        )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number} {many}"

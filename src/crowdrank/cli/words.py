@@ -9,4 +9,4 @@ def flag(remedy: Remedy) -> str:
     """A remedy as a flag: ``--set regularization=0.5`` for a parameter, otherwise ``--model bt``."""
     if remedy.parameter:
         return f"--set {remedy.argument}={remedy.value}"
-    return f"--{remedy.argument} {remedy.value}".rstrip()
+    return f"--{remedy.argument.replace('_', '-')} {remedy.value}".rstrip()

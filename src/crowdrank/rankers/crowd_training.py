@@ -12,8 +12,9 @@ from typing import Any, Self
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Anchors, Features, Judgments, Scored, read_features, read_gold
+from crowdrank.data import Anchors, Features, Floats, Judgments, Scored, read_features, read_gold
 from crowdrank.data.side_info import SideInfo
+from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, Remedy, UsageError
@@ -58,6 +59,8 @@ class Found:
     tables: Mapping[str, Table] = field(default_factory=dict)
     expertise: CrowdExpertise | None = None
     curve: tuple[tuple[int, float], ...] = ()
+    values: Floats | None = None
+    chance: Floats | None = None
 
 
 class CrowdRanker(Ranker):
@@ -72,7 +75,10 @@ class CrowdRanker(Ranker):
 
     def _use_anchors(self, anchors: Anchors, side_info: SideInfo | None) -> list[Note]:
         """Notes on what is known beforehand, but has no effect here."""
-        return []
+        if not anchors.workers:
+            return []
+        hint = ("Say what is known about workers as ", Remedy("side_info", "FILE"), ".")
+        return [Note("anchors", f"{self.name} does not use the quality of workers in the anchors.", hint)]
 
     def fit(
         self,
@@ -115,7 +121,7 @@ class CrowdRanker(Ranker):
             training, held_out = _split_lists(training, held, whole("seed", self.seed))
         elif source is not None:
             held_out = _join_held(source, tables)
-        notes += training.notes
+        notes += [*training.notes, *_unnamed_note(training)]
         with open_engine(engine) as place, one_blas_thread():
             run = CrowdRun(self, training, held_out, source, tables, known, grades, place, progress, notes)
             run.require_validation()
@@ -130,6 +136,15 @@ def _read_validation(given: Any, table: Features, columns: Any) -> tuple[Any, Fe
     other = read_features(given, columns=columns, only=table.names)
     notes = (*other.notes, *unknown_notes(other, table.names))
     return None, replace(other.select(table.names), notes=notes)
+
+
+def _unnamed_note(judged: Judged) -> list[Note]:
+    """A note if judgments name no worker, unless the rows without one were noted already."""
+    known = any(note.code == "unknown-workers" for note in judged.notes)
+    if known or UNKNOWN_WORKER not in judged.voices.workers:
+        return []
+    which = "Some judgments" if judged.voices.named else "The judgments"
+    return [Note("unknown-workers", f"{which} name no worker, so they share one expertise.")]
 
 
 def _join_held(source: Features, tables: list[Judgments]) -> Judged | None:
@@ -190,7 +205,9 @@ class CrowdRun:
             "training": {"documents": len(documents.rows), "queries": documents.lists},
             **found.details,
         }
-        measured, queries = self._measured(scoring)
+        if self.held is not None:
+            details["validation_queries"] = self.held.documents.lists
+        measured, queries = self._measured(scoring, found)
         if measured:
             details["measured"] = measured
         return TrainedRanker(
@@ -272,11 +289,11 @@ class CrowdRun:
         chosen = np.flatnonzero(labeled.query.is_in(queries.to_list()).to_numpy())
         return labeled.take(chosen) if len(chosen) else None
 
-    def _measured(self, scoring: ScoringFunction) -> tuple[dict[str, Any], QueryMeasures | None]:
-        """Measures by gold, of the ranker and of the mean feature. Nothing was chosen by this gold in training."""
+    def _measured(self, scoring: ScoringFunction, found: Found) -> tuple[dict[str, Any], QueryMeasures | None]:
+        """Measures by gold, of the ranker and of the mean feature; without gold, the held-out list likelihood."""
         shown = self.shown_labels
         if shown is None:
-            return {}, None
+            return _list_likelihood(found), None
         scores = scoring.scores(shown.raw())[0]
         measures = shown_measures(self.measure)
         baselines = {
@@ -326,11 +343,12 @@ class CrowdRun:
             engine=self.engine.name,
             versions=versions(),
             judgments={
-                "kind": "features",
+                "kind": "+".join(["features", *sorted(self.judged.kinds)]),
                 **features.summary(),
                 "documents": len(self.judged.documents.rows),
-                "workers": len(self.judged.voices.workers),
+                "workers": len(self.judged.voices.workers) if self.judged.voices.named else 0,
                 "judgments": self.judged.kinds,
+                **self.judged.counts(),
             },
             details=details,
         )
@@ -338,6 +356,20 @@ class CrowdRun:
 
 LIKELIHOOD = "list likelihood"
 """What validation looks at without gold: the log likelihood of a query's judgments, a mean over the queries."""
+
+
+def _list_likelihood(found: Found) -> dict[str, Any]:
+    """The likelihood of the held-out lists beside that by equal scores, as measures by gold are kept."""
+    if found.values is None or found.chance is None or not len(found.values):
+        return {}
+    equal = {"description": "all scores equal", LIKELIHOOD: float(found.chance.mean())}
+    return {
+        "queries_of": "validation",
+        "queries": len(found.values),
+        "measure": LIKELIHOOD,
+        "ranker": {"description": "", LIKELIHOOD: float(found.values.mean())},
+        "equal_scores": {**equal, "lead": paired_difference(found.values, found.chance)},
+    }
 
 
 def shards_of(judged: Judged, documents: Documents) -> list[DocumentShard | StoredShard]:

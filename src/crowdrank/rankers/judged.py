@@ -28,7 +28,7 @@ from crowdrank.data import (
 )
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.tables import UNKNOWN_WORKER
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.prepared.documents import hash_contents, list_starts
 from crowdrank.prepared.statements import Statements
 from crowdrank.random import Hashes, scramble
@@ -36,6 +36,8 @@ from crowdrank.rankers.labeled import Labeled
 
 CROWD, TRUTH, OBSERVER = 0, 1, 2
 """Who says something: the crowd, or one of the voices after its last one."""
+UNUSED = "unused-features"
+"""The note on features that nobody judged."""
 LISTS, PAIRS = "lists", "pairs"
 """What a voice's judgments are. A worker who gives both kinds has two voices."""
 
@@ -90,6 +92,12 @@ class Judged:
         code = np.array([*own, len(voices), len(voices) + 1], np.int64)
         return replace(self, statements=self.statements.with_voices(code, len(voices)), voices=voices)
 
+    def counts(self) -> dict[str, int]:
+        """How many lists and pairs of the crowd there are."""
+        said, voices = self.statements, len(self.voices)
+        pairs = said.pair_weight[said.pair_voice < voices].sum()
+        return {"lists": int((said.voice < voices).sum()), "pairs": round(float(pairs))}
+
     def take(self, lists: Integers) -> Judged:
         """Only these lists, in their order."""
         kept = np.zeros(len(self.keys), bool)
@@ -116,6 +124,9 @@ def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = No
     for table in tables:
         if not isinstance(table, Pairs | Rankings | Ratings):
             raise InputError("These pairs do not fit in memory, and training needs all of them at once.")
+    if unranked is not None and not any(isinstance(table, Rankings) for table in tables):
+        kinds = " and ".join(dict.fromkeys(table.kind for table in tables))
+        raise UsageError(f"{unranked!r} applies only to rankings. These judgments are {kinds}.")
     return [read(own, missing=unranked) if isinstance(own, Rankings) else own for own in tables]
 
 
@@ -143,7 +154,9 @@ def join_judgments(
     notes += [note for own in lists for note in own.notes if note not in notes]
     truth = _anchor_tables(anchors or Anchors())
     located = [_Located.of(features, own) for own in [*lists, *truth]]
-    notes += _check_located(features, located, missing, elsewhere)
+    notes += _check_located(features, located[: len(lists)], "judged", missing, elsewhere)
+    notes += _check_located(features, located[len(lists) :], "anchored", missing, elsewhere)
+    notes += _unused_note(features, located)
     queries = pl.concat([own.queries for own in located]).unique().sort()
     found = _Said(queries)
     for number, own in enumerate(located):
@@ -154,15 +167,27 @@ def join_judgments(
 
 
 def _check_located(
-    features: Features, located: Sequence[_Located], missing: str, elsewhere: Features | None
-) -> tuple[Note, ...]:
-    """Raise an error if judged items lack features, unless they have them elsewhere."""
+    features: Features, located: Sequence[_Located], done: str, missing: str, elsewhere: Features | None
+) -> list[Note]:
+    """Raise an error if items lack features, unless they have them elsewhere. ``done``: "judged" or "anchored"."""
+    if not located:
+        return []
     ids, rows = pl.concat([own.ids for own in located]), np.concatenate([own.rows for own in located])
     if elsewhere is not None:
         asked = None if ids["query"].null_count() == ids.height else ids["query"]
         here = (rows >= 0) | (feature_rows(elsewhere, asked, ids["item"]) < 0)
-        ids, rows = ids.filter(pl.Series(here)), rows[here]
-    return check_rows(features, rows, ids, "judged", missing=missing)
+        if not here.any() and done == "anchored":
+            return []
+        if here.any():
+            ids, rows = ids.filter(pl.Series(here)), rows[here]
+    return [note for note in check_rows(features, rows, ids, done, missing=missing) if note.code != UNUSED]
+
+
+def _unused_note(features: Features, located: Sequence[_Located]) -> list[Note]:
+    """A note on features of documents that nobody judged."""
+    rows = np.concatenate([own.rows for own in located])
+    ids = pl.concat([own.ids for own in located])
+    return [note for note in check_rows(features, rows, ids, "judged", missing="drop") if note.code == UNUSED]
 
 
 def _kinds(tables: Sequence[Judgments]) -> dict[str, int]:

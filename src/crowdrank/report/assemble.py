@@ -45,7 +45,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         items=fit.judgments["items"],
         queries_total=len(sizes),
         queries=_queries(rows, ranking, evidence, len(sizes), query_traits(queries)),
-        crowd=None if people is None else _crowd(people),
+        crowd=None if people is None else crowd_summary(people),
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
@@ -162,7 +162,8 @@ COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")
 """Columns that every model's workers have. The intervals of other columns are only in workers.csv."""
 
 
-def _crowd(people: pl.DataFrame) -> CrowdSummary:
+def crowd_summary(people: pl.DataFrame) -> CrowdSummary:
+    """The workers, in the order of the frame, and how their quality is distributed."""
     own = [name for name in people.columns if name not in COMMON and not name.endswith(("_low", "_high"))]
     counts = dict(people["verdict"].value_counts().iter_rows())
     return CrowdSummary(

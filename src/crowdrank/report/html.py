@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from crowdrank.report.content import VERDICTS, Axis, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
@@ -59,7 +60,7 @@ def to_html(report: Report) -> str:
         meanings=MEANINGS,
         quality_meaning=explain_quality(report),
         further=_further(report.crowd),
-        histogram=_histogram(report.crowd),
+        histogram=histogram(report.crowd),
     )
 
 
@@ -68,8 +69,9 @@ def contest_to_html(report: ContestReport) -> str:
     return environment().get_template("contest.html").render(report=report)
 
 
+@cache
 def environment() -> Environment:
-    """The templates, with the filters and functions that they use."""
+    """The templates, with the filters and functions that they use. They are compiled once."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
     made = Environment(
@@ -182,7 +184,7 @@ def _ticks(axis: Axis) -> str:
     return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
 
 
-def _histogram(crowd: CrowdSummary | None) -> dict[str, Any]:
+def histogram(crowd: CrowdSummary | None) -> dict[str, Any]:
     """The histogram of quality: the verdicts of a bin as stacked blocks, heights relative to the tallest bin."""
     if crowd is None:
         return {}

@@ -112,6 +112,18 @@ KINDS: dict[str, tuple[str, str]] = {
         "Judgments without a worker",
         "Nothing is learned about who gave them; name the workers if you can.",
     ),
+    "unseen-workers": (
+        "Workers that training did not see",
+        "They count as average; judgments of theirs in training would tell how expert they are.",
+    ),
+    "unjudged-queries": (
+        "Queries without judgments",
+        "Their documents are scored by features alone, on another scale; compare documents only within a query.",
+    ),
+    "bound": (
+        "Workers at the limit of the expertise",
+        "They agree with the estimated orders nearly always, or never; how far beyond the others is not known.",
+    ),
     "self-pairs": ("Items compared with themselves", "Such rows say nothing; check how they got into the file."),
     "no-outcome": (
         "Rows without an outcome",

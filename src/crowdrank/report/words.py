@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdrank.report.content import Connections, Query, Report, Span
@@ -78,6 +78,16 @@ def percent(share: float) -> str:
 def count_noun(count: float, noun: str, plural: str = "") -> str:
     """A number with its noun."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def count_judgments(given: Mapping[str, Any]) -> str:
+    """How many lists and pairs a ranker learned from, from the judgments of its fit."""
+    return list_words([count_noun(given[f"{noun}s"], noun) for noun in ("list", "pair") if given[f"{noun}s"]])
+
+
+def list_words(parts: Sequence[str]) -> str:
+    """Parts of a sentence, joined by commas and "and"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def quote_name(name: str) -> str:

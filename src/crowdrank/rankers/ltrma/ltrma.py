@@ -180,6 +180,8 @@ class _Learning:
             },
             expertise=self._crowd_expertise(theta),
             curve=tuple(self.curve),
+            values=self._held_out(function, theta),
+            chance=self._held_out(None, theta),
         )
 
     def _expectation(self) -> Expectation:
@@ -347,6 +349,12 @@ class _Learning:
         expectation = Expectation(len(judged.voices))
         energy = self.run.engine.open(shards).evaluate(expectation.temper, at).energy
         return -energy - judged.statements.log_normalizers(quiet, judged.sizes)
+
+    def _held_out(self, function: Function | None, theta: Floats) -> Floats | None:
+        """ln P(statements | features) of each held-out list; without a function, by equal scores."""
+        if self.held is None or self.held.labels is not None:
+            return None
+        return self.log_likelihoods(self.held.shards, self.held.judged, function, theta)
 
     def _crowd_expertise(self, theta: Floats) -> CrowdExpertise:
         known: dict[str, dict[str, float]] = {LISTS: {}, PAIRS: {}}

@@ -26,6 +26,7 @@ from crowdrank.report.training.content import (
     TrainingReport,
     TunedRow,
 )
+from crowdrank.report.training.crowd import crowd_of
 from crowdrank.results import to_plain
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def build_training(ranker: Ranker) -> TrainingReport:
     stopped = ranker.make_scorer().steps is not None
     once = _measured(details.get("measured"), chosen=bool(tuned) or stopped)
     measured = once if folds is None else _measured_in_folds(folds)
-    verdict, tone = words.verdict(measured)
+    crowd = crowd_of(ranker)
+    verdict, tone = words.verdict(measured, crowd=crowd is not None)
     return TrainingReport(
         title=f"Training of {trained.fit.model} with the scorer {trained.scorer}",
         facts=words.facts(fit),
@@ -65,16 +67,17 @@ def build_training(ranker: Ranker) -> TrainingReport:
         tone=tone,
         headline=words.headline(fit, measured),
         measured=measured,
-        curve=_curve(trained.validation, trained.scorer, once, stopped=stopped),
+        curve=_curve(trained.validation, trained.scorer, once, stopped=stopped, crowd=crowd is not None),
         importance=_importance(trained.importance, words.importance_meaning(trained.scorer, fit)),
         queries=None if trained.queries is None else _queries(trained.queries),
         queries_of="training" if once is None else once.on,
         folds=() if folds is None else tuple(_fold(row, folds["measure"]) for row in folds["folds"]),
         tuned=tuned,
         preparation=words.preparation(fit, takes_missing=trained.scoring.takes_missing),
-        scoring=words.scoring_commands(),
+        scoring=words.scoring_commands(judgments=trained.scoring.crowd is not None),
         method=words.method(fit),
         fit=fit,
+        crowd=crowd,
     )
 
 
@@ -138,7 +141,7 @@ def _lead_verdict(lead: Mapping[str, Any], on: str, *, chosen: bool) -> str:
 
 
 def _curve(
-    found: ValidationCurve | None, scorer: str, measured: Measured | None, *, stopped: bool
+    found: ValidationCurve | None, scorer: str, measured: Measured | None, *, stopped: bool, crowd: bool
 ) -> Curve | None:
     if found is None or not found.step:
         return None
@@ -148,7 +151,9 @@ def _curve(
         if value is not None:
             levels[row.name] = value
     values = tuple(_round(value) for value in found.value)
-    unit = words.STEP_UNITS.get(scorer, "step")
+    unit = "step" if crowd else words.STEP_UNITS.get(scorer, "step")
+    if crowd and not stopped:  # what is kept is the end of training, which validation need not have seen
+        return Curve(found.measure, unit, tuple(found.step), values, None, levels, words.watching(found))
     sentence = words.curve_sentence(found, unit, stopped=stopped)
     return Curve(found.measure, unit, tuple(found.step), values, found.chosen, levels, sentence)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from crowdrank.report.content import Axis, Page
+from crowdrank.report.content import Axis, CrowdSummary, Page, Worker
 
 
 @dataclass(frozen=True)
@@ -150,6 +150,47 @@ class FoldRow:
 
 
 @dataclass(frozen=True)
+class Annotator(Worker):
+    """A worker of the crowd, with the intervals of the ranker's own parameters."""
+
+    intervals: dict[str, tuple[float | None, float | None]]
+
+
+@dataclass(frozen=True)
+class ListRow:
+    """A training list; ``certainty`` is the mean probability that a document is above the one that follows it."""
+
+    query: str | None
+    documents: int
+    certainty: float
+
+
+@dataclass(frozen=True)
+class OrderSummary:
+    """How certain the estimated true orders are: the median over the lists, and the least certain lists."""
+
+    lists: int
+    median: float | None
+    rows: tuple[ListRow, ...]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What is known about the crowd that a ranker learned from.
+
+    ``workers`` are those shown, the worst first; None if the judgments name none. ``meaning`` says how to read
+    them. ``orders`` is None for a ranker from a folder. ``steps`` is the change after each step, and ``settled``
+    says whether training came to an end.
+    """
+
+    workers: CrowdSummary | None
+    meaning: str
+    orders: OrderSummary | None
+    steps: Curve | None
+    settled: str
+
+
+@dataclass(frozen=True)
 class TrainingReport(Page):
     """Everything that the report of a training run shows.
 
@@ -157,7 +198,8 @@ class TrainingReport(Page):
     below it. ``measured`` is that of cross-validation if there was one. ``measured``, ``curve`` and ``queries``
     are None if there is nothing to show. ``queries_of`` says which queries are shown: "validation" or
     "training". ``preparation`` says what happens to features before they are scored, ``scoring`` which commands
-    score new documents, and ``method`` is everything needed to train again.
+    score new documents, and ``method`` is everything needed to train again. ``crowd`` is None for a ranker that
+    learned from labels.
     """
 
     verdict: str
@@ -174,3 +216,4 @@ class TrainingReport(Page):
     scoring: tuple[tuple[str, str], ...]
     method: tuple[tuple[str, str], ...]
     fit: dict[str, Any]
+    crowd: Crowd | None = None

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from crowdrank.report.html import environment
-from crowdrank.report.training import words
+from crowdrank.report.html import MEANINGS, QUALITY, environment, histogram
+from crowdrank.report.training import crowd_words, words
 from crowdrank.report.training.content import TrainingReport
 from crowdrank.report.training.picture import curve_picture
 
 
 def training_to_html(report: TrainingReport) -> str:
-    """The page: what training found, then the notes, the measures, the curve, the features and the queries."""
+    """The page: what training found, then the notes, the measures, the curve, the features and the queries.
+
+    If the ranker learned from a crowd, its workers and the estimated orders come before the features.
+    """
     picture = None if report.curve is None else curve_picture(report.curve)
-    template = environment().get_template("training.html")
-    return template.render(report=report, picture=picture, words=words, decimals=words.DECIMALS)
+    workers = None if report.crowd is None else report.crowd.workers
+    steps = None if report.crowd is None else report.crowd.steps
+    return (
+        environment()
+        .get_template("training.html")
+        .render(
+            report=report,
+            picture=picture,
+            words=words,
+            crowd_words=crowd_words,
+            decimals=words.DECIMALS,
+            quality=QUALITY,
+            meanings=MEANINGS,
+            histogram=histogram(workers),
+            change=None if steps is None else curve_picture(steps, ""),
+        )
+    )

@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from crowdrank.report.content import CrowdSummary, Worker
 from crowdrank.report.markdown import bullets, safe, table, warnings
-from crowdrank.report.training import words
-from crowdrank.report.training.content import Curve, Measured, MeasuredRow, TrainingReport
+from crowdrank.report.training import crowd_words, words
+from crowdrank.report.training.content import (
+    Annotator,
+    Crowd,
+    Curve,
+    Measured,
+    MeasuredRow,
+    OrderSummary,
+    TrainingReport,
+)
 from crowdrank.report.words import interval, number, signed
 
 POINTS = 12
@@ -21,7 +30,8 @@ def training_to_markdown(report: TrainingReport) -> str:
         [f"## {safe(report.verdict)}", bullets(map(safe, report.headline))],
         warnings(report),
         [] if report.measured is None else _measures(report.measured),
-        [] if report.curve is None else _curve(report.curve),
+        [] if report.curve is None else _curve("## Validation while training", report.curve),
+        [] if report.crowd is None else _crowd(report.crowd),
         _folds(report),
         _tuned(report),
         _importance(report),
@@ -47,22 +57,22 @@ def _measures(measured: Measured) -> Iterator[str]:
 
 def _measured_row(row: MeasuredRow) -> list[str]:
     name = "the ranker" if row.name == "ranker" else row.description
-    values = [number(value, words.DECIMALS) for value in row.values.values()]
+    values = [signed(value, words.DECIMALS) for value in row.values.values()]
     if row.lead is None:
         return [name, *values, "", "", words.lead_label(row)]
     ends = "" if row.lead.low is None else interval(row.lead.low, row.lead.high, words.DECIMALS)
     return [name, *values, signed(row.lead.mean, words.DECIMALS), ends, words.lead_label(row)]
 
 
-def _curve(curve: Curve) -> Iterator[str]:
-    yield "## Validation while training"
-    yield safe(curve.sentence)
+def _curve(title: str, curve: Curve, before: str = "") -> Iterator[str]:
+    yield title
+    yield safe(f"{before} {curve.sentence}".strip())
     last = len(curve.steps) - 1
     places = {round(last * part / (POINTS - 1)) for part in range(POINTS)}
     if curve.chosen is not None:
         places.add(curve.steps.index(curve.chosen))
     rows = [
-        (f"{curve.steps[place]:,}", number(curve.values[place], words.DECIMALS), _kept(curve, place))
+        (f"{curve.steps[place]:,}", signed(curve.values[place], words.DECIMALS), _kept(curve, place))
         for place in sorted(places)
     ]
     yield table((curve.unit.capitalize(), safe(curve.measure), ""), rows, "rrl")
@@ -70,6 +80,46 @@ def _curve(curve: Curve) -> Iterator[str]:
 
 def _kept(curve: Curve, place: int) -> str:
     return "kept" if curve.steps[place] == curve.chosen else ""
+
+
+def _crowd(crowd: Crowd) -> Iterator[str]:
+    if crowd.workers is not None:
+        yield from _workers(crowd.workers, crowd.meaning)
+    if crowd.orders is not None:
+        yield from _orders(crowd.orders)
+    if crowd.steps is None:
+        yield "## Convergence"
+        yield safe(crowd.settled)
+    else:
+        yield from _curve("## Convergence", crowd.steps, crowd.settled)
+
+
+def _workers(found: CrowdSummary, meaning: str) -> Iterator[str]:
+    yield "## Workers"
+    yield safe(meaning)
+    yield ", ".join(f"{count:,} {verdict}" for verdict, count in found.verdicts.items()) + "; worst first."
+    own = list(found.rows[0].further)
+    head = ["Worker", "Verdict", "Quality", "90 % interval", "Judgments"]
+    yield table([*head, *map(safe, own)], map(_worker, found.rows), "llrrr" + "r" * len(own))
+    if len(found.rows) < found.workers:
+        yield crowd_words.workers_left(found)
+
+
+def _worker(row: Worker) -> list[str]:
+    intervals = row.intervals if isinstance(row, Annotator) else {}
+    own = [
+        f"{signed(value, 2)} ({interval(*intervals[name], 2)})" if name in intervals else signed(value, 2)
+        for name, value in row.further.items()
+    ]
+    quality = [number(row.quality, 2), interval(row.low, row.high, 2)]
+    return [row.worker, row.verdict, *quality, number(row.judgments), *own]
+
+
+def _orders(found: OrderSummary) -> Iterator[str]:
+    yield "## How certain the estimated orders are"
+    yield safe(" ".join(crowd_words.order_sentences(found)))
+    rows = ([words.query_name(row), number(row.documents), number(row.certainty, 2)] for row in found.rows)
+    yield table(("Query", "Documents", "Certainty"), rows, "lrr")
 
 
 def _folds(report: TrainingReport) -> Iterator[str]:

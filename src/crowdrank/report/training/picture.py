@@ -1,4 +1,4 @@
-"""The validation curve as a picture: places in a box of 480 by 270."""
+"""A curve of training, such as that of validation, as a picture: places in a box of 480 by 270."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class CurvePicture:
     description: str
 
 
-def curve_picture(curve: Curve) -> CurvePicture | None:
-    """The picture of a curve; None if no step has a value."""
+def curve_picture(curve: Curve, where: str = " on the validation queries") -> CurvePicture | None:
+    """The picture of a curve; None if no step has a value. ``where`` says what it was measured on."""
     known = [(step, value) for step, value in zip(curve.steps, curve.values, strict=True) if value is not None]
     if not known:
         return None
@@ -58,7 +58,7 @@ def curve_picture(curve: Curve) -> CurvePicture | None:
             Tick(_x(tick, across), f"{int(tick):,}") for tick in across.ticks if _is_step(tick, known[0][0])
         ),
         up=tuple(Tick(_y(tick, up), signed(tick)) for tick in up.ticks),
-        description=_describe(curve, known),
+        description=_describe(curve, known, where),
     )
 
 
@@ -71,10 +71,10 @@ def _is_step(tick: float, first: int) -> bool:
     return tick == int(tick) and tick >= first
 
 
-def _describe(curve: Curve, known: list[tuple[int, float]]) -> str:
+def _describe(curve: Curve, known: list[tuple[int, float]], where: str) -> str:
     (first, begin), (last, end) = known[0], known[-1]
     return (
-        f"{curve.measure} on the validation queries: {number(begin, DECIMALS)} after {curve.unit} {first:,}, "
+        f"{curve.measure}{where}: {number(begin, DECIMALS)} after {curve.unit} {first:,}, "
         f"{number(end, DECIMALS)} after {curve.unit} {last:,}. {curve.sentence}"
     )
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from crowdrank.report.method import environment_facts, list_values
+from crowdrank.report.training import crowd_words
 from crowdrank.report.training.content import (
     ImportanceSummary,
+    ListRow,
     Measured,
     MeasuredRow,
     QueryRow,
@@ -38,7 +40,11 @@ FOLD_BASELINES = {
 """What the baselines of cross-validation are."""
 FOLDS = "Each fold has a ranker and a best single feature of its own, both found without its test queries."
 """How to read the table of folds."""
-LEVELS = {"best_feature": "the best single feature", "mean_feature": "the mean of the standardized features"}
+LEVELS = {
+    "best_feature": "the best single feature",
+    "mean_feature": "the mean of the standardized features",
+    "equal_scores": "equal scores",
+}
 """What the baselines are called in the legend of the curve."""
 _FEATURE = "feature "
 _IMPORTANCE = {
@@ -53,19 +59,32 @@ _IMPORTANCE = {
 def facts(fit: Mapping[str, Any]) -> tuple[str, ...]:
     """The line below the title."""
     given = fit["judgments"]
+    documents = count_noun(given["documents"], "document")
+    crowd = crowd_words.learned_from_crowd(fit)
     return (
-        f"trained on {count_noun(given['documents'], 'document')}",
+        *(
+            (f"trained from {crowd_words.from_judgments(fit)}", documents)
+            if crowd
+            else (f"trained on {documents}",)
+        ),
         count_noun(_training_queries(fit), "query", "queries"),
         count_noun(given["features"], "feature"),
         f"seed {fit['seed']}",
     )
 
 
-def verdict(measured: Measured | None) -> tuple[str, str]:
-    """The first heading, and its tone: it follows from the least certain baseline."""
+def verdict(measured: Measured | None, *, crowd: bool = False) -> tuple[str, str]:
+    """The first heading, and its tone: it follows from the least certain baseline.
+
+    ``crowd``: the ranker learned from judgments. It may not have been measured at all.
+    """
+    if measured is None and crowd:
+        return "The ranker was not measured", "doubt"
     if measured is None or not measured.baselines:
         return "What training found", "plain"
     said = {row.verdict for row in measured.baselines}
+    if measured.measure == crowd_words.LIKELIHOOD:
+        return crowd_words.likelihood_verdict(said)
     if "worse" in said:
         return "The ranker is worse than a baseline", "doubt"
     if "no better" in said:
@@ -82,13 +101,18 @@ def headline(fit: Mapping[str, Any], measured: Measured | None) -> tuple[str, ..
     """What training found, in sentences."""
     given = fit["judgments"]
     queries = count_noun(_training_queries(fit), "query", "queries")
+    crowd = crowd_words.learned_from_crowd(fit)
+    source = f"from {crowd_words.from_judgments(fit)} " if crowd else ""
     trained = (
-        f"{fit['model']} with the scorer {fit['parameters']['scorer']} was trained on "
+        f"{fit['model']} with the scorer {fit['parameters']['scorer']} was trained {source}on "
         f"{count_noun(given['documents'], 'document')} of {queries}."
     )
     if measured is None:
-        return (trained,)
-    sentences = [trained, _reached(measured), *(lead_sentence(row, measured) for row in measured.baselines)]
+        return (trained, crowd_words.UNMEASURED) if crowd else (trained,)
+    reached = _reached(measured, crowd=crowd)
+    sentences = [trained, reached, *(lead_sentence(row, measured) for row in measured.baselines)]
+    if measured.measure == crowd_words.LIKELIHOOD:
+        sentences.append(crowd_words.LIKELIHOOD_MEANING)
     if not measured.baselines:
         sentences.append("There are too many features to try each one as a baseline.")
     if measured.chosen:
@@ -101,9 +125,14 @@ def _training_queries(fit: Mapping[str, Any]) -> int:
     return int(fit["details"].get("training", fit["judgments"])["queries"])
 
 
-def _reached(measured: Measured) -> str:
-    value = number(measured.rows[0].values[measured.measure], DECIMALS)
+def _reached(measured: Measured, *, crowd: bool) -> str:
+    found = measured.rows[0].values[measured.measure]
+    value = number(found, DECIMALS)
     queries = count_noun(measured.queries, "query", "queries")
+    if measured.measure == crowd_words.LIKELIHOOD:
+        return crowd_words.reached_likelihood(found, queries)
+    if crowd and measured.on == "training":
+        return crowd_words.reached_on_training(measured.measure, value, measured.queries)
     if measured.on == "folds":
         return (
             f"In cross-validation, rankers that had not seen a query reach a mean {measured.measure} of {value} "
@@ -118,8 +147,8 @@ def _reached(measured: Measured) -> str:
 
 def baseline_name(row: MeasuredRow) -> str:
     """What a baseline is called in a sentence."""
-    if row.name == "mean_feature":
-        return "the mean of the standardized features"
+    if row.name in ("mean_feature", "equal_scores"):
+        return LEVELS[row.name]
     if row.name != "best_feature" or not row.description.startswith(_FEATURE):
         return row.description
     name, direction = row.description.removeprefix(_FEATURE).rsplit(", ", 1)
@@ -157,6 +186,8 @@ def explain_measures(measured: Measured) -> str:
     text = f"Each figure is the mean over the {measured.queries:,} {kind}queries; larger is better."
     if measured.queries == 1:
         text = f"Each figure is for the one {kind}query; larger is better."
+    if measured.measure == crowd_words.LIKELIHOOD:
+        text = f"{text} The list likelihood is the log likelihood of a query's judgments."
     if measured.axis is None:
         return text
     return (
@@ -207,7 +238,8 @@ def query_sentences(report: TrainingReport) -> Iterator[str]:
         return
     total = count_noun(found.queries, "query", "queries")
     measure = "measure" if measured is None else measured.measure
-    seen = ", which the ranker has seen" if report.queries_of == "training" else ""
+    which = "which the ranker has seen" if report.crowd is None else "whose judgments the ranker has seen"
+    seen = f", {which}" if report.queries_of == "training" else ""
     yield f"Measured on the {report.queries_of} {'query' if found.queries == 1 else 'queries'}{seen}."
     if found.empty:
         has = "has" if found.empty == 1 else "have"
@@ -218,7 +250,7 @@ def query_sentences(report: TrainingReport) -> Iterator[str]:
         yield f"These are the worst {len(found.rows)}; the queries file has all of them."
 
 
-def query_name(row: QueryRow) -> str:
+def query_name(row: QueryRow | ListRow) -> str:
     """The id of a query; the only one may have none."""
     return "(the only query)" if row.query is None else row.query
 
@@ -242,6 +274,17 @@ def curve_sentence(found: ValidationCurve, unit: str, *, stopped: bool) -> str:
     return f"{unit.capitalize()} {found.chosen:,} is kept, the best of {steps}, with {found.measure} {value}."
 
 
+def watching(found: ValidationCurve) -> str:
+    """How often validation looked, if it only watches the training on judgments."""
+    value = number(found.value[-1], DECIMALS).replace("-", "−")
+    every = found.step[0]
+    often = "each step" if every == 1 else f"every {every} steps"
+    return (
+        f"Training goes on until it settles, and validation only watches, after {often}. After step "
+        f"{found.step[-1]:,} the {found.measure} is {value}."
+    )
+
+
 def preparation(fit: Mapping[str, Any], *, takes_missing: bool) -> tuple[str, ...]:
     """What happens to features before they are scored."""
     impute = fit["parameters"].get("impute")
@@ -262,26 +305,36 @@ def preparation(fit: Mapping[str, Any], *, takes_missing: bool) -> tuple[str, ..
 
 SCORING = "FOLDER is the folder of this report, and FEATURES a file with the features of the new documents."
 """What the words in the commands mean."""
+JUDGED = "From Python, with judgments of new queries"
+"""The name of the command that scores by features and judgments together."""
 
 
-def scoring_commands() -> tuple[tuple[str, str], ...]:
-    """How to score new documents with the saved ranker."""
-    return (
+def scoring_commands(*, judgments: bool = False) -> tuple[tuple[str, str], ...]:
+    """How to score new documents with the saved ranker. ``judgments``: it may use judgments of these, too."""
+    commands = (
         ("On the command line", "crowdrank score FOLDER FEATURES"),
         ("From Python", 'crowdrank.load("FOLDER").score("FEATURES")'),
+    )
+    return (
+        (*commands, (JUDGED, 'crowdrank.load("FOLDER").score("FEATURES", "JUDGMENTS")')) if judgments else commands
     )
 
 
 def method(fit: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Names and values of everything needed to train again."""
     details = fit["details"]
+    crowd = crowd_words.learned_from_crowd(fit)
+    judged = (("Judgments given", crowd_words.given_judgments(fit)),) if crowd else ()
+    reached = fit["log_likelihood"] if crowd else details.get("objective")
+    rows = "Rows of features given" if crowd else "Rows given"
     return (
         ("Ranker", fit["model"]),
         ("Parameters", _settings(fit["parameters"])),
         ("Parameters of the scorer", _settings(details.get("scorer_parameters", {})) or "none"),
         ("Iterations", number(fit["iterations"]) + ("" if fit["converged"] else ", and training could go on")),
-        ("Objective", signed(details.get("objective"), 2)),
-        ("Rows given", f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
+        ("Log likelihood" if crowd else "Objective", signed(reached, 2)),
+        *judged,
+        (rows, f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
         *environment_facts(dict(fit)),
     )
 

@@ -1,0 +1,90 @@
+"""Judgments beside features: files of several kinds, each of them read by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from crowdrank.errors import CrowdrankError, Remedy
+
+if TYPE_CHECKING:
+    from crowdrank.data import Judgments
+
+COLUMNS = "judgment_columns"
+"""The argument that names the columns of judgments."""
+
+
+@dataclass(frozen=True)
+class JudgmentFiles:
+    """Files of judgments, the names of their columns, and what an unranked document means in lists."""
+
+    files: list[str]
+    columns: str = ""
+    unranked: str | None = None
+
+    def read(self) -> list[Judgments]:
+        """A table of each file."""
+        from crowdrank.data import parse_mapping, read
+        from crowdrank.rankers.judged import read_judgments
+
+        with naming_columns(COLUMNS):
+            mapping = parse_mapping(self.columns)
+            tables = [read(file, columns=self._columns_of(file, mapping)) for file in self.files]
+            return read_judgments(tables, unranked=self.unranked)
+
+    def _columns_of(self, file: str, mapping: Mapping[str, str]) -> Mapping[str, str]:
+        """The names that are meant for this file. A name that only another file has is not."""
+        if len(self.files) == 1 or not mapping:
+            return mapping
+        own = set(_column_names(file))
+        others = [name for other in self.files if other != file for name in _column_names(other)]
+        return {
+            role: name
+            for role, name in mapping.items()
+            if not name or _matches(name, own) or not _matches(name, others)
+        }
+
+
+def _column_names(file: str) -> list[str]:
+    """The columns of a file; none of standard input, which can be read only once."""
+    from crowdrank.data.io.files import open_sources
+    from crowdrank.data.io.letor import LetorRole
+    from crowdrank.data.spool.folder import Spool
+    from crowdrank.data.spool.memory import budget
+
+    if file == "-":
+        return []
+    return [
+        name for one in open_sources(file, LetorRole("ranks"), Spool(), budget(None)) for name in one.columns()
+    ]
+
+
+def _matches(wanted: str, names: Any) -> bool:
+    """Whether a column has this name, or matches the pattern of several columns."""
+    return any(fnmatchcase(name.strip().lower(), wanted.strip().lower()) for name in names)
+
+
+@contextmanager
+def naming_columns(argument: str) -> Iterator[None]:
+    """Errors on the columns of what is read here have hints that name this argument instead of ``columns``."""
+    try:
+        yield
+    except CrowdrankError as error:
+        if names_columns(error):
+            error.hint = [_rename(part, argument) for part in error.hint or ()]
+        raise
+
+
+def names_columns(error: CrowdrankError) -> bool:
+    """Whether the hint is to name columns."""
+    parts = () if isinstance(error.hint, str) else error.hint or ()
+    return any(isinstance(part, Remedy) and part.argument == "columns" for part in parts)
+
+
+def _rename(part: str | Remedy, argument: str) -> str | Remedy:
+    if isinstance(part, Remedy) and part.argument == "columns":
+        return Remedy(argument, part.value)
+    return part

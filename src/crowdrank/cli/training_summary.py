@@ -1,0 +1,85 @@
+"""What was trained and how well it does, in a few lines on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from crowdrank.cli.words import flag
+from crowdrank.errors import Hint, Remedy, word_hint
+
+if TYPE_CHECKING:
+    from crowdrank.rankers.base import Ranker
+    from crowdrank.rankers.folds import CrossValidation
+
+
+def summarize(ranker: Ranker, found: CrossValidation | None = None, *, gold: bool = False) -> None:
+    """Say what was trained, and how well it does beside a baseline. ``gold``: the user gave some."""
+    _say(_trained(ranker))
+    details = ranker.fit_.details
+    measured = details.get("measured")
+    if found is not None:
+        _summarize_folds(found)
+        if measured is None or measured["queries_of"] == "training":
+            return
+    if measured is None:
+        for line in _unmeasured(details, gold=gold):
+            _say(line)
+    else:
+        _say(_measured(measured))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
+def _trained(ranker: Ranker) -> str:
+    from crowdrank.report.words import count_judgments
+
+    own, given = ranker.fit_.details["training"], ranker.fit_.judgments
+    crowd = "on"
+    if "lists" in given:
+        workers = f" of {_count(given['workers'], 'worker', 'workers')}" if given["workers"] else ""
+        crowd = f"from {count_judgments(given)}{workers} on"
+    return (
+        f"{ranker.name} ({ranker.trained_.scorer}) was trained {crowd} {own['documents']} documents of "
+        f"{_count(own['queries'], 'query', 'queries')}, with "
+        f"{_count(len(ranker.trained_.scoring.preparation.names), 'feature', 'features')}."
+    )
+
+
+def _measured(measured: Mapping[str, Any]) -> str:
+    """The measure beside that of the best single feature, or of the first baseline if there is no such."""
+    name, kind = measured["measure"], measured["queries_of"]
+    queries = _count(measured["queries"], f"{kind} query", f"{kind} queries")
+    baselines = [own for key, own in measured.items() if isinstance(own, Mapping) and key != "ranker"]
+    beside = measured.get("best_feature", next(iter(baselines), None))
+    words = f" ({beside['description']}: {beside[name]:.4f})" if beside else ""
+    return f"{name} on {queries}: {measured['ranker'][name]:.4f}{words}"
+
+
+def _unmeasured(details: Mapping[str, Any], *, gold: bool) -> list[str]:
+    """Why nothing was measured, and how it can be."""
+    keep, labels = Remedy("validation", "0.2"), Remedy("gold", "FILE")
+    held = details.get("validation_queries", 0)
+    of = "validation" if held else "training"
+    why = f": the gold grades no document of the {of} queries" if gold else ""
+    hint: Hint = ("Give labels, which only measure: ", labels)
+    if not held:
+        hint = ("Keep some queries: ", keep, ", or give labels, which only measure: ", labels)
+    return [f"Nothing was measured{why}.", f"Hint: {word_hint(hint, flag)}"]
+
+
+def _summarize_folds(found: CrossValidation) -> None:
+    count, queries = len(found.folds), sum(fold.test for fold in found.folds)
+    for name, own in found.summary().items():
+        _say(
+            f"{name} over {count} folds: {own['mean_of_folds']:.4f} ± {own['stderr_of_folds']:.4f}; "
+            f"over {queries} queries: {own['mean']:.4f} ± {own['stderr']:.4f} "
+            f"(best single feature: {own['best_feature']:.4f})"
+        )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number} {many}"
