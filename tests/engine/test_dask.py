@@ -23,7 +23,7 @@ from crowdrank.prepared.votes import Votes
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.solve import At
 from helpers import random_votes
-from rankers.made import labeled_frame, scores_by_id
+from rankers.made import judged_frames, labeled_frame, scores_by_id
 from shards import small_shards
 from sums import COUNTING, PLAIN, SHARDS, Scale, Shard
 
@@ -264,3 +264,16 @@ def test_rankers_are_trained_to_the_bit(engine, scorer):
         ]
     here, there = (scores_by_id(ranker, frame) for ranker in rankers)
     assert (here == there).all()
+
+
+def test_rankers_learn_from_a_crowd_to_the_bit(engine):
+    frame, kinds = judged_frames(seed=3)
+    with small_shards(32 * 12):
+        here, there = (
+            make_ranker("ltrma-mle", "linear", {"iterations": 6}).fit(frame, kinds["full"], engine=own)
+            for own in (cr.LocalEngine(2), engine)
+        )
+    assert (scores_by_id(here, frame) == scores_by_id(there, frame)).all()
+    assert here.workers_.polars().equals(there.workers_.polars())
+    assert here.orders_.polars().equals(there.orders_.polars())
+    assert here.fit_.log_likelihood == there.fit_.log_likelihood

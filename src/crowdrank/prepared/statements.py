@@ -116,7 +116,7 @@ class Statements:
         return found[: self.voices]
 
     def log_normalizers(self, theta: Floats, sizes: Integers) -> Floats:
-        """The sum of ln Z over the statements of each list; ``theta`` of each voice and of the extras."""
+        """The sum of ln Z of what the voices say about each list; ``theta`` of each voice and of the extras."""
         width = int(sizes.max(initial=2)) + 1
         table = log_normalizers(theta, width - 1)[0]
         named, of = np.diff(self.start), segment_of(self.start)
@@ -125,8 +125,8 @@ class Statements:
         new = (np.diff(of, prepend=-1) != 0) | (np.diff(self.level, prepend=-1) != 0)
         begins = np.flatnonzero(new)
         tied = table[self.voice[of[begins]], np.diff(begins, append=len(self.level))]
-        own -= summed(of[begins], tied, len(own))
-        pairs = self.pair_weight * table[self.pair_voice, 2]
+        own = (own - summed(of[begins], tied, len(own))) * (self.voice < self.voices)
+        pairs = self.pair_weight * table[self.pair_voice, 2] * (self.pair_voice < self.voices)
         return summed(self.list, self.weight * own, len(sizes)) + summed(self.pair_list, pairs, len(sizes))
 
     def comparisons(self, sizes: Integers) -> Floats:

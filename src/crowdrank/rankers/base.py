@@ -126,8 +126,8 @@ class Ranker(Configurable, ABC):
 
             if scoring.crowd is None:
                 raise UsageError(
-                    f"{self.name} knows nothing about workers, so it cannot score by their judgments.",
-                    hint="Only ltrma-mle and ltrma-d learn how expert workers are.",
+                    f"{self.name} scores documents by their features alone. It cannot score by judgments.",
+                    hint="Only ltrma-mle and ltrma-d can: they learn how expert workers are.",
                 )
             found, more = fuse_judgments(table, found, judgments, scoring.crowd, columns=judgment_columns)
             notes = (*notes, *more)

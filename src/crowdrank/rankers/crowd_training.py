@@ -198,6 +198,9 @@ class CrowdRun:
         self.documents = documents.prepare(self.preparation)
         self.notes += flat_notes(self.preparation, documents.features, self.documents.values)
         found = self.ranker._learn(self)
+        if not found.function.importance().any():
+            message = "All documents have the same score: no feature helps to tell them apart."
+            self.notes.append(Note("tied-scores", message))
         scoring = ScoringFunction(found.function, self.preparation, self.scorer.takes_missing, found.expertise)
         details: dict[str, Any] = {
             "scorer_parameters": self.scorer.get_params(),
@@ -398,9 +401,15 @@ class _Improver:
     steps: int
     done: int = 0
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the scorer has taken the most steps that it may take; never if there is no such limit."""
+        scorer = self.run.scorer
+        return scorer.steps is not None and self.done >= scorer.get_params()[scorer.steps]
+
     def __call__(self, function: Function | None) -> Function:
         scorer = self.run.scorer
-        if function is not None and scorer.steps is not None and self.done >= scorer.get_params()[scorer.steps]:
+        if function is not None and self.exhausted:
             return function
         self.done += self.steps
         return scorer.improve(self.run.task(self.session, self.objective, self.steps), start=function).function

@@ -272,6 +272,7 @@ class _Said:
     def __init__(self, queries: pl.Series) -> None:
         self.queries = queries
         self.named, self.ranks, self.pairs = False, list[pl.DataFrame](), list[pl.DataFrame]()
+        self.ties = 0
 
     def add(self, given: _Located, source: int) -> None:
         """Add the rows of a table."""
@@ -294,6 +295,7 @@ class _Said:
         wins = table.outcome == LEFT
         better, worse = (given.rows[np.where(wins, *pair)] for pair in ((left, right), (right, left)))
         frame = pl.DataFrame({"query": query[left], "better": better, "worse": worse, **shared})
+        self.ties += int((table.outcome == TIE).sum())
         ordered = (better >= 0) & (worse >= 0) & (better != worse) & (table.outcome != TIE)
         self.pairs.append(frame.filter(pl.Series(ordered & (query[left] == query[right]))))
 
@@ -307,11 +309,7 @@ class _Said:
     ) -> Judged:
         """The documents, and the statements about them."""
         ranks, unordered = _number_statements(_concat(self.ranks, _RANKS))
-        pairs = (
-            _concat(self.pairs, _PAIRS)
-            .group_by("query", "better", "worse", "worker", "source")
-            .agg(pl.col("weight").sum())
-        )
+        pairs = _concat(self.pairs, _PAIRS).group_by("query", "better", "worse", "worker", "source").agg(_WEIGHT)
         if not ranks.height and not pairs.height:
             raise InputError(
                 "no judgment orders two documents that have features.",
@@ -322,6 +320,9 @@ class _Said:
             words = "list orders" if unordered == 1 else "lists order"
             were = "is" if unordered == 1 else "are"
             notes = [*notes, Note("empty-lists", f"{unordered} {words} no two documents and {were} left out.")]
+        if self.ties:
+            were = "pair is a tie and is" if self.ties == 1 else "pairs are ties and are"
+            notes = [*notes, Note("ties-dropped", f"{self.ties} {were} left out.")]
         voices, ranks, pairs = _number_voices(ranks, pairs, named=self.named)
         documents = _documents(features, ranks, pairs, whole_queries=whole_queries)
         labeled, judged, keys, documents = _sort_documents(features, documents, self.queries)
@@ -337,6 +338,8 @@ _PAIRS = pl.Schema({
     "query": pl.Int64, "better": pl.Int64, "worse": pl.Int64, "worker": pl.String, "weight": pl.Float64,
     "source": pl.Int64,
 })  # fmt: skip
+_WEIGHT = pl.col("weight").sort().sum()
+"""The sum of weights, in an order that does not depend on the rows: hashes see its last bit."""
 
 
 def _concat(parts: Sequence[pl.DataFrame], schema: pl.Schema) -> pl.DataFrame:
@@ -354,9 +357,9 @@ def _number_statements(ranks: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         weight=pl.col("weight").mean().over(own),
     )
     ordered = ranks.filter((pl.col("level").max().over(own) > 0) | pl.col("below"))
-    left = ranks.select(own).n_unique() - ordered.select(own).n_unique()
+    left, kept = (part.filter(pl.col("source") != OBSERVER).select(own).n_unique() for part in (ranks, ordered))
     ordered = ordered.sort(*own, "level", "row").with_columns(statement=pl.struct(own).rle_id().cast(pl.Int64))
-    return ordered.drop("table", "list", "rank"), left
+    return ordered.drop("table", "list", "rank"), left - kept
 
 
 def _number_voices(
@@ -386,9 +389,10 @@ def _documents(
     What the observer says makes no document a judged one.
     """
     ranks, pairs = (own.filter(pl.col("source") != OBSERVER) for own in (ranks, pairs))
+    levels = ranks.group_by("query", "row", "level").agg(_WEIGHT)
     named = pl.concat(
         [
-            ranks.select("query", "row", said=_hashes(ranks, "level", "weight")),
+            levels.select("query", "row", said=_hashes(levels, "level", "weight")),
             pairs.select("query", row="better", said=_hashes(pairs, "weight", 1.0)),
             pairs.select("query", row="worse", said=_hashes(pairs, "weight", 2.0)),
         ]

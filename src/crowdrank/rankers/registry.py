@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from crowdrank.rankers.base import Ranker
 
 INVARIANCES = {
-    "names": "the ids of documents and queries",
+    "names": "the ids of documents, queries and workers",
     "rows": "the order of the rows and of the queries",
-    "weights": "whether a query is given twice or once with weight 2",
+    "weights": "whether a query, a list or a pair is given twice or once with weight 2",
     "shards": "how the documents are split into shards",
     "threads": "the number of threads",
     "engines": "where the sums are computed",
@@ -46,6 +46,7 @@ class RankerEntry:
 _SUPERVISED = "crowdrank.rankers.supervised"
 _LTRMA = "crowdrank.rankers.ltrma.ltrma"
 _VARIES = {"linear": frozenset[str](), "trees": frozenset({"weights"}), "net": frozenset({"weights", "shards"})}
+_CROWD_VARIES = {"linear": frozenset[str](), "trees": frozenset[str](), "net": frozenset({"shards"})}
 
 _ENTRIES = (
     RankerEntry(
@@ -78,7 +79,7 @@ _ENTRIES = (
         "from annotators' lists, ratings or pairs: true orders, expertise and ranker are learned together",
         "Wu et al. 2016",
         "judgments",
-        _VARIES,
+        _CROWD_VARIES,
     ),
     RankerEntry(
         "ltrma-d",
@@ -86,8 +87,16 @@ _ENTRIES = (
         "from annotators' lists, ratings or pairs: first the true orders and the expertise, then the ranker",
         "Wu et al. 2016",
         "judgments",
-        _VARIES,
+        _CROWD_VARIES,
         {"method": "d"},
+    ),
+    RankerEntry(
+        "lregma",
+        "crowdrank.rankers.lregma:LRegMA",
+        "from annotators' lists, ratings or pairs: regression on the places, weighted by precision",
+        "Raykar et al. 2010",
+        "judgments",
+        {**_CROWD_VARIES, "net": frozenset({"names", "weights", "shards"})},
     ),
 )
 

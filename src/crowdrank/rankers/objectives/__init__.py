@@ -4,6 +4,7 @@ from crowdrank.rankers.objectives.base import Derivatives, LabelObjective, Objec
 from crowdrank.rankers.objectives.drawn_orders import DrawnOrders
 from crowdrank.rankers.objectives.lambda_rank import LambdaRank
 from crowdrank.rankers.objectives.list_mle import ListLikelihood
+from crowdrank.rankers.objectives.list_scores import ListScores, WeightedScores, score_lists
 from crowdrank.rankers.objectives.regression import SquaredError
 
 __all__ = [
@@ -12,7 +13,10 @@ __all__ = [
     "LabelObjective",
     "LambdaRank",
     "ListLikelihood",
+    "ListScores",
     "Objective",
     "SquaredError",
     "Targets",
+    "WeightedScores",
+    "score_lists",
 ]
