@@ -167,7 +167,8 @@ class Expectation:
         columns = np.zeros((4, shard.rows))
         orders, kept = [], []
         for block, order in zip(shard.plan, state.orders, strict=True):
-            last, draws = self._draw(block, _model(block, scores, at.theta), order, at)
+            model = _model(block, scores, at.theta)
+            last, draws = self._draw(block, model, order, at)
             places = places_of(draws)
             each = self._draw_distances(block, places)
             total[: self.voices] += each.mean(axis=1).sum(axis=0)
@@ -175,7 +176,7 @@ class Expectation:
             covariance += np.einsum("lkv,lku->vu", away, away) / max(draws.shape[1] - 1, 1)
             columns[:, block.rows()[block.real()]] = _certainty(block, places)[:, block.real()]
             orders.append(last)
-            kept.append(draws)
+            kept.append(self._best(model, draws) if self.train_on == "best" else draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
         return Spread(total[: self.voices], covariance, *columns), state
 
