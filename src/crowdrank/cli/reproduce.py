@@ -22,6 +22,13 @@ def command(
     data: Annotated[
         Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder with the papers' real data.")
     ] = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps each finished part of a long table. With the same folder, a run that was cut "
+            "off goes on, and more seeds only add to it."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Reproduce a table of a paper: our figures next to the printed ones."""
@@ -32,11 +39,13 @@ def command(
         for name, own in TARGETS.items():
             print(f"{name:<{width}}  {own.summary}")
         return
-    found = reproduce(target, seeds=seeds, data=data)
+    from crowdrank.cli.terminal import status, table
+
+    with status(target) as update:
+        found = reproduce(target, seeds=seeds, data=data, work=work, progress=update)
     if json:
         print(found.to_json())
         return
-    from crowdrank.cli.terminal import table
 
     table(found.title, found.columns, found.text_rows(), left=found.columns[: found.labels])
     for remark in found.remarks:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from crowdrank.errors import UsageError
 from crowdrank.reproduce import crowd_agg, crowd_bt, tpp, tpp_lists
+from crowdrank.reproduce.ledger import Ledger
+from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
 from crowdrank.reproduce.result import PaperTable
-
-
-@dataclass(frozen=True)
-class Target:
-    """A table of a paper and the function that makes it."""
-
-    name: str
-    summary: str
-    make: Callable[[int, Path | None], PaperTable]
-    seeds: int = 20
-    """The default number of draws."""
-
+from crowdrank.reproduce.target import Target
 
 TARGETS = {
     target.name: target
@@ -83,15 +74,34 @@ TARGETS = {
         Target("tpp-figure3", "TPP figure 3: domains of queries found", tpp.figure3, 10),
         Target("tpp-figure4", "TPP figure 4: lists of retrieval systems (needs its data)", tpp_lists.figure4, 3),
         Target("tpp-figure5", "TPP figure 5: malicious workers found", tpp.figure5, 5),
+        *LTRMA_TARGETS,
     )
 }
 
 
-def reproduce(name: str, *, seeds: int | None = None, data: Path | None = None) -> PaperTable:
+def reproduce(
+    name: str,
+    *,
+    seeds: int | None = None,
+    data: Path | None = None,
+    work: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PaperTable:
     """The table with that name, with its default number of draws unless ``seeds`` is given.
 
-    An unknown name is an error that lists the names."""
+    ``work``: a folder in which a table that takes long keeps its cells as they are computed. A second call
+    computes only what is missing there. ``progress(words)`` is called before each of these cells. An unknown name
+    is an error that lists the names.
+    """
     if name not in TARGETS:
         raise UsageError(f"There is no target {name!r}.", hint=f"The targets are {', '.join(TARGETS)}.")
     target = TARGETS[name]
-    return target.make(target.seeds if seeds is None else seeds, data)
+    draws = target.seeds if seeds is None else seeds
+    if not target.keeps:
+        found = target.make(draws, data)
+        more = [] if work is None else [f"Nothing was kept in {work}: this table is computed in one piece."]
+        return replace(found, remarks=[*found.remarks, *more])
+    ledger = Ledger(name, work, progress=progress)
+    found = target.make(draws, data, ledger=ledger)
+    more = [f"{ledger.outdated} cells of another version were computed anew."] if ledger.outdated else []
+    return replace(found, remarks=[*found.remarks, *more])

@@ -194,14 +194,15 @@ class Expectation:
         joint, columns = JointCovariance(self.voices + ranker.count), np.zeros((4, shard.rows))
         orders, kept = [], []
         for block, order in zip(shard.plan, state.orders, strict=True):
-            last, draws = self._draw(block, order_model(block, scores, at.theta), order, at)
+            model = order_model(block, scores, at.theta)
+            last, draws = self._draw(block, model, order, at)
             places = places_of(draws)
             each = self._draw_distances(block, places)
             total[: self.voices] += each.mean(axis=1).sum(axis=0)
             joint.add(np.concatenate([-each, ranker.slopes(block, draws)], axis=2))
             columns[:, block.rows()[block.real()]] = certainty(block, places)[:, block.real()]
             orders.append(last)
-            kept.append(draws)
+            kept.append(self._best(model, draws) if self.train_on == "best" else draws)
         state = replace(state, orders=tuple(orders), plan=self._plan(shard, iter(kept)))
         slope, curvature = joint.mean[self.voices :], ranker.curvature(state.plan)
         return Spread(total[: self.voices], joint.total, slope, curvature, *columns), state

@@ -1,0 +1,239 @@
+"""LTRMA: the time of its E-step beside the paper's, of a fold of MQ2008, and how a fit grows; local and on Dask.
+
+Everything is wall-clock time, reading not included. `python -m benchmarks.ltrma` prints the tables, and `write`
+writes docs/rankers/ltrma-figures.md: the tables of `crowdrank reproduce ltrma-...`, then these. With `--work DIR`
+both are taken from that folder as far as they are there (see docs/commands.md), and the rest is computed and kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import crowdrank as cr
+from crowdrank.engine import one_blas_thread
+from crowdrank.rankers.crowd_training import shards_of
+from crowdrank.rankers.judged import join_judgments, read_judgments
+from crowdrank.rankers.ltrma.expectation import EXCHANGES, EXTRAS, SWEEPS, Expectancy, Expectation
+from crowdrank.rankers.preparation import Preparation
+from crowdrank.rankers.registry import make_ranker
+from crowdrank.reproduce import reproduce
+from crowdrank.reproduce.ledger import Key, Ledger
+from crowdrank.reproduce.ltrma_letor import CROWDS, LISTS, TOP, Folds, crowd_corpus
+from crowdrank.reproduce.ltrma_methods import MLE, Corpus, D, Method, train
+from crowdrank.reproduce.ltrma_simulated import draw_corpus
+from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
+from crowdrank.reproduce.result import PaperTable
+
+DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+PAGE = Path(__file__).parents[1] / "docs" / "rankers" / "ltrma-figures.md"
+E_STEP = {"lists": 1000, "annotators": 15, "documents": 15}
+REPEATS = 20
+PLAIN = {"lists": 1000, "annotators": 5, "documents": 15}
+LENGTHS = {"lists": 20, "annotators": 5}
+GROWTH: dict[str, list[dict[str, Any]]] = {
+    "lists": [{**PLAIN, "lists": count} for count in (100, 1000, 10_000)],
+    "annotators": [{**PLAIN, "annotators": count} for count in (5, 15, 50)],
+    "list length": [{**LENGTHS, "documents": count} for count in (15, 100, 500)],
+    "k": [{**LENGTHS, "documents": 500, "k": count} for count in (10, 100)],
+}
+ENGINES: dict[str, Callable[[], Any]] = {
+    "1 thread": lambda: cr.LocalEngine(1),
+    "2 threads": lambda: cr.LocalEngine(2),
+    "Dask, 2 processes": lambda: cr.DaskEngine(workers=2),
+}
+
+
+class Weights:
+    """A linear ranker with the weights of the simulated documents."""
+
+    def scores(self, values: Any) -> Any:
+        return np.asarray(values, float) @ (1.0, 10.0)
+
+
+def corpus_of(setting: Key) -> Corpus:
+    """A corpus of the paper's generator with this many lists, annotators and documents."""
+    options = {name: value for name, value in setting.items() if name in E_STEP}
+    return draw_corpus("ltrma-paper", 0, tuple(sorted({**options, "validation": 0, "test": 2}.items())))
+
+
+def time_e_step(key: Key) -> dict[str, Any]:
+    """The median milliseconds of an E-step at the true ranker and an expertise of 1."""
+    corpus = corpus_of(key)
+    judged = join_judgments(corpus.features, read_judgments(corpus.judgments))
+    documents = judged.documents.prepare(Preparation(corpus.features.names, None))
+    expectation = Expectation(len(judged.voices), key["inference"])
+    theta = np.append(np.ones(len(judged.voices)), EXTRAS)
+    seconds = []
+    with one_blas_thread():
+        engine = cr.LocalEngine(key["threads"])
+        session = engine.open(shards_of(judged, documents), start=expectation.start, seed=0)
+        for step in range(REPEATS):
+            began = time.perf_counter()
+            session.advance(expectation.draw, Expectancy(Weights(), theta, step, 0))
+            seconds.append(time.perf_counter() - began)
+    return {"ms": 1000 * float(np.median(seconds))}
+
+
+def time_fit(key: Key) -> dict[str, Any]:
+    """Seconds and steps of a fit with defaults."""
+    corpus = corpus_of(key)
+    ranker: Any = make_ranker("ltrma-mle", None, {"k": key.get("k")})
+    engine = ENGINES[key["engine"]]()
+    try:
+        began = time.perf_counter()
+        ranker.fit(corpus.features, corpus.judgments, engine=engine)
+        seconds = time.perf_counter() - began
+    finally:
+        engine.close()
+    scores = ranker.score(corpus.features).score
+    return {"seconds": seconds, "steps": ranker.fit_.iterations, "checksum": float(scores.sum()).hex()}
+
+
+def time_fold(key: Key) -> dict[str, Any]:
+    """Seconds and steps of a fit on the first fold of MQ2008."""
+    corpus = crowd_corpus(Folds(DATA, (0,)), 0, key["crowd"], key["lists"], 0)
+    method: Method = D if key["method"] == D.name else MLE
+    if key["lists"] != "full":
+        method = replace(method, settings={**method.settings, "k": TOP})
+    began = time.perf_counter()
+    ranker = train(method, corpus)
+    return {"seconds": time.perf_counter() - began, "steps": ranker.fit_.iterations}
+
+
+def lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """A table in Markdown."""
+    for row in (columns, ["---"] * len(columns), *rows):
+        yield f"| {' | '.join(map(str, row))} |"
+
+
+def e_step_table(ledger: Ledger) -> Iterator[str]:
+    keys = [
+        {"experiment": "ltrma-e-step", **E_STEP, "inference": inference, "threads": threads}
+        for inference in ("neighbors", "metropolis")
+        for threads in (1, 2)
+    ]
+    ledger.fill(keys, time_e_step)
+    names = {"neighbors": f"{SWEEPS} sweeps of neighbors", "metropolis": f"{EXCHANGES} random exchanges (paper)"}
+    rows = []
+    for inference, name in names.items():
+        found = [ledger[key]["ms"] for key in keys if key["inference"] == inference]
+        rows.append([name, *(f"{ms:.0f} ms" for ms in found)])
+    yield from lines(("E-step", "1 thread", "2 threads"), rows)
+
+
+def fold_table(ledger: Ledger) -> Iterator[str]:
+    keys = [
+        {"experiment": "ltrma-fold", "crowd": crowd, "lists": kind, "method": method.name}
+        for crowd in CROWDS
+        for kind in LISTS
+        for method in (D, MLE)
+    ]
+    ledger.fill(keys, time_fold)
+    rows = [
+        [key["crowd"], key["lists"], key["method"], f"{ledger[key]['seconds']:.1f} s", ledger[key]["steps"]]
+        for key in keys
+    ]
+    yield from lines(("crowd", "lists", "method", "fit", "steps"), rows)
+
+
+def growth_table(ledger: Ledger) -> Iterator[str]:
+    rows = []
+    for name, settings in GROWTH.items():
+        keys = [{"experiment": "ltrma-growth", **own, "engine": "2 threads"} for own in settings]
+        ledger.fill(keys, time_fit)
+        for key in keys:
+            found = ledger[key]
+            each = 1000 * found["seconds"] / found["steps"]
+            size = (key["lists"], key["annotators"], key["documents"], key.get("k", "all"))
+            rows.append([name, *size, f"{found['seconds']:.1f} s", found["steps"], f"{each:.0f} ms"])
+    columns = ("what grows", "lists", "annotators", "documents", "k", "fit", "steps", "fit / steps")
+    yield from lines(columns, rows)
+
+
+def engine_table(ledger: Ledger) -> Iterator[str]:
+    keys = [{"experiment": "ltrma-engines", **E_STEP, "engine": engine} for engine in ENGINES]
+    ledger.fill(keys, time_fit)
+    same = len({ledger[key]["checksum"] for key in keys}) == 1
+    rows = [[key["engine"], f"{ledger[key]['seconds']:.1f} s", ledger[key]["steps"]] for key in keys]
+    yield from lines(("engine", "fit", "steps"), rows)
+    yield ""
+    yield f"The sum of the scores is {'the same to the bit' if same else 'NOT the same'} on all of them."
+
+
+SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
+    (
+        "The E-step",
+        f"The median of {REPEATS} E-steps on 1,000 lists of 15 documents by 15 annotators.",
+        e_step_table,
+    ),
+    (
+        "A fold of MQ2008",
+        "A whole fit on the three training parts of the first fold. The paper took up to 30 minutes for a fold.",
+        fold_table,
+    ),
+    ("How a fit grows", "Whole fits of LTRMA-MLE with its defaults, on two threads.", growth_table),
+    ("Local and on a cluster", "LTRMA-MLE on 1,000 lists of 15 documents by 15 annotators.", engine_table),
+)
+HEAD = """# Figures of LTRMA
+
+Written by `python -m benchmarks.ltrma write`: the tables of `crowdrank reproduce`, and the times of
+`benchmarks/ltrma.py`. All figures are on simulated crowds or on MQ2008 (LETOR 4.0).
+"""
+
+
+def paper_section(target: str, table: PaperTable) -> Iterator[str]:
+    """A reproduced table with its remarks."""
+    yield f"\n## {table.title}\n\n`crowdrank reproduce {target}`\n"
+    yield from lines(table.columns, table.text_rows())
+    yield ""
+    for remark in table.remarks:
+        yield f"- {remark}"
+
+
+def timing_sections(ledger: Ledger) -> Iterator[str]:
+    """The tables of this benchmark."""
+    for title, words, table in SECTIONS:
+        if table is fold_table and not (DATA / "MQ2008").exists():
+            continue
+        yield f"\n## {title}\n\n{words}\n"
+        yield from table(ledger)
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def write(work: Path | None, seeds: int | None, ledger: Ledger) -> None:
+    """Write the page."""
+    text = [HEAD]
+    for target in LTRMA_TARGETS:
+        table = reproduce(target.name, seeds=seeds, data=DATA, work=work, progress=say)
+        text += paper_section(target.name, table)
+    text += timing_sections(ledger)
+    PAGE.write_text("\n".join(text) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["write"])
+    parser.add_argument("--work", type=Path, help="folder of kept cells")
+    parser.add_argument("--seeds", type=int, help="draws of each reproduced table")
+    given = parser.parse_args()
+    ledger = Ledger("benchmark-ltrma", given.work, progress=say)
+    if given.what == "write":
+        return write(given.work, given.seeds, ledger)
+    for line in timing_sections(ledger):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
