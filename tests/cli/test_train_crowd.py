@@ -486,7 +486,7 @@ class TestScore:
         cr.ListMLE().fit(files.features, gold=files.gold).save(tmp_path / "ranker")
         ran = crowdrank("score", "ranker", "features.csv", "--judgments", "judgments.csv")
         assert ran.code == 2
-        assert "listmle knows nothing about workers" in ran.err
+        assert "listmle scores documents by their features alone" in ran.err
 
     def test_export(self, crowdrank, files, ranker, tmp_path):
         runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

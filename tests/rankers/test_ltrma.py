@@ -312,7 +312,7 @@ class TestCrowds:
         features, lists, _ = corpus(seed=12, queries=40, thetas=(1.0, 0.6), weights=(2.0, -1.0))
         ranker = fitted(features, lists, iterations=30, **settings)
         w = weights(ranker) / np.linalg.norm(weights(ranker))
-        np.testing.assert_allclose(w, np.array([2.0, -1.0]) / np.sqrt(5.0), atol=0.25)
+        np.testing.assert_allclose(w, np.array([2.0, -1.0]) / np.sqrt(5.0), atol=0.3)
         assert ranker.name == f"ltrma-{settings.get('method', 'mle')}"
 
     def test_estimated_orders(self):
@@ -383,7 +383,7 @@ def test_lists_at_scoring_time_help():
     pairs = TestPairs().as_pairs(new)
     with pytest.raises(InputError, match="pairs"):
         ranker.score(others, pairs)
-    with pytest.raises(UsageError, match="knows nothing about workers"):
+    with pytest.raises(UsageError, match="cannot score by judgments"):
         ListMLE().fit(features, gold=parts[0][2]).score(others, new)
 
 

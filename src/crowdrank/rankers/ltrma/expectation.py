@@ -65,7 +65,7 @@ class Expectancy:
     and after how many of them to keep an order. ``pool``: the most orders to learn from; those of earlier steps
     are kept up to this number. ``mark``: remember the scores, to see how far they move until the next mark.
     ``basis``: the parameters of the ranker whose uncertainty counts: "features", the weights of a linear one;
-    "scale", only the scale of the scores; "none".
+    "scale", only the scale of the scores; "none". ``k``: how many places count in its training.
     """
 
     function: GivesScores | None
@@ -77,6 +77,7 @@ class Expectancy:
     pool: int = SWEEPS // EVERY
     mark: bool = False
     basis: str = "none"
+    k: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,13 +288,15 @@ class RankerSlopes:
 
     scores: Floats
     columns: Floats
+    objective: DrawnOrders
 
     @classmethod
     def of(cls, shard: DocumentShard, scores: Floats, at: Expectancy) -> RankerSlopes:
         """The features, the scores themselves, or nothing."""
         if at.basis == "features":
-            return cls(scores, np.asarray(shard.values, np.float64))
-        return cls(scores, scores[:, None] if at.basis == "scale" else np.zeros((len(scores), 0)))
+            return cls(scores, np.asarray(shard.values, np.float64), DrawnOrders(at.k))
+        columns = scores[:, None] if at.basis == "scale" else np.zeros((len(scores), 0))
+        return cls(scores, columns, DrawnOrders(at.k))
 
     @property
     def count(self) -> int:
@@ -307,14 +310,14 @@ class RankerSlopes:
         if not self.count:
             return found
         (own,) = draws_of(iter([(block.rows(), draws, block.real())])).blocks
-        slopes = DrawnOrders().slopes(self.scores, own)
+        slopes = self.objective.slopes(self.scores, own)
         for draw in range(count):
             found[:, draw] = np.einsum("ln,lnp->lp", slopes[:, draw], self.columns[own.rows[:, draw]])
         return found
 
     def curvature(self, plan: Draws) -> Floats:
         """Minus the second derivatives of the mean log likelihood of the draws (P, P)."""
-        bent = DrawnOrders().curvature_times(self.scores, plan, self.scores, self.columns)
+        bent = self.objective.curvature_times(self.scores, plan, self.scores, self.columns)
         return np.asarray(self.columns.T @ bent)
 
 

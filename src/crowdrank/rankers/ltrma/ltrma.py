@@ -289,7 +289,7 @@ class _Learning:
         EM is slow along the ridge of a larger scale of the scores and less expert workers. The last steps are
         shorter, which averages over the noise of the draws.
         """
-        if self._basis(state.function) != "features":
+        if self._basis(state.function) != "features" or self.ranker.train_on == "best":
             return state
         free = free_voices(self.constraints, len(state.theta))
         assert isinstance(state.function, LinearFunction)
@@ -335,7 +335,7 @@ class _Learning:
         return workers_table(self.judged, self.dispersion, expertise, spread, self.constraints, penalty)
 
     def _at(self, function: Function | None, theta: Floats, step: int) -> Expectancy:
-        return Expectancy(function, np.append(theta, EXTRAS), step, self.run.seed)
+        return Expectancy(function, np.append(theta, EXTRAS), step, self.run.seed, k=self.objective.k)
 
     def log_likelihoods(self, shards: Any, judged: Judged, function: Function | None, theta: Floats) -> Floats:
         """ln P(statements | features) of each list, by thermodynamic integration over powers of the judgments.
