@@ -7,6 +7,8 @@ import shlex
 import subprocess
 import sys
 
+import numpy as np
+import polars as pl
 import pytest
 
 import crowdrank as cr
@@ -87,6 +89,27 @@ def test_the_tutorial_of_rankers_runs(crowdrank, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "importance" in done.stdout
     assert "score" in done.stdout
+
+
+def test_the_tutorial_of_annotators_runs(crowdrank, tmp_path):
+    """Every command as it is shown, with the file that the page shows."""
+    page = (ROOT / "docs" / "rankers" / "annotators.md").read_text().replace("\\\n", " ")
+    known = re.search(r":caption: known.csv\n(.*?)```", page, re.S)[1]
+    (tmp_path / "known.csv").write_text(known)
+    measured = []
+    for line in re.findall(r"^    crowdrank (.*)$", page, re.M):
+        ran = crowdrank(*shlex.split(line))
+        assert ran.code == 0, ran.err
+        if line.startswith("evaluate"):
+            measured.append(float(ran.out.split()[1]))
+    assert measured[0] > measured[1], "the ranker is better than the plain way"
+    workers = pl.read_csv(tmp_path / "ranker" / "workers.csv").sort("worker")
+    np.testing.assert_allclose(workers["theta"], [0.5, 0.3, 0.05, -0.1], atol=0.12)
+    assert workers["verdict"][3] == "malicious"
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "theta" in done.stdout
+    assert "above_next" in done.stdout
 
 
 @pytest.mark.parametrize("name", cr.__all__)

@@ -70,6 +70,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.rankers.folds import cross_validate as cross_validate
     from crowdrank.rankers.folds import train_on_all as train_on_all
     from crowdrank.rankers.lregma import LRegMA as LRegMA
+    from crowdrank.rankers.ltrma.ltrma import LTRMA as LTRMA
     from crowdrank.rankers.saved import load as load
     from crowdrank.rankers.scorers.linear import Linear as Linear
     from crowdrank.rankers.scorers.net import Net as Net
