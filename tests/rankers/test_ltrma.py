@@ -18,7 +18,7 @@ from crowdrank.prepared.documents import Documents
 from crowdrank.prepared.statements import cut_blocks
 from crowdrank.rankers.crowd_training import shards_of
 from crowdrank.rankers.judged import join_judgments, read_judgments
-from crowdrank.rankers.ltrma import ltrma
+from crowdrank.rankers.ltrma import learning
 from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation, power_nodes
 from crowdrank.rankers.ltrma.expertise import solve_expertise
 from crowdrank.rankers.ltrma.ltrma import LTRMA
@@ -275,7 +275,7 @@ class TestCrowds:
 
     def test_the_mirror_is_tried_if_most_judgments_contradict_the_orders(self, monkeypatch):
         features, lists, _ = corpus(seed=9, queries=20, thetas=(0.9, 0.6, 0.5))
-        monkeypatch.setattr(ltrma, "START", -0.2)
+        monkeypatch.setattr(learning, "START", -0.2)
         ranker = fitted(features, lists, iterations=60)
         assert (thetas(ranker) > 0).all()
         assert "mirror" in {note.code for note in ranker.fit_.warnings}
