@@ -69,20 +69,22 @@ def test_pair_marginals_are_those_of_enumeration(n, judged, padding):
     np.testing.assert_allclose(found, wanted, atol=0.005)
 
 
+@pytest.mark.parametrize("taken", [16, 2])
 @pytest.mark.parametrize(("n", "judged", "padding"), [(6, 6, 0), (6, 6, 3), (5, 3, 1), (2, 2, 0), (4, 2, 2)])
-def test_insertions_have_the_same_marginals(n, judged, padding, monkeypatch):
-    monkeypatch.setattr(chains, "OTHERS", 1)
+def test_insertions_have_the_same_marginals(n, judged, padding, taken, monkeypatch):
+    """Of all documents in a sweep, or of some in turn with exchanges of neighbors."""
+    monkeypatch.setattr(chains, "TAKEN", taken)
     rng = np.random.default_rng(n + judged)
     scores, odds = rng.normal(size=n), antisymmetric(rng, judged + 1, 0.8)
     model = copies_of(scores, odds, judged, padding)
     start = np.broadcast_to(np.arange(n + padding), (COPIES, n + padding))
     streams = stream_starts(np.arange(COPIES, dtype=np.uint64), 3, 1)
-    _, drawn = chains.draw_by_insertion(model, start, np.full(COPIES, n), streams, 30, 1)
-    places = chains.places_of(drawn[:, 5:])
+    _, drawn = chains.draw_by_insertion(model, start, np.full(COPIES, n), streams, 24, 1)
+    places = chains.places_of(drawn[:, 4:])
     assert (places[:, :, n:] == np.arange(n, n + padding)).all(), "padding stays at the end"
     found = chains.count_above(places, model.judged, np.full(COPIES, n), judged + 1).mean(axis=0)
     wanted = in_slots(exact_marginals(scores, odds, judged), judged, judged + 1)
-    np.testing.assert_allclose(found, wanted, atol=0.008)
+    np.testing.assert_allclose(found, wanted, atol=0.01)
 
 
 def test_exchanges_of_random_places_have_the_same_marginals():

@@ -40,8 +40,10 @@ from crowdrank.random import Hashes, stream_uniforms
 
 STRIDE = 1 << 24
 """How many random numbers a sweep has at its disposal; so the numbers do not depend on the padding."""
-OTHERS = 32
-"""How many documents that nobody judged are put back in a sweep."""
+TAKEN = 16
+"""The most documents of a list that a sweep puts back."""
+EXCHANGES = 4
+"""How many sweeps of neighbor exchanges a sweep of insertions has besides, for longer lists."""
 MOST_LOG_ODDS = 700.0
 """Larger log odds are certain in double precision."""
 
@@ -121,37 +123,39 @@ def draw_by_neighbors(
 
 
 def draw_by_insertion(
-    model: OrderModel, order: Orders, sizes: Integers, streams: Hashes, sweeps: int, every: int
+    model: OrderModel, order: Orders, sizes: Integers, streams: Hashes, sweeps: int, every: int, *, turn: int = 0
 ) -> tuple[Orders, Orders]:
-    """Put back every document once per sweep.
+    """Put back every document of short lists once per sweep; the last order (L, n), and those kept (L, K, n).
 
-    Returns the last order (L, n), and that after each ``every`` sweeps (L, K, n). Of the documents that nobody
-    judged, each sweep takes ``OTHERS``, the next ones in turn.
+    Of a list with more than ``TAKEN`` documents, a sweep takes so many, the next ones in turn after ``turn``, and
+    exchanges neighbors besides. An order is kept after each ``every`` sweeps.
     """
-    kept, n = [], order.shape[1]
-    judged = int(model.judged.max(initial=0))
+    kept, long = [], sizes > TAKEN
     for sweep in range(1, sweeps + 1):
-        others = np.arange(judged, n)
-        if len(others) > OTHERS:
-            others = np.sort(np.roll(others, -OTHERS * (sweep - 1))[:OTHERS])
-        for document in (*range(min(judged, n)), *others.tolist()):
-            draws = stream_uniforms(streams, sweep * STRIDE + document, 1)
-            order = _put_back(model, order, sizes, document, draws)
+        first = TAKEN * (turn + sweep - 1) % np.where(long, sizes, 1)
+        draws = stream_uniforms(streams, sweep * STRIDE, TAKEN)
+        for number in range(min(TAKEN, int(sizes.max()))):
+            document = np.where(long, (first + number) % sizes, number)
+            order = _put_back(model, order, sizes, document, draws[:, number : number + 1])
+        if long.any():
+            begin, within = (sweeps + sweep) * EXCHANGES, np.where(long, sizes, 0)
+            order, _ = draw_by_neighbors(model, order, streams, EXCHANGES, EXCHANGES, first=begin, within=within)
         if sweep % every == 0:
             kept.append(order.copy())
     return order, np.stack(kept, axis=1)
 
 
-def _put_back(model: OrderModel, order: Orders, sizes: Integers, document: int, draws: Floats) -> Orders:
+def _put_back(model: OrderModel, order: Orders, sizes: Integers, document: Integers, draws: Floats) -> Orders:
     """Take a document out of each list that has it, and put it back at a place drawn by its probability."""
     lists, n = order.shape
-    others = order[order != document].reshape(lists, n - 1)
-    rate = np.take_along_axis(model.rate, others, axis=1)
-    own = np.where(document < sizes, model.rate[:, document], 1.0)[:, None]
+    every, there = np.arange(lists), document < sizes
+    taken = np.where(there, document, 0)
+    others = order[order != taken[:, None]].reshape(lists, n - 1)
+    rate, own = np.take_along_axis(model.rate, others, axis=1), model.rate[every, taken, None]
     rest = np.zeros_like(rate)
     np.cumsum(rate[:, :0:-1], axis=1, out=rest[:, -2::-1])
     side = model.log_odds.shape[1]
-    corner = (np.arange(lists) * side + np.minimum(document, model.judged)) * side
+    corner = (every * side + np.minimum(taken, model.judged)) * side
     odds = model.log_odds.reshape(-1)[corner[:, None] + model.slots(others)]
     real = rate > 0
     rise = odds + np.log(np.where(real, (own + rest) / np.where(real, rate + rest, 1.0), 1.0))
@@ -161,11 +165,11 @@ def _put_back(model: OrderModel, order: Orders, sizes: Integers, document: int, 
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
     chance = np.cumsum(weight, axis=1)
     place = (draws * chance[:, -1:] >= chance).sum(axis=1)[:, None]
-    column, padded = np.arange(n), np.full((lists, n + 1), document)
+    padded = np.zeros((lists, n + 1), np.int64)
     padded[:, 1:n] = others
-    new = np.where(column < place, padded[:, 1:], padded[:, :-1])
-    np.put_along_axis(new, place, document, axis=1)
-    return np.where((document < sizes)[:, None], new, order)
+    new = np.where(np.arange(n) < place, padded[:, 1:], padded[:, :-1])
+    np.put_along_axis(new, place, taken[:, None], axis=1)
+    return np.where(there[:, None], new, order)
 
 
 def draw_by_metropolis(

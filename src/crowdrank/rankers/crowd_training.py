@@ -36,7 +36,7 @@ from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
 from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Fit, Table
 
-WORK = 32
+WORK = 12
 """A shard has fewer documents by this factor than one of labels: orders are drawn for each of them."""
 SHARE = 30
 """In how many steps a scorer that stops early may use all of its own steps."""

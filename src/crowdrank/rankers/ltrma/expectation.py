@@ -234,7 +234,8 @@ class Expectation:
             return draw_by_metropolis(model, order, block.size, streams, steps, every)
         if self.draw_by == "neighbors":
             return draw_by_neighbors(model, order, streams, NEIGHBORS * at.sweeps, NEIGHBORS * at.every)
-        return draw_by_insertion(model, order, block.size, streams, at.sweeps, at.every)
+        turn = at.step * at.sweeps
+        return draw_by_insertion(model, order, block.size, streams, at.sweeps, at.every, turn=turn)
 
     def _by_voice(self, block: StatementBlock, statements: Floats, pairs: Floats) -> Floats:
         count = self.voices + EXTRA

@@ -29,14 +29,17 @@ from crowdrank.rankers.scoring import CrowdExpertise
 from crowdrank.rankers.supervised import place_limit
 from crowdrank.results import Workers
 
-FINAL_SWEEPS, FINAL_EVERY = 50, 1
-"""The last draws, for intervals and estimated orders."""
-POLISH_SWEEPS, POLISH_EVERY = 12, 1
-"""The draws of a step by the observed information."""
+FINAL_SWEEPS = 50
+"""The last draws, for intervals and estimated orders, if there are few lists."""
+POLISH_SWEEPS = 12
+"""The draws of a step by the observed information, if there are few lists."""
+FEW_LISTS, LEAST_SWEEPS = 200, 4
+"""With more lists than this there are fewer draws of each, since their noise averages out over the lists; but at
+least so many."""
 GAINS = (1.0, 1.0, 1.0, 1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5)
 """The lengths of these steps: the last ones average over the noise of the draws."""
-LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY = 6, 1
-"""The draws at each power for the log likelihood."""
+LIKELIHOOD_SWEEPS = 6
+"""The draws at each power for the log likelihood, if there are few lists."""
 NARROW = 200
 """Up to so many weights of a linear ranker, all of them count in the uncertainty of the expertise."""
 LOOK_EVERY = 5
@@ -228,7 +231,7 @@ class Learning:
         weights, theta = state.function.weights, state.theta
         for turn, gain in enumerate(GAINS):
             at = self._at(LinearFunction(weights), theta, FAR // 2 + turn)
-            at = replace(at, sweeps=POLISH_SWEEPS, every=POLISH_EVERY, basis="features")
+            at = replace(at, sweeps=self._sweeps(POLISH_SWEEPS), basis="features")
             spread = self.session.advance(self.expectation.spread, at)
             found = self.solve(spread.distance, theta)
             by_theta, by_weights = newton_step(
@@ -240,6 +243,11 @@ class Learning:
             weights, theta = weights + short * by_weights, np.where(free, theta + short * by_theta, found.theta)
         return EMState(LinearFunction(weights), theta, state.steps)
 
+    def _sweeps(self, few: int) -> int:
+        """How many sweeps to draw by, ``few`` if there are few lists."""
+        lists = len(self.judged.keys)
+        return few if lists <= FEW_LISTS else max(few * FEW_LISTS // lists, min(few, LEAST_SWEEPS))
+
     def _penalty(self) -> float:
         scorer = self.run.scorer
         return float(scorer.penalty) if isinstance(scorer, Linear) else 0.0
@@ -247,7 +255,7 @@ class Learning:
     def _finish(self, state: EMState) -> tuple[Spread, Function]:
         """Many draws at the end; LTRMA-D trains its ranker on them."""
         at = self._at(state.function if self.ranker.method == "mle" else None, state.theta, FAR)
-        at = replace(at, sweeps=FINAL_SWEEPS, every=FINAL_EVERY, basis=self._basis(state.function))
+        at = replace(at, sweeps=self._sweeps(FINAL_SWEEPS), basis=self._basis(state.function))
         spread = self.session.advance(self.expectation.spread, at)
         if state.function is not None:
             return spread, state.function
@@ -277,7 +285,7 @@ class Learning:
         What is known to be true does not count.
         """
         quiet = np.append(theta, (0.0, 0.0))
-        at = Expectancy(function, quiet, 2 * FAR, self.run.seed, LIKELIHOOD_SWEEPS, LIKELIHOOD_EVERY)
+        at = Expectancy(function, quiet, 2 * FAR, self.run.seed, self._sweeps(LIKELIHOOD_SWEEPS))
         expectation = Expectation(len(judged.voices))
         energy = self.run.engine.open(shards).evaluate(expectation.temper, at).energy
         return -energy - judged.statements.log_normalizers(quiet, judged.sizes)
