@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from crowdrank.engine import LocalEngine
+from crowdrank.rankers.crowd_training import WORK
 from crowdrank.rankers.registry import INVARIANCES, ranker_entries
 from crowdrank.rankers.saved import load
 from rankers.crowds import as_pairs, each, each_ranker, features, frames, make, tables
@@ -69,7 +70,7 @@ def test_rows_in_another_order(name, scorer):
 @each
 def test_shards_and_threads(name, scorer):
     engines = [CountingEngine(threads) for threads in (1, 2)]
-    with small_shards(32 * 14):
+    with small_shards(WORK * 14):
         one, two = (make(name, scorer).fit(features(), tables(), engine=own) for own in engines)
     assert min(engines[0].counts) > 2
     assert (scores_by_id(one, features()) == scores_by_id(two, features())).all(), "threads"
