@@ -69,9 +69,9 @@ def test_pair_marginals_are_those_of_enumeration(n, judged, padding):
     np.testing.assert_allclose(found, wanted, atol=0.005)
 
 
-@pytest.mark.parametrize("taken", [16, 2])
+@pytest.mark.parametrize(("taken", "turns"), [(16, 1), (2, 1), (2, 9)])
 @pytest.mark.parametrize(("n", "judged", "padding"), [(6, 6, 0), (6, 6, 3), (5, 3, 1), (2, 2, 0), (4, 2, 2)])
-def test_insertions_have_the_same_marginals(n, judged, padding, taken, monkeypatch):
+def test_insertions_have_the_same_marginals(n, judged, padding, taken, turns, monkeypatch):
     """Of all documents in a sweep, or of some in turn with exchanges of neighbors."""
     monkeypatch.setattr(chains, "TAKEN", taken)
     rng = np.random.default_rng(n + judged)
@@ -79,7 +79,7 @@ def test_insertions_have_the_same_marginals(n, judged, padding, taken, monkeypat
     model = copies_of(scores, odds, judged, padding)
     start = np.broadcast_to(np.arange(n + padding), (COPIES, n + padding))
     streams = stream_starts(np.arange(COPIES, dtype=np.uint64), 3, 1)
-    _, drawn = chains.draw_by_insertion(model, start, np.full(COPIES, n), streams, 24, 1)
+    _, drawn = chains.draw_by_insertion(model, start, np.full(COPIES, n), streams, 24, 1, turns=turns)
     places = chains.places_of(drawn[:, 4:])
     assert (places[:, :, n:] == np.arange(n, n + padding)).all(), "padding stays at the end"
     found = chains.count_above(places, model.judged, np.full(COPIES, n), judged + 1).mean(axis=0)

@@ -89,7 +89,7 @@ class TestExpectation:
         at = Expectancy(_Column(), theta, 7, 0, sweeps=450, every=1)
         energy = session.evaluate(expectation.temper, at).energy
         found = -energy - judged.statements.log_normalizers(theta, judged.sizes)
-        np.testing.assert_allclose(found, ExactLists(judged).log_likelihood(theta, scores), atol=0.05)
+        np.testing.assert_allclose(found, ExactLists(judged).log_likelihood(theta, scores), atol=0.1)
         assert power_nodes()[1].sum() == pytest.approx(1.0)
 
     def test_truth_is_never_contradicted_and_ties_of_it_stay_open(self):

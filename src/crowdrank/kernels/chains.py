@@ -123,20 +123,32 @@ def draw_by_neighbors(
 
 
 def draw_by_insertion(
-    model: OrderModel, order: Orders, sizes: Integers, streams: Hashes, sweeps: int, every: int, *, turn: int = 0
+    model: OrderModel,
+    order: Orders,
+    sizes: Integers,
+    streams: Hashes,
+    sweeps: int,
+    every: int,
+    *,
+    done: int = 0,
+    turns: int = 1,
 ) -> tuple[Orders, Orders]:
-    """Put back every document of short lists once per sweep; the last order (L, n), and those kept (L, K, n).
+    """Put back every document of a list once per sweep; the last order (L, n), and those kept (L, K, n).
 
-    Of a list with more than ``TAKEN`` documents, a sweep takes so many, the next ones in turn after ``turn``, and
-    exchanges neighbors besides. An order is kept after each ``every`` sweeps.
+    A turn puts back ``TAKEN`` documents. A list that needs more than ``turns`` turns gets only so many in a sweep,
+    the next documents in turn after ``done`` sweeps, and exchanges of neighbors besides. An order is kept after
+    each ``every`` sweeps.
     """
-    kept, long = [], sizes > TAKEN
+    kept, own = [], np.minimum(-(-sizes // TAKEN), turns)
+    long = sizes > TAKEN * own
     for sweep in range(1, sweeps + 1):
-        first = TAKEN * (turn + sweep - 1) % np.where(long, sizes, 1)
-        draws = stream_uniforms(streams, sweep * STRIDE, TAKEN)
-        for number in range(min(TAKEN, int(sizes.max()))):
-            document = np.where(long, (first + number) % sizes, number)
-            order = _put_back(model, order, sizes, document, draws[:, number : number + 1])
+        for turn in range(int(own.max())):
+            draws = stream_uniforms(streams, sweep * STRIDE + TAKEN * turn, TAKEN)
+            first = TAKEN * ((done + sweep - 1) * own * long + turn)
+            for number in range(min(TAKEN, int(sizes.max()))):
+                document = np.where(long, (first + number) % sizes, first + number)
+                document = np.where(turn < own, document, sizes)
+                order = _put_back(model, order, sizes, document, draws[:, number : number + 1])
         if long.any():
             begin, within = (sweeps + sweep) * EXCHANGES, np.where(long, sizes, 0)
             order, _ = draw_by_neighbors(model, order, streams, EXCHANGES, EXCHANGES, first=begin, within=within)

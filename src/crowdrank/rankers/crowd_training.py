@@ -113,7 +113,7 @@ class CrowdRanker(Ranker):
         notes = self._use_anchors(given, known)
         tables = read_judgments(judgments, columns=judgment_columns, unranked=unranked)
         table = read_features(features, columns=columns)
-        grades = None if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
+        grades = _own_labels(table) if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
         held, source = _read_validation(validation, table, columns)
         training = join_judgments(table, tables, given, missing=missing, elsewhere=source, observed=grades)
         held_out: Judged | None = None
@@ -127,6 +127,15 @@ class CrowdRanker(Ranker):
             run.require_validation()
             self._trained = run.train(began)
         return self
+
+
+def _own_labels(features: Features) -> Scored | None:
+    """The labels in the features, which only measure here."""
+    if features.label is None or np.isnan(features.label).all():
+        return None
+    known = np.flatnonzero(~np.isnan(features.label))
+    frame = features.take(known).ids().with_columns(value=pl.Series(np.asarray(features.label)[known]))
+    return Scored(frame)
 
 
 def _read_validation(given: Any, table: Features, columns: Any) -> tuple[Any, Features | None]:

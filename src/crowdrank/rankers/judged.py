@@ -95,7 +95,7 @@ def join_judgments(
     located = [_Located.of(features, own) for own in [*lists, *truth]]
     notes += _check_located(features, located[: len(lists)], "judged", missing, elsewhere)
     notes += _check_located(features, located[len(lists) :], "anchored", missing, elsewhere)
-    notes += _unused_note(features, located)
+    notes += _unranked_notes(lists)
     queries = pl.concat([own.queries for own in located]).unique().sort()
     found = _Said(queries)
     for number, own in enumerate(located):
@@ -122,11 +122,20 @@ def _check_located(
     return [note for note in check_rows(features, rows, ids, done, missing=missing) if note.code != UNUSED]
 
 
-def _unused_note(features: Features, located: Sequence[_Located]) -> list[Note]:
-    """A note on features of documents that nobody judged."""
-    rows = np.concatenate([own.rows for own in located])
-    ids = pl.concat([own.ids for own in located])
+def _unused_note(features: Features, rows: Integers) -> list[Note]:
+    """A note on features of documents that nobody judged; ``rows``: those of the others."""
+    ids = features.take(rows).ids()
     return [note for note in check_rows(features, rows, ids, "judged", missing="drop") if note.code == UNUSED]
+
+
+def _unranked_notes(tables: Sequence[Judgments]) -> list[Note]:
+    """A note if documents that a list does not rank count as below those that it ranks."""
+    below = sum(own.lists for own in tables if isinstance(own, Rankings) and own.missing == "below")
+    if not below:
+        return []
+    lists = "1 list that does" if below == 1 else f"{below} lists that do"
+    message = f"In {lists} not rank a document of the query, it counts as below the ranked ones (missing=below)."
+    return [Note("missing", message)]
 
 
 def _kinds(tables: Sequence[Judgments]) -> dict[str, int]:
@@ -205,6 +214,21 @@ def _codes(table: Judgments, name: str) -> Integers:
     return item if table.query is None else table.query.astype(np.int64) * len(table.index.items) + item
 
 
+def _voice_notes(ranks: pl.DataFrame, voices: Voices) -> list[Note]:
+    """Notes if all judgments come from one worker, or if a worker gave several lists of the same documents."""
+    notes = []
+    if len(voices.workers) == 1:
+        message = "All judgments come from one worker. How good they are rests on how well features explain them."
+        notes.append(Note("one-worker", message))
+    said = ranks.filter(pl.col("source") == CROWD).sort("statement", "row")
+    lists = said.group_by("statement", maintain_order=True).agg(pl.col("query", "voice").first(), "row", "level")
+    again = int(lists.select(pl.struct("query", "voice", "row", "level").is_duplicated().sum()).item())
+    if again:
+        message = f"{again} lists occur more than once, by the same worker with the same ranks; each one counts."
+        notes.append(Note("repeated-lists", message, "Was a file given twice?"))
+    return notes
+
+
 class _Said:
     """Everything that was said, collected from several tables, and then coded."""
 
@@ -270,4 +294,9 @@ class _Said:
         documents = list_documents(features, ranks, pairs, whole_queries=whole_queries)
         labeled, judged, keys, documents = sort_documents(features, documents, self.queries)
         statements = code_statements(documents, ranks, pairs, len(voices))
+        notes = [*notes, *_unused_note(features, labeled.rows), *_voice_notes(ranks, voices)]
+        if self.queries.null_count():
+            notes.append(
+                Note("one-query", f"There is no query column: all {len(labeled.rows)} documents are one query.")
+            )
         return Judged(labeled, judged, keys, statements, voices, kinds, tuple(notes))

@@ -22,12 +22,14 @@ CELLS = 1 << 22
 class CrowdExpertise:
     """How expert the workers of a crowd are, for lists of new queries.
 
-    ``dispersion``: whose expertise it is (see ``LTRMA``). ``known``: for each kind of judgments the theta of each
-    worker. ``average``: that of the crowd, for workers who are not known, or None if the crowd gave no such
+    ``dispersion``: whose expertise it is (see ``LTRMA``). ``unranked``: what it meant in training if a list did
+    not rank a document, "below" or "unknown"; None without lists. ``known``: for each kind of judgments the theta
+    of each worker. ``average``: that of the crowd, for workers who are not known, or None if the crowd gave no such
     judgments.
     """
 
     dispersion: str
+    unranked: str | None
     known: dict[str, dict[str, float]]
     average: dict[str, float | None]
 

@@ -165,6 +165,11 @@ def list_documents(
     )
     found = named.group_by("query", "row").agg(pl.col("said").sum()).with_columns(outside=pl.lit(False))
     cut = found if whole_queries else ranks.filter("below")
+    if features.query is None and cut.height and not found["query"].any():  # one query has all documents
+        unnamed = np.setdiff1d(np.arange(features.rows), found["row"].to_numpy())
+        others = pl.DataFrame({"query": np.zeros(len(unnamed), np.int64), "row": unnamed})
+        others = others.with_columns(said=pl.lit(0, pl.UInt64), outside=pl.lit(True)).select(found.columns)
+        return pl.concat([found, others])
     if features.query is not None and cut.height:
         code = np.full(int(features.query.max()) + 1, -1)
         code[features.query[cut["row"].to_numpy()]] = cut["query"].to_numpy()

@@ -196,7 +196,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "The judge did not distinguish these items; many such rows mean that the judge follows the side.",
     ),
     "conversion": (
-        "The judgments were converted to pairs",
+        "The judgments were converted",
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
     ),
     "side-info": (

@@ -26,10 +26,13 @@ from crowdrank.prepared.lists import Lists
 from crowdrank.random import generator
 from crowdrank.rankers.crowd_training import CrowdRun
 from crowdrank.rankers.judged import LISTS, Voices
+from crowdrank.rankers.ltrma.expertise import solve_expertise
 
 DEPENDENT = 0.5
 """Workers share their errors if the sum of squares of the errors that a worker shares with others is, on average,
 larger by this than with independent errors. Retrieval systems have .7; independent experts were below .4."""
+PRIOR_SD = 10.0
+"""The standard deviation of theta a priori when errors are redrawn."""
 DRAW = 3
 """The key of the random numbers of independent errors."""
 
@@ -75,7 +78,8 @@ def _look_alikes(tables: Sequence[Judgments], voices: Voices, seed: int) -> tupl
         ready = Lists(table)
     except CrowdrankError:
         return None
-    found, chance = weigh_workers(ready), weigh_workers(redraw_independently(ready, seed))
+    found = weigh_workers(ready)
+    chance = weigh_workers(redraw_independently(ready, found.weight, seed))
     assert table.index.workers is not None
     codes = translate_ids(voices.workers.gather(voices.worker), table.index.workers)
     known = (codes >= 0) & (np.array(voices.kind) == LISTS)
@@ -84,22 +88,22 @@ def _look_alikes(tables: Sequence[Judgments], voices: Voices, seed: int) -> tupl
     return weights, found.shared - chance.shared
 
 
-def redraw_independently(lists: Lists, seed: int) -> Lists:
+def redraw_independently(lists: Lists, weight: Floats, seed: int) -> Lists:
     """Lists of the same shape by workers of about the same expertise, whose errors are independent.
 
-    The truth is the order of the mean scores of the lists, and each worker's theta is that of Mallows' model
-    around it.
+    The truth is the order of the mean scores of the lists, by the ``weight`` of their workers, and each worker's
+    theta, of either sign, is that of Mallows' model around it.
     """
-    value = savage_scores(lists)
-    mean = summed(lists.node, value, len(lists.nodes)) / np.maximum(
-        summed(lists.node, None, len(lists.nodes)), 1.0
-    )
-    place = np.empty(len(mean), np.int64)
-    place[np.argsort(-mean, kind="stable")] = np.arange(len(mean))
+    nodes = len(lists.nodes)
     worker = np.zeros(len(lists), np.int64) if lists.worker is None else lists.worker.astype(np.int64)
-    shapes = Shapes.of(lists, worker, lists.n_workers)
+    by_row = (lists.weight * weight[worker])[lists.list]
+    total = summed(lists.node, by_row * savage_scores(lists), nodes)
+    mean = total / np.maximum(summed(lists.node, by_row, nodes), 1e-300)
+    place = np.empty(nodes, np.int64)
+    place[np.argsort(-mean, kind="stable")] = np.arange(nodes)
     far = distances(lists.level, place[lists.node], lists.start, penalty=0.0)
-    theta, _ = shapes.fit(summed(worker, lists.weight * far, lists.n_workers), 1.0)
+    counts = Shapes.of(lists, worker, lists.n_workers).counts
+    theta = solve_expertise(counts, summed(worker, lists.weight * far, lists.n_workers), None, PRIOR_SD).theta
     drawn, rng = copy(lists), generator(seed, key=DRAW)
     drawn.node = lists.node.copy()
     for size in np.unique(lists.size):

@@ -34,7 +34,7 @@ from crowdrank.random import stream_starts, stream_uniforms
 from crowdrank.rankers.objectives.drawn_orders import DrawnOrders, Draws, draws_of
 from crowdrank.results import LEVEL
 
-TRUTH = 1000.0
+TRUTH = 1e7
 """The expertise of the truth: an order that contradicts it has probability 0 in double precision."""
 EXTRAS = (TRUTH, 0.0)
 """The expertise of the truth and of the observer."""
@@ -44,8 +44,10 @@ NEIGHBORS = 20
 """So many sweeps of neighbor exchanges stand for a sweep of insertions."""
 EXCHANGES = 500
 """How many random exchanges an E-step takes by the paper's Metropolis rule."""
-NODES = 10
-"""Points of the integral for the log likelihood."""
+NODES, BEND = 16, 4
+"""Points of the integral for the log likelihood; powers are u^BEND, since most changes at small ones."""
+MOST_TURNS = 8
+"""A sweep of a long list has at most so many turns of insertions; see ``draw_by_insertion``."""
 
 
 class GivesScores(Protocol):
@@ -65,7 +67,8 @@ class Expectancy:
     and after how many of them to keep an order. ``pool``: the most orders to learn from; those of earlier steps
     are kept up to this number. ``mark``: remember the scores, to see how far they move until the next mark.
     ``basis``: the parameters of the ranker whose uncertainty counts: "features", the weights of a linear one;
-    "scale", only the scale of the scores; "none". ``k``: how many places count in its training.
+    "scale", only the scale of the scores; "none". ``k``: how many places count in its training. ``turns``: the
+    most turns of a sweep.
     """
 
     function: GivesScores | None
@@ -78,6 +81,7 @@ class Expectancy:
     mark: bool = False
     basis: str = "none"
     k: int | None = None
+    turns: int = MOST_TURNS
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,16 +148,17 @@ class Expectation:
     """The sums of the E-step. ``voices``: how many; ``draw_by``: "insertion", "neighbors" or "metropolis".
 
     ``train_on``: "samples", all draws, which is the expectation of eq. 19; or "best", the likeliest of them (step
-    3 of algorithm 2).
+    3 of algorithm 2). ``first``: how much each voice counts in the first orders; empty: all the same.
     """
 
     voices: int
     draw_by: str = "insertion"
     train_on: str = "samples"
+    first: tuple[float, ...] = ()
 
     def start(self, shard: DocumentShard, seed: int) -> ChainState:
         """Start each list at Borda's order; equal counts in the order of the documents."""
-        theta = np.append(np.ones(self.voices), EXTRAS)
+        theta = np.append(self.first or np.ones(self.voices), EXTRAS)
         orders = []
         for block in shard.plan:
             net = block.log_odds(theta).sum(axis=2)
@@ -234,8 +239,8 @@ class Expectation:
             return draw_by_metropolis(model, order, block.size, streams, steps, every)
         if self.draw_by == "neighbors":
             return draw_by_neighbors(model, order, streams, NEIGHBORS * at.sweeps, NEIGHBORS * at.every)
-        turn = at.step * at.sweeps
-        return draw_by_insertion(model, order, block.size, streams, at.sweeps, at.every, turn=turn)
+        done = at.step * at.sweeps
+        return draw_by_insertion(model, order, block.size, streams, at.sweeps, at.every, done=done, turns=at.turns)
 
     def _by_voice(self, block: StatementBlock, statements: Floats, pairs: Floats) -> Floats:
         count = self.voices + EXTRA
@@ -325,7 +330,8 @@ class RankerSlopes:
 def power_nodes() -> tuple[Floats, Floats]:
     """The powers at which ``temper`` draws, and the weights of the integral over them (Gauss-Legendre)."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    return 0.5 * (nodes + 1.0), 0.5 * weights
+    own = 0.5 * (nodes + 1.0)
+    return own**BEND, 0.5 * weights * BEND * own ** (BEND - 1)
 
 
 def scores_of(shard: DocumentShard, at: Expectancy) -> Floats:

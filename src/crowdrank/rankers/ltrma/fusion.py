@@ -13,11 +13,23 @@ them. A worker who was not seen in training has the mean expertise of the crowd.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Features, Floats, Integers, Judgments, Pairs, feature_rows, summed, to_lists
+from crowdrank.data import (
+    Features,
+    Floats,
+    Integers,
+    Judgments,
+    Pairs,
+    Rankings,
+    feature_rows,
+    read,
+    summed,
+    to_lists,
+)
 from crowdrank.engine import LocalEngine, one_blas_thread
 from crowdrank.errors import InputError, Note
 from crowdrank.models.lists.crowd_lists import savage_scores
@@ -29,8 +41,8 @@ from crowdrank.rankers.ltrma.expectation import EXTRAS, Expectancy, Expectation
 from crowdrank.rankers.preparation import standardize_within
 from crowdrank.rankers.scoring import CrowdExpertise
 
-SWEEPS, EVERY = 60, 1
-"""The draws of the mean order."""
+SWEEPS, BURN, MOST_TURNS = 60, 15, 64
+"""The draws of the mean order, those before it, and the most turns of a sweep of a long list."""
 
 
 def fuse_judgments(
@@ -40,7 +52,7 @@ def fuse_judgments(
 
     Queries without judgments keep the scores by features alone. Judged items without features are left out.
     """
-    tables = read_judgments(judgments, columns=columns)
+    tables = _read_as_in_training(judgments, columns, crowd)
     judged = join_judgments(features, tables, missing="drop", whole_queries=True)
     fused, rows = scores.copy(), judged.documents.rows
     names = [name for name, kind in judged.voices.names() if name not in crowd.known[kind]]
@@ -59,6 +71,17 @@ def fuse_judgments(
     return fused, tuple(notes)
 
 
+def _read_as_in_training(judgments: Any, columns: Any, crowd: CrowdExpertise) -> list[Judgments]:
+    """The judgments; in lists that are read here, an unranked document means what it meant in training."""
+    many = isinstance(judgments, Sequence) and not isinstance(judgments, str)
+    tables = []
+    for given in judgments if many else [judgments]:
+        (table,) = read_judgments(given, columns=columns)
+        fresh = isinstance(table, Rankings) and given is not table and crowd.unranked is not None
+        tables.append(read(table, missing=crowd.unranked) if fresh else table)
+    return tables
+
+
 class _Column:
     """Scores that are known already, as the only column of the values."""
 
@@ -73,9 +96,10 @@ def _expected_order(scores: Floats, judged: Judged, crowd: CrowdExpertise) -> Fl
     own = judged.documents
     documents = Documents(scores[:, None], own.start, own.label, own.weight, own.rows)
     expectation = Expectation(len(theta))
-    at = Expectancy(_Column(), np.append(theta, EXTRAS), 0, 0, SWEEPS, EVERY)
+    at = Expectancy(_Column(), np.append(theta, EXTRAS), 0, 0, SWEEPS, turns=MOST_TURNS)
     with one_blas_thread():
         session = LocalEngine().open(shards_of(judged, documents), start=expectation.start, seed=0)
+        session.advance(expectation.draw, replace(at, step=1, sweeps=BURN, every=BURN))
         return session.advance(expectation.spread, at).score
 
 
@@ -133,5 +157,7 @@ def _strangers_note(names: Sequence[str]) -> list[Note]:
     if not strangers:
         return []
     shown = ", ".join(strangers[:3]) + (", ..." if len(strangers) > 3 else "")
-    count = "1 worker was" if len(strangers) == 1 else f"{len(strangers)} workers were"
-    return [Note("unseen-workers", f"{count} not seen in training and count as average: {shown}.")]
+    count = "1 worker was not seen in training and counts"
+    if len(strangers) > 1:
+        count = f"{len(strangers)} workers were not seen in training and count"
+    return [Note("unseen-workers", f"{count} as average: {shown}.")]

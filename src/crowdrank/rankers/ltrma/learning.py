@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Constraints, Floats, SideInfo, summed
+from crowdrank.data import Constraints, Floats, Rankings, SideInfo, summed
 from crowdrank.errors import InputError, Note, UsageError, parameter
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.models.parameters import number, whole
@@ -21,7 +21,7 @@ from crowdrank.rankers.ltrma.expertise import Expertise, solve_expertise
 from crowdrank.rankers.ltrma.information import newton_step
 from crowdrank.rankers.ltrma.tables import estimated_orders, iterations_table, workers_table
 from crowdrank.rankers.ltrma.top_expectation import TopExpectation
-from crowdrank.rankers.ltrma.voices import constrain_voices, free_voices, hold_bounds
+from crowdrank.rankers.ltrma.voices import constrain_voices, favored_start, free_voices, hold_bounds
 from crowdrank.rankers.objectives import DrawnOrders
 from crowdrank.rankers.scorers import Function
 from crowdrank.rankers.scorers.linear import Linear, LinearFunction
@@ -29,17 +29,15 @@ from crowdrank.rankers.scoring import CrowdExpertise
 from crowdrank.rankers.supervised import place_limit
 from crowdrank.results import Workers
 
-FINAL_SWEEPS = 50
-"""The last draws, for intervals and estimated orders, if there are few lists."""
-POLISH_SWEEPS = 12
-"""The draws of a step by the observed information, if there are few lists."""
-FEW_LISTS, LEAST_SWEEPS = 200, 4
-"""With more lists than this there are fewer draws of each, since their noise averages out over the lists; but at
-least so many."""
+FINAL_DRAWS = (8000, 20, 100)
+"""About how many draws of all lists there are in the end, for intervals and estimated orders; and the fewest and
+the most draws of a list."""
+POLISH_DRAWS = (4000, 4, 100)
+"""The same for a step by the observed information."""
 GAINS = (1.0, 1.0, 1.0, 1.0, 1 / 2, 1 / 3, 1 / 4, 1 / 5)
 """The lengths of these steps: the last ones average over the noise of the draws."""
-LIKELIHOOD_SWEEPS = 6
-"""The draws at each power for the log likelihood, if there are few lists."""
+LIKELIHOOD_DRAWS = (1000, 3, 12)
+"""The same for the log likelihood, at each power."""
 NARROW = 200
 """Up to so many weights of a linear ranker, all of them count in the uncertainty of the expertise."""
 LOOK_EVERY = 5
@@ -82,9 +80,12 @@ class Learning:
 
     def found(self) -> Found:
         """EM, and everything that follows from its end."""
-        self.expectation = self._expectation()
+        start = favored_start(self.constraints, len(self.judged.voices), START)
+        self.expectation = replace(self._expectation(), first=tuple(start))
         self.session = self.run.engine.open(self.shards, start=self.expectation.start, seed=self.run.seed)
-        state, settled = self._climb(np.full(len(self.judged.voices), START))
+        if self._knows_truth() and self.constraints is None:
+            start = self._start_from_truth()
+        state, settled = self._climb(start)
         notes = list(self.dispersion.notes) + list(self.constraint_notes)
         if self._mirrored(state.theta):
             state, settled, more = self._try_mirror(state, settled)
@@ -199,10 +200,24 @@ class Learning:
         since = state.steps - (state.steps if self.best[1] is None else self.best[1].steps)
         return self.run.scorer.stops_early and since >= patience
 
+    def _knows_truth(self) -> bool:
+        """Whether something is known to be true."""
+        said, truth = self.judged.statements, len(self.judged.voices)
+        return bool((said.voice == truth).any() or (said.pair_voice == truth).any())
+
+    def _start_from_truth(self) -> Floats:
+        """An expertise that agrees in sign with what the worker's lists say where the truth is known.
+
+        Orders are drawn by the truth alone; those of other lists are random, and say nothing about the workers.
+        """
+        at = self._at(None, np.zeros(len(self.judged.voices)), 3 * FAR)
+        found = self.session.advance(self.expectation.draw, at)
+        theta = self.solve(found.distance[: len(self.judged.voices)]).theta
+        return np.asarray(2 * START * theta / max(float(np.abs(theta).max()), 1e-300))
+
     def _mirrored(self, theta: Floats) -> bool:
         """Whether the judgments contradict the orders more than they agree, and nothing says which is right."""
-        truth = self.judged.statements.voice == len(self.judged.voices)
-        if truth.any() or self.run.side_info is not None:
+        if self._knows_truth() or self.run.side_info is not None:
             return False
         agreed = -log_normalizers(theta, self.counts.shape[1] - 1)[1]
         m = np.arange(self.counts.shape[1])
@@ -231,7 +246,7 @@ class Learning:
         weights, theta = state.function.weights, state.theta
         for turn, gain in enumerate(GAINS):
             at = self._at(LinearFunction(weights), theta, FAR // 2 + turn)
-            at = replace(at, sweeps=self._sweeps(POLISH_SWEEPS), basis="features")
+            at = replace(at, sweeps=self._sweeps(POLISH_DRAWS), basis="features")
             spread = self.session.advance(self.expectation.spread, at)
             found = self.solve(spread.distance, theta)
             by_theta, by_weights = newton_step(
@@ -243,10 +258,10 @@ class Learning:
             weights, theta = weights + short * by_weights, np.where(free, theta + short * by_theta, found.theta)
         return EMState(LinearFunction(weights), theta, state.steps)
 
-    def _sweeps(self, few: int) -> int:
-        """How many sweeps to draw by, ``few`` if there are few lists."""
-        lists = len(self.judged.keys)
-        return few if lists <= FEW_LISTS else max(few * FEW_LISTS // lists, min(few, LEAST_SWEEPS))
+    def _sweeps(self, draws: tuple[int, int, int]) -> int:
+        """How many draws of each list: all draws, the fewest and the most are given."""
+        every, fewest, most = draws
+        return int(np.clip(-(-every // len(self.judged.keys)), fewest, most))
 
     def _penalty(self) -> float:
         scorer = self.run.scorer
@@ -255,7 +270,7 @@ class Learning:
     def _finish(self, state: EMState) -> tuple[Spread, Function]:
         """Many draws at the end; LTRMA-D trains its ranker on them."""
         at = self._at(state.function if self.ranker.method == "mle" else None, state.theta, FAR)
-        at = replace(at, sweeps=self._sweeps(FINAL_SWEEPS), basis=self._basis(state.function))
+        at = replace(at, sweeps=self._sweeps(FINAL_DRAWS), basis=self._basis(state.function))
         spread = self.session.advance(self.expectation.spread, at)
         if state.function is not None:
             return spread, state.function
@@ -285,7 +300,7 @@ class Learning:
         What is known to be true does not count.
         """
         quiet = np.append(theta, (0.0, 0.0))
-        at = Expectancy(function, quiet, 2 * FAR, self.run.seed, self._sweeps(LIKELIHOOD_SWEEPS))
+        at = Expectancy(function, quiet, 2 * FAR, self.run.seed, self._sweeps(LIKELIHOOD_DRAWS))
         expectation = Expectation(len(judged.voices))
         energy = self.run.engine.open(shards).evaluate(expectation.temper, at).energy
         return -energy - judged.statements.log_normalizers(quiet, judged.sizes)
@@ -305,7 +320,9 @@ class Learning:
             kind: float(np.average(theta[chosen], weights=weight[chosen])) if chosen.any() else None
             for kind, chosen in ((LISTS, ~pairs), (PAIRS, pairs))
         }
-        return CrowdExpertise(self.dispersion.kind, known, average)
+        meant = [own.missing for own in self.run.tables if isinstance(own, Rankings)]
+        unranked = None if not meant else "below" if "below" in meant else "unknown"
+        return CrowdExpertise(self.dispersion.kind, unranked, known, average)
 
 
 class _HeldLists:
@@ -341,7 +358,7 @@ class _HeldLists:
 def _top_length(ranker: LTRMAParameters) -> int:
     if ranker.k is None:
         raise UsageError("distance='top-k' needs the length of the lists.", hint=("Give it: ", parameter("k", 10)))
-    return whole("k", ranker.k, low=1)
+    return whole("k", ranker.k, low=2)
 
 
 def cut_lists(judged: Judged, k: int) -> Judged:

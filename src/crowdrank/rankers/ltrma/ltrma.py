@@ -29,8 +29,8 @@ DISPERSIONS = ("auto", "by-worker", "shared", "weighted")
 INFERENCES = ("insertion", "neighbors", "metropolis")
 TRAIN_ON = ("samples", "best")
 DISTANCES = ("pairs", "top-k")
-PENALTY = 1.0
-"""The linear scorer's penalty unless one is given. A larger one makes workers look more expert than they are."""
+PENALTY = 0.1
+"""The linear scorer's penalty unless one is given. A large one biases the expertise of the workers."""
 
 
 class LTRMA(CrowdRanker):

@@ -106,7 +106,10 @@ def estimated_orders(judged: Judged, spread: Spread) -> Frame:
     frame = frame.sort("query", "list", "score", descending=[False, False, True], maintain_order=True)
     rank = pl.int_range(1, pl.len() + 1).over("list").alias("rank")
     columns = ("query", "item", "rank", "score", "rank_low", "rank_high", "above_next")
-    return Frame(frame.with_columns(rank).select(columns), backend=documents.features.backend)
+    frame = frame.with_columns(rank).with_columns(
+        rank_low=pl.min_horizontal("rank", "rank_low"), rank_high=pl.max_horizontal("rank", "rank_high")
+    )
+    return Frame(frame.select(columns), backend=documents.features.backend)
 
 
 def iterations_table(seen: Sequence[tuple[int, float, float]]) -> Frame:

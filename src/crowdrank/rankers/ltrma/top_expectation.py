@@ -12,6 +12,7 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats, Integers, summed
 from crowdrank.kernels.chains import Orders, places_of
+from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.kernels.top_lists import (
     TopModel,
     count_outside,
@@ -80,7 +81,8 @@ class TopExpectation(Expectation):
             for draw in range(draws.shape[1]):
                 far, outside = _distances(block, model, draws[:, draw])
                 total += self._sums(block, model.length, far, outside) / draws.shape[1]
-                each[draw] = summed(block.of * count + block.voice, block.weight * far, lists * count)
+                slope = self._slopes(block, model.length, far, outside, at.theta)
+                each[draw] = summed(block.of * count + block.voice, block.weight * slope, lists * count)
             drawn = each.reshape(-1, lists, count).transpose(1, 0, 2)[:, :, : self.voices]
             joint.add(np.concatenate([-drawn, ranker.slopes(block, draws)], axis=2))
             columns[:, block.rows()[block.real()]] = certainty(block, _open_places(model, draws))[:, block.real()]
@@ -110,6 +112,15 @@ class TopExpectation(Expectation):
     ) -> tuple[Orders, Orders]:
         streams = stream_starts(block.key, at.seed, at.step)
         return draw_top_lists(model, order, streams, at.sweeps, at.every)
+
+    def _slopes(
+        self, block: StatementBlock, length: Integers, far: Floats, outside: Integers, theta: Floats
+    ) -> Floats:
+        """Minus the slope of the log likelihood of each statement by theta, given the draw."""
+        table = log_normalizers(np.append(theta[: self.voices], np.zeros(EXTRA)), self.k)[1]
+        own, voice = length[block.of], block.voice
+        normal = 2.0 * table[voice, own] - 2.0 * table[voice, outside] - table[voice, own - outside]
+        return far - 0.5 * outside * (outside + 1.0) + normal
 
     def _sums(self, block: StatementBlock, length: Integers, far: Floats, outside: Integers) -> Floats:
         """By voice: the distance less r (r + 1) / 2, and the numbers of ln Z_m: 2 at k, -2 at r, -1 at k - r."""

@@ -45,3 +45,21 @@ def free_voices(constraints: Constraints | None, voices: int) -> NDArray[np.bool
     for code in (constraints.orders.above, constraints.orders.below, sure.above, sure.below):
         bound[code[code >= 0]] = True
     return np.asarray(~bound[constraints.group])
+
+
+def favored_start(constraints: Constraints | None, voices: int, start: float) -> Floats:
+    """The first expertise: ``start`` for all, or more for those whom side information favors, and less for others.
+
+    A known expertise is taken as it is, up to 1 in size.
+    """
+    if constraints is None or free_voices(constraints, voices).all():
+        return np.full(voices, start)
+    group, soft = constraints.group, constraints.soft.take(constraints.confidence > 0)
+    found = np.full(len(constraints.low), 0.25 * start)
+    for above in (constraints.orders.above, soft.above):
+        found[above[above >= 0]] = 3.0 * start
+    found[constraints.low > 0] = 3.0 * start
+    found[constraints.high <= 0] = -start
+    fixed = constraints.low == constraints.high
+    found[fixed] = np.clip(constraints.low[fixed], -1.0, 1.0)
+    return np.asarray(found[group])
