@@ -217,6 +217,39 @@ class TestLimits:
         np.testing.assert_allclose(thetas(ranker), wanted, atol=1e-6)
 
 
+class TestKnowledge:
+    """A majority of reversers: what is known decides which side is right."""
+
+    def data(self):
+        return corpus(seed=21, queries=30, documents=5, thetas=(1.5, -0.8, -0.8), weights=(2.0, -1.0))
+
+    def check(self, ranker):
+        assert thetas(ranker)[0] > 0 > thetas(ranker)[1:].max()
+        assert weights(ranker)[0] > 0 > weights(ranker)[1]
+
+    @pytest.mark.parametrize("kind", ["lists", "pairs"])
+    def test_by_true_lists_or_pairs_of_a_few_queries(self, kind):
+        features, lists, gold = self.data()
+        truth = gold.filter(pl.col("query") < "q03")
+        if kind == "pairs":
+            joined = truth.join(truth, on="query", suffix="_other").filter(pl.col("grade") > pl.col("grade_other"))
+            anchors = joined.select("query", winner="item", loser="item_other")
+        else:
+            anchors = truth.rename({"grade": "label"})
+        self.check(fitted(features, lists, iterations=60, fit={"anchors": anchors}))
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            {"worker": ["w0"], "kind": ["order"], "than": ["*"]},
+            {"worker": ["w0"], "kind": ["range"], "low": [0.5]},
+        ],
+    )
+    def test_by_side_information(self, rows):
+        features, lists, _ = self.data()
+        self.check(fitted(features, lists, iterations=60, fit={"side_info": pl.DataFrame(rows)}))
+
+
 class TestPairs:
     def as_pairs(self, lists, share=1.0, seed=0):
         """The pairs of each list, as votes of the same worker."""
@@ -281,21 +314,32 @@ class TestCrowds:
         assert "mirror" in {note.code for note in ranker.fit_.warnings}
 
     def test_near_duplicates_share_one_expertise(self):
-        features, lists, _ = corpus(seed=10, queries=40, documents=8, thetas=(0.5, 0.4, 0.4, 0.3))
+        thetas = (0.5, 0.4, 0.4, 0.3, 0.4, 0.5)
+        features, lists, _ = corpus(seed=10, queries=40, documents=8, thetas=thetas)
         copies = [
-            lists.filter(pl.col("worker") == "w3").with_columns(worker=pl.lit(f"copy{own}")) for own in range(4)
+            lists.filter(pl.col("worker") == "w3").with_columns(worker=pl.lit(f"copy{own}")) for own in range(6)
         ]
         plain = LTRMA(iterations=10).fit(features, lists)
         assert plain.fit_.details["dispersion"] == "by-worker"
+        few = LTRMA(iterations=10).fit(features, pl.concat([lists, *copies[:3]]))
+        assert few.fit_.details["dispersion"] == "by-worker", "nine may be experts as well as copies"
         crowded = LTRMA(iterations=10).fit(features, pl.concat([lists, *copies]))
         assert crowded.fit_.details["dispersion"] == "weighted"
         assert "look-alikes" in {note.code for note in crowded.fit_.warnings}
         frame = crowded.workers_.polars()
         weight = dict(zip(frame["worker"], frame["weight"], strict=True))
-        assert 5 * weight["copy0"] < 1.5 * weight["w0"] * 5
-        assert weight["copy0"] < weight["w0"]
+        assert 7 * weight["copy0"] < 2 * weight["w0"], "all copies together hardly count for more than one worker"
         own = LTRMA(iterations=10, dispersion="by-worker").fit(features, pl.concat([lists, *copies]))
         assert own.fit_.details["dispersion"] == "by-worker"
+
+    @pytest.mark.parametrize("thetas", [(5.0, 5.0, -2.0, -2.0), (5.0, 5.0, 5.0, 0.0, 0.0, 0.0)])
+    def test_experts_who_agree_are_no_copies(self, thetas):
+        features, lists, _ = corpus(seed=1, queries=30, documents=8, thetas=thetas, weights=(1.5, -1.0))
+        ranker = LTRMA(iterations=40, standardize=None).fit(features, lists)
+        assert ranker.fit_.details["dispersion"] == "by-worker"
+        np.testing.assert_array_equal(
+            np.sign(np.round(ranker.workers_.polars()["theta"].to_numpy(), 0)), np.sign(thetas)
+        )
 
     def test_one_expertise_for_all(self):
         features, lists, _ = corpus(seed=11, queries=12)

@@ -24,7 +24,7 @@ class CrowdExpertise:
 
     ``dispersion``: whose expertise it is (see ``LTRMA``). ``unranked``: what it meant in training if a list did
     not rank a document, "below" or "unknown"; None without lists. ``known``: for each kind of judgments the theta
-    of each worker. ``average``: that of the crowd, for workers who are not known, or None if the crowd gave no such
+    of each worker. ``average``: that of the crowd, for workers who are not known; None if the crowd gave no such
     judgments.
     """
 

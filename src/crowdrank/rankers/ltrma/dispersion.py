@@ -31,6 +31,8 @@ from crowdrank.rankers.ltrma.expertise import solve_expertise
 DEPENDENT = 0.5
 """Workers share their errors if the sum of squares of the errors that a worker shares with others is, on average,
 larger by this than with independent errors. Retrieval systems have .7; independent experts were below .4."""
+LEAST_WORKERS = 10
+"""With fewer workers nothing is weighted by itself: a few who always agree may be experts as well as copies."""
 PRIOR_SD = 10.0
 """The standard deviation of theta a priori when errors are redrawn."""
 DRAW = 3
@@ -59,7 +61,8 @@ def choose_dispersion(wanted: str, run: CrowdRun) -> Dispersion:
     if wanted in ("by-worker", "shared"):
         return Dispersion(wanted, equal)
     found = _look_alikes(run.tables, run.judged.voices, run.seed)
-    if found is None or (wanted == "auto" and found[1] < DEPENDENT):
+    few = len(run.judged.voices.workers) < LEAST_WORKERS
+    if found is None or (wanted == "auto" and (few or found[1] < DEPENDENT)):
         return Dispersion("by-worker" if wanted == "auto" else "shared", equal)
     return Dispersion("weighted", found[0], () if wanted == "weighted" else (_dependent_note(),))
 
