@@ -460,6 +460,17 @@ class TestScore:
             "warning: 24 of 96 documents are in queries without judgments: features score them alone.\n"
         )
 
+    def test_unranked_documents_mean_what_they_meant_in_training(self, crowdrank, files, tmp_path):
+        top = files.judgments.filter(pl.col("rank") <= 3)
+        fitted = make_ranker("ltrma-mle", None, {"iterations": STEPS})
+        fitted.fit(files.features, top, unranked="below").save(tmp_path / "ranker")
+        top.write_csv(tmp_path / "top.csv")
+        words = ("score", "ranker", "features.csv", "--judgments", "top.csv")
+        usual, below, unknown = (
+            crowdrank(*words, *more).out for more in ((), ("--missing", "below"), ("--missing", "unknown"))
+        )
+        assert usual == below != unknown
+
     def test_options_of_judgments(self, crowdrank, files, ranker, tmp_path):
         usual = crowdrank("score", "ranker", "features.csv", "--judgments", "judgments.csv", "--missing", "below")
         files.judgments.rename({"item": "doc"}).write_csv(tmp_path / "lists.csv")

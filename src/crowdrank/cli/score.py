@@ -62,7 +62,8 @@ def command(
 
         saved = load(ranker)
         with progress("scoring"):
-            tables = crowd.read() if crowd.files else None
+            learned = saved.trained_.scoring.crowd
+            tables = crowd.read(None if learned is None else learned.unranked) if crowd.files else None
             table = read_features(
                 features,
                 columns=join_columns(columns),

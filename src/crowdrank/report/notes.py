@@ -108,6 +108,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "All judgments are from one worker",
         "The ranking is that worker's opinion; more workers are needed to call it the crowd's.",
     ),
+    "repeated-lists": (
+        "Some lists are there more than once",
+        "Each copy counts. If a file was given twice, the workers look more certain than they are.",
+    ),
     "unknown-workers": (
         "Judgments without a worker",
         "Nothing is learned about who gave them; name the workers if you can.",
