@@ -22,7 +22,14 @@ import crowdrank as cr
 from crowdrank.engine import one_blas_thread
 from crowdrank.rankers.crowd_training import shards_of
 from crowdrank.rankers.judged import join_judgments, read_judgments
-from crowdrank.rankers.ltrma.expectation import EXCHANGES, EXTRAS, SWEEPS, Expectancy, Expectation
+from crowdrank.rankers.ltrma.expectation import (
+    EXCHANGES,
+    EXTRAS,
+    NEIGHBORS,
+    SWEEPS,
+    Expectancy,
+    Expectation,
+)
 from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.reproduce import reproduce
@@ -118,11 +125,15 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str
 def e_step_table(ledger: Ledger) -> Iterator[str]:
     keys = [
         {"experiment": "ltrma-e-step", **E_STEP, "inference": inference, "threads": threads}
-        for inference in ("neighbors", "metropolis")
+        for inference in ("insertion", "neighbors", "metropolis")
         for threads in (1, 2)
     ]
     ledger.fill(keys, time_e_step)
-    names = {"neighbors": f"{SWEEPS} sweeps of neighbors", "metropolis": f"{EXCHANGES} random exchanges (paper)"}
+    names = {
+        "insertion": f"{SWEEPS} sweeps of insertions (default)",
+        "neighbors": f"{SWEEPS * NEIGHBORS} sweeps of neighbor exchanges",
+        "metropolis": f"{EXCHANGES} random exchanges (paper)",
+    }
     rows = []
     for inference, name in names.items():
         found = [ledger[key]["ms"] for key in keys if key["inference"] == inference]
@@ -199,10 +210,12 @@ def paper_section(target: str, table: PaperTable) -> Iterator[str]:
         yield f"- {remark}"
 
 
-def timing_sections(ledger: Ledger) -> Iterator[str]:
-    """The tables of this benchmark."""
+def timing_sections(ledger: Ledger, only: Sequence[str] = ()) -> Iterator[str]:
+    """The tables of this benchmark, all of them or those of some names."""
     for title, words, table in SECTIONS:
         if table is fold_table and not (DATA / "MQ2008").exists():
+            continue
+        if only and table.__name__ not in only:
             continue
         yield f"\n## {title}\n\n{words}\n"
         yield from table(ledger)
@@ -212,13 +225,15 @@ def say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def write(work: Path | None, seeds: int | None, ledger: Ledger) -> None:
-    """Write the page."""
+def write(work: Path | None, seeds: int | None, only: Sequence[str], ledger: Ledger) -> None:
+    """Write the page, with all targets or only some."""
     text = [HEAD]
     for target in LTRMA_TARGETS:
+        if only and target.name not in only:
+            continue
         table = reproduce(target.name, seeds=seeds, data=DATA, work=work, progress=say)
         text += paper_section(target.name, table)
-    text += timing_sections(ledger)
+    text += timing_sections(ledger, only)
     PAGE.write_text("\n".join(text) + "\n")
 
 
@@ -227,11 +242,13 @@ def main() -> None:
     parser.add_argument("what", nargs="?", choices=["write"])
     parser.add_argument("--work", type=Path, help="folder of kept cells")
     parser.add_argument("--seeds", type=int, help="draws of each reproduced table")
+    parser.add_argument("--only", default="", help="targets of reproduce and tables of times, by commas")
     given = parser.parse_args()
+    only = [name for name in given.only.split(",") if name]
     ledger = Ledger("benchmark-ltrma", given.work, progress=say)
     if given.what == "write":
-        return write(given.work, given.seeds, ledger)
-    for line in timing_sections(ledger):
+        return write(given.work, given.seeds, only, ledger)
+    for line in timing_sections(ledger, only):
         print(line, flush=True)
 
 
