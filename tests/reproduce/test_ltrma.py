@@ -186,6 +186,7 @@ def test_summaries():
 # ---------------------------------------------------------------------------------------- MQ2008
 
 
+@pytest.mark.long
 def test_mq2008_on_a_few_queries(real, ledger, monkeypatch):
     for name in ("D_SAMPLES", "S1"):
         monkeypatch.setattr(ltrma_letor, name, Method("another", "no-such-ranker"))
@@ -203,6 +204,7 @@ def test_mq2008_on_a_few_queries(real, ledger, monkeypatch):
     assert any("better -1, -0.5" in remark for remark in found.remarks)
 
 
+@pytest.mark.long
 def test_the_annotators_on_a_few_queries(real, ledger, monkeypatch):
     for name in ("D", "S1", "DEFAULTS"):
         monkeypatch.setattr(ltrma_letor, name, Method("another", "no-such-ranker"))
@@ -214,6 +216,7 @@ def test_the_annotators_on_a_few_queries(real, ledger, monkeypatch):
     assert all(0 < row["MAP"] < 1 for row in rows.values())
 
 
+@pytest.mark.long
 def test_the_systems_on_a_few_queries(real, ledger, monkeypatch):
     monkeypatch.setattr(ltrma_systems, "RANKERS", [quick(ltrma_systems.DEFAULT), ltrma_systems.RANKERS[-1]])
     rows = rows_of(ltrma_systems.figure_systems(1, real, ledger=ledger, folds=(0,), most=8))

@@ -44,6 +44,8 @@ NEIGHBORS = 20
 """So many sweeps of neighbor exchanges stand for a sweep of insertions."""
 EXCHANGES = 500
 """How many random exchanges an E-step takes by the paper's Metropolis rule."""
+MOST_EXCHANGES = 5000
+"""The most random exchanges for many draws at once, as in the end."""
 NODES, BEND = 16, 4
 """Points of the integral for the log likelihood; powers are u^BEND, since most changes at small ones."""
 MOST_TURNS = 8
@@ -234,7 +236,7 @@ class Expectation:
     ) -> tuple[Orders, Orders]:
         streams = stream_starts(block.key, at.seed, at.step)
         if self.draw_by == "metropolis":
-            steps = EXCHANGES * at.sweeps // SWEEPS
+            steps = min(EXCHANGES * at.sweeps // SWEEPS, MOST_EXCHANGES)
             every = max(steps // (at.sweeps // at.every), 1)
             return draw_by_metropolis(model, order, block.size, streams, steps, every)
         if self.draw_by == "neighbors":
