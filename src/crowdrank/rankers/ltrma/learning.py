@@ -386,7 +386,9 @@ def _at_limit(judged: Judged, expertise: Expertise) -> Note:
     voices = judged.voices
     names = voices.workers.gather(voices.worker[expertise.at_limit]).unique().sort().to_list()
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return Note("bound", f"The expertise of {len(names)} workers reached the largest that is told apart: {shown}.")
+    return Note(
+        "bound", f"The expertise of {len(names)} workers reached the largest size that is distinguished: {shown}."
+    )
 
 
 def _mirror_note(*, chosen: bool) -> Note:
