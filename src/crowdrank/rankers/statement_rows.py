@@ -151,7 +151,7 @@ def list_documents(
 ) -> pl.DataFrame:
     """The documents to learn from: query, row, outside (nobody judged it), and a hash of what was said about it.
 
-    The hash has no part of a name: documents with the same features are told apart by what was said about them.
+    No name enters the hash. Documents with the same features differ in it by the judgments about them.
     What the observer says makes no document a judged one.
     """
     ranks, pairs = (own.filter(pl.col("source") != OBSERVER) for own in (ranks, pairs))
