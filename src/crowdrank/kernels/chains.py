@@ -44,6 +44,8 @@ TAKEN = 16
 """The most documents of a list that a sweep puts back."""
 EXCHANGES = 4
 """How many sweeps of neighbor exchanges a sweep of insertions has besides, for longer lists."""
+TINY = 1e-300
+"""The least rate of a document."""
 MOST_LOG_ODDS = 700.0
 """Larger log odds are certain in double precision."""
 
@@ -140,15 +142,18 @@ def draw_by_insertion(
     each ``every`` sweeps.
     """
     kept, own = [], np.minimum(-(-sizes // TAKEN), turns)
+    insertions = _Insertions(model, sizes)
     long = sizes > TAKEN * own
     for sweep in range(1, sweeps + 1):
         for turn in range(int(own.max())):
             draws = stream_uniforms(streams, sweep * STRIDE + TAKEN * turn, TAKEN)
             first = TAKEN * ((done + sweep - 1) * own * long + turn)
             for number in range(min(TAKEN, int(sizes.max()))):
-                document = np.where(long, (first + number) % sizes, first + number)
+                document = first + number
+                if long.any():
+                    document = np.where(long, document % sizes, document)
                 document = np.where(turn < own, document, sizes)
-                order = _put_back(model, order, sizes, document, draws[:, number : number + 1])
+                order = insertions.put_back(order, document, draws[:, number : number + 1])
         if long.any():
             begin, within = (sweeps + sweep) * EXCHANGES, np.where(long, sizes, 0)
             order, _ = draw_by_neighbors(model, order, streams, EXCHANGES, EXCHANGES, first=begin, within=within)
@@ -157,31 +162,48 @@ def draw_by_insertion(
     return order, np.stack(kept, axis=1)
 
 
-def _put_back(model: OrderModel, order: Orders, sizes: Integers, document: Integers, draws: Floats) -> Orders:
-    """Take a document out of each list that has it, and put it back at a place drawn by its probability."""
-    lists, n = order.shape
-    every, there = np.arange(lists), document < sizes
-    taken = np.where(there, document, 0)
-    others = order[order != taken[:, None]].reshape(lists, n - 1)
-    rate, own = np.take_along_axis(model.rate, others, axis=1), model.rate[every, taken, None]
-    rest = np.zeros_like(rate)
-    np.cumsum(rate[:, :0:-1], axis=1, out=rest[:, -2::-1])
-    side = model.log_odds.shape[1]
-    corner = (every * side + np.minimum(taken, model.judged)) * side
-    odds = model.log_odds.reshape(-1)[corner[:, None] + model.slots(others)]
-    real = rate > 0
-    rise = odds + np.log(np.where(real, (own + rest) / np.where(real, rate + rest, 1.0), 1.0))
-    weight = np.zeros((lists, n))  # of the places above o_0, above o_1, ..., and at the end
-    np.cumsum(rise[:, ::-1], axis=1, out=weight[:, -2::-1])
-    weight[np.arange(n) >= sizes[:, None]] = -np.inf
-    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
-    chance = np.cumsum(weight, axis=1)
-    place = (draws * chance[:, -1:] >= chance).sum(axis=1)[:, None]
-    padded = np.zeros((lists, n + 1), np.int64)
-    padded[:, 1:n] = others
-    new = np.where(np.arange(n) < place, padded[:, 1:], padded[:, :-1])
-    np.put_along_axis(new, place, taken[:, None], axis=1)
-    return np.where(there[:, None], new, order)
+class _Insertions:
+    """Insertions into the orders of some lists, with what does not change from one to the next.
+
+    Most blocks of lists are small, so that the calls of NumPy count more than the numbers: hence the flat indices.
+    """
+
+    def __init__(self, model: OrderModel, sizes: Integers) -> None:
+        lists, n = model.rate.shape
+        self.side = model.log_odds.shape[1]
+        self.rate, self.odds = model.rate.ravel(), model.log_odds.ravel()
+        self.sizes, self.judged = sizes, model.judged
+        self.slots = None if (sizes <= model.judged).all() else model.judged[:, None]
+        self.list, self.place = np.arange(lists), np.arange(n)
+        self.first, self.outside = self.list * n, self.place >= sizes[:, None]
+        self.padded = bool(self.outside.any())
+        self.fall, self.remain = np.zeros((lists, n)), np.zeros((lists, n))
+
+    def put_back(self, order: Orders, document: Integers, draws: Floats) -> Orders:
+        """Take a document out of each list that has it, and put it back at a place drawn by its probability."""
+        lists, n = order.shape
+        there = document < self.sizes
+        everywhere = bool(there.all())
+        taken = document if everywhere else np.where(there, document, 0)
+        others = order[order != taken[:, None]].reshape(lists, n - 1)
+        own = self.rate[self.first + taken][:, None]
+        remain, fall = self.remain, self.fall  # R_p + e^s_{o_p} for p = 0, 1, ..., and 0 at the end
+        np.add.accumulate(self.rate[self.first[:, None] + others][:, ::-1], axis=1, out=remain[:, -2::-1])
+        corner = (self.list * self.side + np.minimum(taken, self.judged)) * self.side
+        slots = others if self.slots is None else np.minimum(others, self.slots)
+        drop = np.log(np.maximum(remain[:, :-1], TINY) / (own + remain[:, 1:]))
+        drop -= self.odds[corner[:, None] + slots]
+        np.add.accumulate(
+            drop, axis=1, out=fall[:, 1:]
+        )  # ln P of the places above o_0, above o_1, ..., and at the end
+        weight = fall
+        if self.padded:
+            weight = np.where(self.outside, -np.inf, fall)
+        chance = np.add.accumulate(np.exp(weight - np.maximum.reduce(weight, axis=1, keepdims=True)), axis=1)
+        put = self.place == np.add.reduce(draws * chance[:, -1:] >= chance, axis=1, keepdims=True)
+        new = np.empty_like(order)
+        new[put], new[~put] = taken, others.ravel()
+        return new if everywhere else np.where(there[:, None], new, order)
 
 
 def draw_by_metropolis(

@@ -25,7 +25,7 @@ from crowdrank.reproduce.ltrma_methods import (
 )
 from crowdrank.reproduce.ltrma_simulated import ALIKE, ERRORS, KNOWN_LISTS, KNOWN_WORKERS, Experiment
 from crowdrank.reproduce.result import PaperTable
-from crowdrank.reproduce.summaries import differences, mean_and_error, paired_p
+from crowdrank.reproduce.summaries import differences, draws, mean_and_error, paired_p
 
 METHODS = (TRUTH, LREGMA, D, D_SAMPLES, MLE, MLE_BEST, S1, S2, S2_ALL, S3, S3_ALL, S2_S3, KNOWN)
 LONG = (TRUTH, LREGMA, D, MLE)
@@ -90,7 +90,7 @@ def long_lists(
     for method in own.methods:
         found = own.values(setting, method, LONG_MEASURE)
         cells = [own.values(setting, method, name) for name in ("tau", "workers spearman")]
-        seconds = [ledger.seconds(own.key(setting, seed, method)) for seed in range(seeds)]
+        seconds = [ledger.seconds(own.key(setting, seed, method)) for seed in draws(seeds)]
         rows.append((
             method.name, *mean_and_error(found), *mean_and_error(differences(found, truth)),
             *(mean_and_error(values)[0] for values in cells), mean_and_error(seconds)[0],

@@ -34,7 +34,7 @@ from crowdrank.reproduce.ltrma_methods import (
     run,
 )
 from crowdrank.reproduce.result import PaperTable
-from crowdrank.reproduce.summaries import differences, mean_and_error, paired_p
+from crowdrank.reproduce.summaries import differences, draws, mean_and_error, paired_p
 from crowdrank.simulate import simulate
 
 FOLDS = 5
@@ -161,7 +161,7 @@ class LetorExperiment:
             self.key(crowd, lists, fold, seed, method)
             for crowd, lists in groups
             for fold in self.folds.folds
-            for seed in range(self.seeds)
+            for seed in draws(self.seeds)
             for method in self.methods
         ]
         self.ledger.fill(keys, self._compute)
@@ -190,7 +190,7 @@ class LetorExperiment:
         return [
             self.ledger[self.key(crowd, lists, fold, seed, method)].get(name)
             for fold in self.folds.folds
-            for seed in range(self.seeds)
+            for seed in draws(self.seeds)
         ]
 
     def rows(self, crowd: str | None, workers: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -19,6 +19,7 @@ from crowdrank.reproduce.ltrma_methods import (
     run,
     with_settings,
 )
+from crowdrank.reproduce.summaries import draws
 from crowdrank.simulate import simulate
 
 MEASURES = ("nDCG(gain=linear)@3", "nDCG(gain=linear)@5", "nDCG@3", "nDCG@5", "tau")
@@ -85,7 +86,7 @@ class Experiment:
         """The experiment with all of its cells computed. Rankers that are not registered are left out."""
         known, remarks = available(methods)
         own = cls(preset, with_settings(known, k=k, standardize="all"), settings, seeds, ledger, measures, remarks)
-        keys = [own.key(at, seed, method) for at in settings for seed in range(seeds) for method in own.methods]
+        keys = [own.key(at, seed, method) for at in settings for seed in draws(seeds) for method in own.methods]
         ledger.fill(keys, own.compute)
         return own
 
@@ -102,7 +103,7 @@ class Experiment:
 
     def values(self, setting: dict[str, Any], method: Method, name: str) -> list[Any]:
         """A value of each draw; None if the method does not have it."""
-        return [self.ledger[self.key(setting, seed, method)].get(name) for seed in range(self.seeds)]
+        return [self.ledger[self.key(setting, seed, method)].get(name) for seed in draws(self.seeds)]
 
     def method(self, like: Method) -> Method | None:
         """The method of this name, if its ranker is registered."""

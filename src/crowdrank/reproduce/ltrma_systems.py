@@ -23,6 +23,7 @@ from crowdrank.reproduce.ledger import Key, Ledger
 from crowdrank.reproduce.ltrma_letor import FOLDS, Folds, labels_of
 from crowdrank.reproduce.ltrma_methods import D_SAMPLES, LREGMA, SHARE, Method, available, choose_lists
 from crowdrank.reproduce.result import PaperTable
+from crowdrank.reproduce.summaries import draws
 from crowdrank.reproduce.tpp_lists import runs
 
 MEASURES = ("AP", "nDCG@10")
@@ -109,7 +110,7 @@ class SystemsExperiment:
 
     def fill(self) -> None:
         """Compute what is missing."""
-        draws = [(fold, seed) for fold in self.folds.folds for seed in range(self.seeds)]
+        draws = [(fold, seed) for fold in self.folds.folds for seed in draws(self.seeds)]
         self.ledger.fill([self.key(*draw, name) for draw in draws for name in self.names], self._compute)
 
     def key(self, fold: int, seed: int, name: str) -> Key:
@@ -121,7 +122,7 @@ class SystemsExperiment:
     def values(self, name: str, by: str, measured: str) -> Floats | None:
         """The measure of every query, a mean over the draws; None if documents are not scored in this way."""
         found = []
-        for seed in range(self.seeds):
+        for seed in draws(self.seeds):
             cells = [self.ledger[self.key(fold, seed, name)] for fold in self.folds.folds]
             if by not in cells[0]:
                 return None

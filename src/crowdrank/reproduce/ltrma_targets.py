@@ -29,16 +29,16 @@ LTRMA_TARGETS = (
     ),
     Target(
         "ltrma-h7", "LTRMA with three poor annotators",
-        partial(ltrma_hard.hard_crowd, preset="ltrma-h7", lists=(*FEW, 50)), 10, keeps=True,
+        partial(ltrma_hard.hard_crowd, preset="ltrma-h7", lists=(*FEW, 50)), 20, keeps=True,
     ),
     Target(
         "ltrma-h5", "LTRMA with spammers and malicious annotators, one label per list",
-        partial(ltrma_hard.hard_crowd, preset="ltrma-h5", lists=(*FEW, 100)), 10, keeps=True,
+        partial(ltrma_hard.hard_crowd, preset="ltrma-h5", lists=(*FEW, 100)), 20, keeps=True,
     ),
     Target("ltrma-long", "LTRMA on the top 10 of 500 documents", ltrma_hard.long_lists, 5, keeps=True),
     Target(
         "ltrma-mq2008", "LTRMA figures 13 to 15 on MQ2008, simulated crowds (needs its data)",
-        ltrma_letor.mq2008, 1, keeps=True,
+        ltrma_letor.mq2008, 2, keeps=True,
     ),
     Target(
         "ltrma-figure18", "LTRMA figures 18 and 21: documents per query (needs its data)", ltrma_letor.figure18, 1,

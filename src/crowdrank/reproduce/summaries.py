@@ -12,7 +12,15 @@ NONE = "-"
 EQUAL = 1e-9
 """Smaller differences are rounding."""
 
+FIRST_DRAW = 500
+"""The seed of the first draw of a simulated corpus. Smaller ones were seen while the methods were built."""
+
 Number = float | str
+
+
+def draws(count: int) -> range:
+    """The seeds of so many draws."""
+    return range(FIRST_DRAW, FIRST_DRAW + count)
 
 
 def mean_and_error(values: Sequence[float | None]) -> tuple[Number, Number]:
