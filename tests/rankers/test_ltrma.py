@@ -350,7 +350,8 @@ class TestCrowds:
             fitted(features, lists, dispersion="shared", fit={"side_info": known})
 
     @pytest.mark.parametrize(
-        "settings", [{"inference": "metropolis"}, {"train_on": "best"}, {"k": 2}, {"method": "d"}]
+        "settings",
+        [{"inference": "metropolis", "train_on": "best"}, {"train_on": "best"}, {"k": 2}, {"method": "d"}],
     )
     def test_other_ways_learn_the_same_direction(self, settings):
         features, lists, _ = corpus(seed=12, queries=40, thetas=(1.0, 0.6), weights=(2.0, -1.0))

@@ -193,9 +193,8 @@ class _Insertions:
         slots = others if self.slots is None else np.minimum(others, self.slots)
         drop = np.log(np.maximum(remain[:, :-1], TINY) / (own + remain[:, 1:]))
         drop -= self.odds[corner[:, None] + slots]
-        np.add.accumulate(
-            drop, axis=1, out=fall[:, 1:]
-        )  # ln P of the places above o_0, above o_1, ..., and at the end
+        # ln P of the places above o_0, above o_1, ..., and at the end
+        np.add.accumulate(drop, axis=1, out=fall[:, 1:])
         weight = fall
         if self.padded:
             weight = np.where(self.outside, -np.inf, fall)
