@@ -39,6 +39,7 @@ from crowdrank.reproduce.ltrma_methods import MLE, Corpus, D, Method, train
 from crowdrank.reproduce.ltrma_simulated import draw_corpus
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
 from crowdrank.reproduce.result import PaperTable
+from crowdrank.reproduce.summaries import draws
 
 DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PAGE = Path(__file__).parents[1] / "docs" / "rankers" / "ltrma-figures.md"
@@ -116,6 +117,19 @@ def time_fold(key: Key) -> dict[str, Any]:
     return {"seconds": time.perf_counter() - began, "steps": ranker.fit_.iterations}
 
 
+def hold_thetas(key: Key) -> dict[str, Any]:
+    """How many of the 90 % intervals of theta hold the truth, and how wide they are."""
+    options = {name: key[name] for name in ("lists", "errors")}
+    corpus = draw_corpus("ltrma-h7", key["seed"], tuple(sorted({**options, "test": 2}.items())))
+    frame = train(MLE, corpus, key["seed"]).workers_.polars().join(corpus.workers, on="worker", suffix="_true")
+    low, high, truth = (frame[name].to_numpy() for name in ("theta_low", "theta_high", "theta_true"))
+    return {
+        "held": int(((low <= truth) & (truth <= high)).sum()),
+        "of": len(truth),
+        "width": float((high - low).mean()),
+    }
+
+
 def lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     """A table in Markdown."""
     for row in (columns, ["---"] * len(columns), *rows):
@@ -180,6 +194,26 @@ def engine_table(ledger: Ledger) -> Iterator[str]:
     yield f"The sum of the scores is {'the same to the bit' if same else 'NOT the same'} on all of them."
 
 
+COVERAGE = (("gumbel", 50, 40), ("gumbel", 200, 15), ("normal", 50, 40))
+"""Errors, lists and draws of the table of coverage."""
+
+
+def coverage_table(ledger: Ledger) -> Iterator[str]:
+    rows = []
+    for errors, lists_, count in COVERAGE:
+        keys = [
+            {"experiment": "ltrma-coverage", "errors": errors, "lists": lists_, "seed": seed}
+            for seed in draws(count)
+        ]
+        ledger.fill(keys, hold_thetas)
+        cells = [ledger[key] for key in keys]
+        total = sum(cell["of"] for cell in cells)
+        share, width = sum(cell["held"] for cell in cells) / total, np.mean([cell["width"] for cell in cells])
+        rows.append([errors, lists_, count, total, f"{share:.3f}", f"{np.sqrt(0.09 / total):.3f}", f"{width:.3f}"])
+    columns = ("errors of the scores", "lists", "corpora", "intervals", "hold", "error of this", "mean width")
+    yield from lines(columns, rows)
+
+
 SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
     (
         "The E-step",
@@ -190,6 +224,12 @@ SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
         "A fold of MQ2008",
         "A whole fit on the three training parts of the first fold. The paper took up to 30 minutes for a fold.",
         fold_table,
+    ),
+    (
+        "The intervals of theta",
+        "How many 90 % intervals of theta hold the truth, on ltrma-h7. With Gumbel errors the true orders "
+        "are those of LTRMA's own model. The error is that of the share if 90 % hold.",
+        coverage_table,
     ),
     ("How a fit grows", "Whole fits of LTRMA-MLE with its defaults, on two threads.", growth_table),
     ("Local and on a cluster", "LTRMA-MLE on 1,000 lists of 15 documents by 15 annotators.", engine_table),

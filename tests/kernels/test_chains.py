@@ -87,6 +87,29 @@ def test_insertions_have_the_same_marginals(n, judged, padding, taken, turns, mo
     np.testing.assert_allclose(found, wanted, atol=0.01)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("judged", [6, 4])
+def test_pair_marginals_of_many_draws(judged):
+    """Within .002 of enumeration: six documents, judged or not, odds of both signs; both ways."""
+    rng = np.random.default_rng(judged)
+    scores, odds = rng.normal(size=6), antisymmetric(rng, judged + 1, 0.8)
+    wanted = in_slots(exact_marginals(scores, odds, judged), judged, judged + 1)
+    model, sizes = copies_of(scores, odds, judged, 0), np.full(COPIES, 6)
+    start = np.broadcast_to(np.arange(6), (COPIES, 6))
+    for number, draw in enumerate((
+        lambda streams: chains.draw_by_insertion(model, start, sizes, streams, 54, 1)[1][:, 4:],
+        lambda streams: chains.draw_by_neighbors(model, start, streams, 1600, 20)[1][:, 10:],
+    )):  # fmt: skip
+        found = [
+            chains.count_above(
+                chains.places_of(draw(stream_starts(keys, 3, number))), model.judged, sizes, judged + 1
+            )
+            for part in range(6)
+            for keys in [np.arange(part * COPIES, (part + 1) * COPIES, dtype=np.uint64)]
+        ]
+        np.testing.assert_allclose(np.mean(found, axis=(0, 1)), wanted, atol=0.002)
+
+
 def test_exchanges_of_random_places_have_the_same_marginals():
     rng = np.random.default_rng(0)
     scores, odds = rng.normal(size=5), antisymmetric(rng, 6, 0.8)

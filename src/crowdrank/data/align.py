@@ -37,8 +37,6 @@ def align(features: Features, scored: Scored, *, missing: str = "error") -> Alig
     A graded item without features is an error, or with ``missing="drop"`` it is left out with a note. Features
     without a grade are left out with a note. The order is that of the gold.
     """
-    if missing not in MISSING:
-        raise UsageError(f"missing must be 'error' or 'drop'. Got {missing!r}.")
     frame = scored.frame
     asked = None if frame["query"].null_count() == frame.height else frame["query"]
     rows = feature_rows(features, asked, frame["item"])
@@ -104,6 +102,8 @@ def check_rows(
 
     ``done`` says what happened to the items: "graded", "judged".
     """
+    if missing not in MISSING:
+        raise UsageError(f"missing must be 'error' or 'drop'. Got {missing!r}.")
     lacking = ids.filter(pl.Series(rows < 0))
     if lacking.height == ids.height:
         raise InputError(
