@@ -36,7 +36,8 @@ class TrainedRanker:
 
     ``scoring``: the function that is saved. ``validation``: the curve, or None without validation queries.
     ``queries``: measures by query, of the validation queries, or of the training queries if there are none.
-    ``tables``: further tables by name, such as the workers of a crowd.
+    ``tables``: further tables by name, such as the workers of a crowd. ``texts``: further files of the saved
+    folder, by name. ``candidates``: what else was trained for comparison, by name.
     """
 
     scorer: str
@@ -46,6 +47,8 @@ class TrainedRanker:
     validation: ValidationCurve | None = None
     queries: QueryMeasures | None = None
     tables: Mapping[str, Table] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    candidates: Mapping[str, ScoringFunction] = field(default_factory=dict)
 
 
 class Ranker(Configurable, ABC):

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 
 from crowdrank.engine import Engine, one_blas_thread, open_engine
-from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
 from crowdrank.models.base import versions
@@ -21,12 +20,13 @@ from crowdrank.prepared.documents import Documents
 from crowdrank.rankers.base import Progress, Ranker, TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, overlap_notes, read_labeled, split_by_query
-from crowdrank.rankers.objectives import LabelObjective, Targets
+from crowdrank.rankers.objectives import LabelObjective
 from crowdrank.rankers.preparation import flat_notes, learn_preparation
 from crowdrank.rankers.scorers import Scorer
-from crowdrank.rankers.scorers.base import Task, Trained, Watch
+from crowdrank.rankers.scorers.base import Trained, Watch
 from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
+from crowdrank.rankers.tasks import open_task
 from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Fit
 
@@ -188,18 +188,8 @@ class _Training:
 
     def _train(self, scorer: Scorer, documents: Documents, held: Documents | None) -> _Candidate:
         objective = self.ranker._objective(self.training)
-        shards = documents.shards(lambda start, label, weight: objective.plan(Targets(start, label, weight)))
-        task = Task(
-            session=self.engine.open(shards),
-            objective=objective,
-            rows=len(documents.label),
-            width=documents.width,
-            weight=float(documents.weight.sum()),
-            values=None if hasattr(documents.values, "spool") else documents.values,
-            threads=getattr(self.engine, "threads", engine_threads()),
-            seed=whole("seed", self.ranker.seed),
-            progress=self.progress,
-        )
+        seed = whole("seed", self.ranker.seed)
+        task = open_task(self.engine, documents, objective, seed=seed, progress=self.progress)
         curve: list[tuple[int, float]] = []
         watch = None
         if held is not None:

@@ -98,6 +98,14 @@ _ENTRIES = (
         "judgments",
         {**_CROWD_VARIES, "net": frozenset({"names", "weights", "shards"})},
     ),
+    RankerEntry(
+        "remap",
+        "crowdrank.rankers.remap.remap:Remap",
+        "from a crowd's labels and few experts' labels: how much each label is worth, then a ranker",
+        "Ustinovskiy et al. 2016",
+        "labels and a target",
+        {"trees": frozenset({"weights"})},
+    ),
 )
 
 

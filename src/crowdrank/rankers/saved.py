@@ -20,7 +20,7 @@ from crowdrank.data import Floats
 from crowdrank.errors import InputError, Note
 from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.registry import make_ranker, ranker_entries
-from crowdrank.rankers.scorers import FUNCTIONS, function_class, scorer_class
+from crowdrank.rankers.scorers import FUNCTIONS, SCORERS, function_class, scorer_class
 from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction
 from crowdrank.rankers.tables import Importance
 from crowdrank.results import Fit, to_plain
@@ -55,7 +55,8 @@ def contents(ranker: Ranker) -> dict[str, bytes]:
     }
     header["sha256"] = _digest(header)
     text = json.dumps(header, indent=2, allow_nan=False) + "\n"
-    return {part: content, HEADER: text.encode()}
+    texts = {name: own.encode() for name, own in trained.texts.items()}
+    return {part: content, **texts, HEADER: text.encode()}
 
 
 def save(ranker: Ranker, folder: Path) -> None:
@@ -143,8 +144,9 @@ def _restore(place: Path, header: Mapping[str, Any], part: str, content: bytes) 
     fit = Fit(**saved, warnings=notes)
     ranker = make_ranker(header["model"])
     parameters = {name: value for name, value in fit.parameters.items() if name in ranker.parameters()}
-    scorer = scorer_class(header["scorer"])().set_params(**fit.details["scorer_parameters"])
-    ranker.set_params(**{**parameters, "scorer": scorer})
+    if header["scorer"] in SCORERS:
+        parameters["scorer"] = scorer_class(header["scorer"])().set_params(**fit.details["scorer_parameters"])
+    ranker.set_params(**parameters)
     crowd = CrowdExpertise(**header["crowd"]) if header.get("crowd") else None
     scoring = ScoringFunction(function, preparation, bool(header["takes_missing"]), crowd)
     importance = Importance(names, function.importance(), function.signed_weights())

@@ -16,6 +16,7 @@ FUNCTIONS = {
     "linear": "crowdrank.rankers.scorers.linear:LinearFunction",
     "trees": "crowdrank.rankers.scorers.trees:TreesFunction",
     "net": "crowdrank.rankers.scorers.net:NetFunction",
+    "extended": "crowdrank.rankers.scorers.extended:ExtendedFunction",
 }
 
 

@@ -1,0 +1,1 @@
+"""Remapping and reweighting: how much each label of a crowd is worth (Ustinovskiy et al. 2016)."""

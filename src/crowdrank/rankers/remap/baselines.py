@@ -1,0 +1,142 @@
+"""What remap is compared with: consensus labels, reweighting by deviations, the target alone, and a placebo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crowdrank.data import Floats, Integers, feature_rows, summed
+from crowdrank.kernels.segments import totals
+from crowdrank.models.parameters import whole
+from crowdrank.random import generator
+from crowdrank.rankers.remap.learners import LEARNERS, Learned
+
+if TYPE_CHECKING:
+    from crowdrank.rankers.remap.run import Remapping, Tried
+
+FEW = ("soft dawid-skene",)
+"""The consensus labels of few baselines."""
+TREES = ("regression", "lambdamart")
+DELTAS = (0.1, 0.2, 0.4, 0.8)
+"""The values of delta to try in reweighting by deviations."""
+FOLDS = 5
+"""In how many parts the queries are split, to predict each of them from the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Baselines:
+    """The baselines of a run, each named "labels, learner"."""
+
+    run: Remapping
+
+    def train(self, best: Tried | None = None) -> dict[str, Learned]:
+        """Train all, few or none of them. Without validation queries there is nothing to compare by."""
+        kind = self.run.ranker.baselines
+        if kind == "none" or self.run.held is None:
+            return {}
+        found = {}
+        for name, label in self.run.consensus_labels.items():
+            if kind == "all" or name in FEW:
+                found |= {f"{name}, {own}": self._on_source(own, label) for own in LEARNERS}
+        found |= self._target_alone()
+        if kind == "all":
+            found |= self._deviations()
+            found |= self._oracle()
+            if best is not None:
+                found["placebo, ridge"] = self._placebo(best)
+        return found
+
+    def _on_source(self, learner: str, label: Floats, weight: Floats | None = None) -> Learned:
+        count = len(self.run.documents.label)
+        return self.run.learners.train(learner, label, np.ones(count) if weight is None else weight)
+
+    def _target_alone(self) -> dict[str, Learned]:
+        """Rankers that learn from the experts' labels of the target only."""
+        target = self.run.given.target
+        if target is None:
+            return {}
+        learners = replace(self.run.learners, documents=target.prepare(self.run.preparation))
+        return {
+            f"target alone, {own}": learners.train(own, target.label, target.weight, grades=True)
+            for own in LEARNERS
+        }
+
+    def _oracle(self) -> dict[str, Learned]:
+        """Rankers that learn from experts' labels of the source, if they are known."""
+        source, gold = self.run.given.source, self.run.given.gold
+        if gold is None:
+            return {}
+        frame = gold.frame
+        query = None if frame["query"].null_count() == frame.height else frame["query"]
+        rows = feature_rows(source.features, query, frame["item"])
+        grade = np.full(source.features.rows, np.nan)
+        grade[rows[rows >= 0]] = frame["value"].to_numpy()[rows >= 0]
+        own = grade[source.rows]
+        known = (~np.isnan(own)).astype(float)
+        if not known.any():
+            return {}
+        label = np.where(known > 0, own, 0.0)
+        return {
+            f"oracle, {learner}": self.run.learners.train(learner, label, known, grades=True)
+            for learner in LEARNERS
+        }
+
+    # -------------------------------------------------------------------------- reweighting by deviations
+
+    def _deviations(self) -> dict[str, Learned]:
+        """RD: the weight of a sample is min(1/delta^2, 1/Delta^2), Delta its error (section 6.2 of the paper)."""
+        source = self.run.given.source
+        values = self.run.given.labels.values
+        label = (source.samples["label"].to_numpy() - values[0]) / (values[-1] - values[0])
+        error = np.abs(label - self._predicted()[source.document])
+        tried: dict[str, list[Learned]] = {learner: [] for learner in TREES}
+        for delta in DELTAS:
+            weight = source.weight / np.maximum(error, delta) ** 2
+            mass = summed(source.document, weight, len(source.rows))
+            mean = summed(source.document, weight * label, len(source.rows)) / mass
+            for learner, own in tried.items():
+                own.append(replace(self._on_source(learner, mean, mass), details={"delta": delta}))
+        return {
+            f"reweighting by deviations, {learner}": max(own, key=lambda one: one.value)
+            for learner, own in tried.items()
+        }
+
+    def _predicted(self) -> Floats:
+        """The average label of each document as predicted from the queries of other folds."""
+        from crowdrank.rankers.remap.run import take_lists
+
+        run, source = self.run, self.run.given.source
+        label = run.consensus_labels["average"]
+        order = source.query.arg_sort().to_numpy()[
+            generator(whole("seed", run.ranker.seed), key=4).permutation(source.lists)
+        ]
+        found = np.zeros(len(label))
+        for fold in range(FOLDS):
+            held = np.sort(order[fold::FOLDS])
+            others = np.sort(np.setdiff1d(order, held))
+            learners = replace(run.learners, documents=take_lists(run.documents, others, label), held=None)
+            rows = _rows_of(source.start, others)
+            trained = learners.train("ridge", label[rows], np.ones(len(rows)))
+            mine = _rows_of(source.start, held)
+            found[mine] = trained.function.scores(run.documents.values[mine])
+        sizes = np.diff(source.start)
+        return found + np.repeat(totals(label - found, source.start) / sizes, sizes)
+
+    # --------------------------------------------------------------------------------------- the placebo
+
+    def _placebo(self, best: Tried) -> Learned:
+        """P with the label features of other samples that have the same label: they say nothing about the sample."""
+        run = self.run
+        said = run.given.source.samples["label"].to_numpy()
+        order = np.arange(len(said))
+        rng = generator(whole("seed", run.ranker.seed), key=5)
+        for value in run.given.labels.values:
+            own = np.flatnonzero(said == value)
+            order[own] = own[rng.permutation(len(own))]
+        return run.learn_again(best, order)
+
+
+def _rows_of(start: Integers, lists: Integers) -> Integers:
+    return np.concatenate([np.arange(start[one], start[one + 1]) for one in lists])

@@ -1,0 +1,149 @@
+"""The climb of P: alpha and beta by the gradient of a ranking measure on the target (Ustinovskiy et al. 2016, alg. 1).
+
+Each step solves the ridge ranker of the source at the current weights and values, takes the derivatives of the
+measure by the scores of the target (LambdaRank or SoftRank), and sends them back through the ranker (``ridge``).
+Steps are Adam's (Kingma & Ba 2015), which do not depend on the scale of the label features. The start is the
+paper's: alpha = 0, so that all weights are 1/2, and beta = (1, 0, ...), which distinguishes the crowd label alone.
+After each step the measure is taken on validation queries, and the best step is kept; the start is one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from crowdrank.data import Floats
+from crowdrank.errors import FitError
+from crowdrank.rankers.objectives import LabelObjective
+from crowdrank.rankers.remap.ridge import Adjoint, Point, RidgeSums
+
+METHODS = ("rw+rm", "rw", "rm")
+"""What is learned: weights and values, weights alone, values alone."""
+DECAY = (0.9, 0.999)
+"""How long Adam remembers the slopes, and their squares."""
+SMALL = 1e-8
+"""Adam's guard against a division by zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetSide:
+    """The target: prepared features of its documents, the objective with its plan, and the number of queries."""
+
+    values: Floats
+    objective: LabelObjective[Any]
+    plan: Any
+    queries: int
+
+    def slopes(self, scores: Floats) -> Floats:
+        """The derivatives of the mean measure by the score of each document."""
+        return self.objective.derivatives(scores, self.plan, scores).gradient / self.queries
+
+
+@dataclass(frozen=True, eq=False)
+class Climbed:
+    """The end of a climb: the parameters of the best step, its ranker, and the value after each step."""
+
+    alpha: Floats
+    beta: Floats
+    ranker: Floats
+    step: int
+    value: float
+    curve: tuple[tuple[int, float], ...]
+
+
+@dataclass(eq=False)
+class Climb:
+    """A climb over the samples of a session.
+
+    ``penalty``: mu. ``measure`` of the ranker b on validation queries; larger is better. ``step``: epsilon, the
+    length of a step. ``rounds``: J, the most steps. ``patience``: after so many steps without a better value the
+    climb ends.
+    """
+
+    session: Any
+    target: TargetSide
+    penalty: float
+    measure: Callable[[Floats], float]
+    step: float = 0.05
+    rounds: int = 60
+    patience: int = 20
+    method: str = "rw+rm"
+    report: Callable[[int, float, float], None] | None = None
+    sums: RidgeSums = field(default_factory=RidgeSums)
+    _factor: Any = None
+
+    def run(self, alpha: Floats, beta: Floats) -> Climbed:
+        """Climb from these parameters."""
+        adam = _Adam(self.step, len(alpha) + len(beta))
+        point, width = np.concatenate([alpha, beta]), len(alpha)
+        best, curve = None, list[tuple[int, float]]()
+        for number in range(self.rounds + 1):
+            alpha, beta = point[:width], point[width:]
+            ranker = self.solve(alpha, beta)
+            value = self.measure(ranker)
+            curve.append((number, value))
+            if best is None or value > best.value:
+                best = Climbed(alpha.copy(), beta.copy(), ranker, number, value, ())
+            if number == self.rounds or number - best.step >= self.patience:
+                break
+            slopes = self._slopes(alpha, beta, ranker)
+            if self.report is not None:
+                self.report(number, value, float(np.abs(slopes).max(initial=0.0)))
+            point = point + adam.step(slopes)
+        assert best is not None
+        return Climbed(best.alpha, best.beta, best.ranker, best.step, best.value, tuple(curve))
+
+    def solve(self, alpha: Floats, beta: Floats) -> Floats:
+        """b, and the factor of Z, which ``rm`` alone never changes."""
+        from scipy.linalg import cho_solve
+
+        fixed = self.method == "rm" and self._factor is not None
+        found = self.session.evaluate(self.sums.system, Point(alpha, beta, gram=not fixed))
+        if not fixed:
+            self._factor = factor(found.gram, self.penalty)
+        return np.asarray(cho_solve(self._factor, found.right))
+
+    def _slopes(self, alpha: Floats, beta: Floats, ranker: Floats) -> Floats:
+        """dM/dalpha and dM/dbeta; 0 for what is not learned."""
+        from scipy.linalg import cho_solve
+
+        by_score = self.target.slopes(self.target.values @ ranker)
+        back = cho_solve(self._factor, self.target.values.T @ by_score)
+        found = self.session.evaluate(self.sums.slopes, Adjoint(alpha, beta, ranker, back))
+        by_alpha = found.alpha if "rw" in self.method else np.zeros_like(alpha)
+        by_beta = found.beta if "rm" in self.method else np.zeros_like(beta)
+        return np.concatenate([by_alpha, by_beta])
+
+
+def factor(gram: Floats, penalty: float) -> Any:
+    """The Cholesky factor of Z = gram + mu I."""
+    from scipy.linalg import cho_factor
+
+    try:
+        return cho_factor(gram + penalty * np.eye(len(gram)))
+    except np.linalg.LinAlgError as error:
+        raise FitError(
+            "The ridge ranker has no unique solution: features depend on each other.",
+            hint="Give mu a value above 0.",
+        ) from error
+
+
+class _Adam:
+    """Adam's steps uphill."""
+
+    def __init__(self, length: float, size: int) -> None:
+        self.length, self.count = length, 0
+        self.mean, self.square = np.zeros(size), np.zeros(size)
+
+    def step(self, slopes: Floats) -> Floats:
+        """The next step."""
+        first, second = DECAY
+        self.count += 1
+        self.mean = first * self.mean + (1.0 - first) * slopes
+        self.square = second * self.square + (1.0 - second) * slopes**2
+        mean = self.mean / (1.0 - first**self.count)
+        square = self.square / (1.0 - second**self.count)
+        return np.asarray(self.length * mean / (np.sqrt(square) + SMALL))

@@ -1,0 +1,227 @@
+"""The samples of a source: each is one label that one worker gave to one document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data import Features, Floats, Integers, Judgments, Ratings, Scored, check_rows, feature_rows
+from crowdrank.errors import InputError, Note, Remedy
+from crowdrank.prepared.documents import Documents, list_starts, sort_by_content
+from crowdrank.prepared.plan import cut
+from crowdrank.random import generator
+from crowdrank.rankers.preparation import Preparation
+from crowdrank.rankers.remap.ridge import SampleShard
+
+KEY = ("query", "item")
+WIDTH = 8
+"""A shard has fewer documents by the number of features over this."""
+HONEYPOT = "honeypot"
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdLabels:
+    """The labels of a crowd. ``frame``: query, item, worker, label, weight, and whether it is of a honeypot.
+
+    ``values``: the distinct labels in ascending order. ``honeypots``: query, item, label of the honeypots that
+    somebody labeled, or None if there are none. Equal labels by one worker for one document are one row.
+    """
+
+    ratings: Ratings
+    frame: pl.DataFrame
+    values: Floats
+    honeypots: pl.DataFrame | None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """The rows to learn from: honeypots are none (section 3 of the paper)."""
+        return self.frame.filter(~pl.col(HONEYPOT)).drop(HONEYPOT)
+
+
+def read_labels(tables: list[Judgments], honeypots: Scored | None) -> CrowdLabels:
+    """The labels of a crowd, from tables of ratings of which each names its workers."""
+    ratings = _one_table(tables)
+    if ratings.worker is None:
+        raise InputError(
+            "the labels do not say which worker gave them, and remap learns what each worker's labels are worth.",
+            hint=("Name their column: ", Remedy("judgment_columns", "worker=NAME")),
+        )
+    values = np.unique(ratings.label)
+    if len(values) < 2:
+        raise InputError(f"every label of the crowd is {values[0]:g}, so there is nothing to learn from.")
+    index = ratings.index
+    query = pl.repeat(None, ratings.rows, dtype=pl.String, eager=True)
+    if ratings.query is not None and index.queries is not None:
+        query = index.queries.gather(ratings.query)
+    assert index.workers is not None
+    frame = pl.DataFrame(
+        {
+            "query": query,
+            "item": index.items.gather(ratings.item),
+            "worker": index.workers.gather(ratings.worker),
+            "label": ratings.label,
+            "weight": np.ones(ratings.rows) if ratings.weight is None else ratings.weight,
+        }
+    )
+    frame = frame.group_by("query", "item", "worker", "label").agg(pl.col("weight").sum())
+    frame = frame.sort("query", "item", "worker", "label")
+    known, notes = _match_honeypots(frame, honeypots, values)
+    inside = pl.lit(False)
+    if known is not None:
+        marked = frame.join(known.select(*KEY, marked=True), on=KEY, how="left", nulls_equal=True)["marked"]
+        inside = marked.fill_null(False)
+    frame = frame.with_columns(inside.alias(HONEYPOT))
+    return CrowdLabels(ratings, frame, values, known, (*ratings.notes, *notes))
+
+
+def _one_table(tables: list[Judgments]) -> Ratings:
+    for table in tables:
+        if not isinstance(table, Ratings):
+            raise InputError(
+                f"remap learns from labels (item, label), and these judgments are {table.kind}.",
+                hint=("Other rankers learn from them: ", Remedy("model", "ltrma-mle")),
+            )
+    if len(tables) > 1:
+        raise InputError(
+            "remap reads one table of labels.", hint="Join the files first: their columns are the same."
+        )
+    found = tables[0]
+    assert isinstance(found, Ratings)
+    return found
+
+
+def _match_honeypots(
+    frame: pl.DataFrame, honeypots: Scored | None, values: Floats
+) -> tuple[pl.DataFrame | None, list[Note]]:
+    """The honeypots that somebody labeled, and notes. A label outside the scale of the crowd is an error."""
+    if honeypots is None:
+        return None, []
+    known = honeypots.frame.rename({"value": "label"})
+    outside = known.filter(~pl.col("label").is_in(values.tolist()))
+    if outside.height:
+        first = outside.row(0, named=True)
+        scale = ", ".join(f"{value:g}" for value in values)
+        raise InputError(
+            f"the honeypot {first['item']!r} has the label {first['label']:g}, but the crowd's labels are {scale}.",
+            hint="A honeypot's label is what the crowd should have said, on its own scale.",
+        )
+    if known["query"].null_count() == known.height and frame["query"].null_count() == 0:
+        known = known.drop("query").join(frame.select(*KEY).unique(), on="item", how="inner").select(*KEY, "label")
+    used = known.join(frame.select(*KEY).unique(), on=KEY, how="semi", nulls_equal=True)
+    if not used.height:
+        raise InputError(
+            "nobody labeled a honeypot: the labels and the honeypots have no item in common.",
+            hint="Labels of honeypots stand among the judgments. Ids are text: '01' is not '1'.",
+        )
+    notes = []
+    if used.height < known.height:
+        notes.append(Note("honeypots", f"{known.height - used.height} honeypots were labeled by nobody."))
+    asked = frame.join(used, on=KEY, how="semi", nulls_equal=True)["worker"].n_unique()
+    without = frame["worker"].n_unique() - asked
+    if without:
+        who = "1 worker" if without == 1 else f"{without} workers"
+        notes.append(Note("honeypots", f"{who} labeled no honeypot; they count as average in what honeypots say."))
+    return used.sort(*KEY), notes
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The documents of the source, query by query, and their samples.
+
+    ``rows``: of the features. ``document``, ``weight``: of each sample, in the order of ``samples``, which is that
+    of the documents.
+    """
+
+    features: Features
+    rows: Integers
+    start: Integers
+    query: pl.Series
+    samples: pl.DataFrame
+    document: Integers
+    weight: Floats
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def lists(self) -> int:
+        """The number of queries."""
+        return len(self.start) - 1
+
+    def ids(self) -> pl.DataFrame:
+        """query, item of each document."""
+        return self.features.take(self.rows).ids()
+
+    def documents(self, preparation: Preparation) -> Documents:
+        """The documents with prepared features, and labels and weights that are still to be given."""
+        count = len(self.rows)
+        values = preparation.apply(self.features.dense(self.rows), self.start)
+        return Documents(values, self.start, np.zeros(count), np.ones(count), self.rows)
+
+    def shards(self, values: Any, by_weight: Floats, by_value: Floats, lists: Any = None) -> list[SampleShard]:
+        """The samples in shards, with these prepared features of all documents; of some queries only."""
+        inside = np.ones(self.lists, bool) if lists is None else np.isin(np.arange(self.lists), lists)
+        sample_list = np.searchsorted(self.start, self.document, side="right") - 1
+        shards = []
+        kept = np.flatnonzero(inside)
+        sizes = np.diff(self.start)[kept]
+        ends = np.cumsum(sizes)
+        for low, high in cut(ends, width=max(values.shape[1] // WIDTH, 1)):
+            own = kept[low:high]
+            rows = np.concatenate([np.arange(self.start[one], self.start[one + 1]) for one in own])
+            place = np.full(len(self.rows), -1)
+            place[rows] = np.arange(len(rows))
+            chosen = np.flatnonzero(np.isin(sample_list, own))
+            start = np.append(0, np.cumsum(sizes[low:high]))
+            shards.append(
+                SampleShard(
+                    np.ascontiguousarray(values[rows]), start, place[self.document[chosen]], self.weight[chosen],
+                    by_weight[chosen], by_value[chosen] if by_value is not by_weight else by_weight[chosen],
+                )
+            )  # fmt: skip
+        return shards
+
+    def split(self, share: float, seed: int) -> tuple[Integers, Integers]:
+        """The lists in two parts; the first has this share of them, drawn among the ids in sorted order."""
+        order = self.query.arg_sort().to_numpy().astype(np.int64)
+        order = order[generator(seed, key=3).permutation(self.lists)]
+        count = round(share * self.lists)
+        return np.sort(order[:count]), np.sort(order[count:])
+
+
+def join_source(features: Features, labels: CrowdLabels, *, missing: str = "error") -> Source:
+    """Join the features with the labels of the crowd. Documents of equal content keep no order of their names."""
+    samples = labels.samples
+    if not samples.height:
+        raise InputError("every labeled document is a honeypot, so there is nothing to learn from.")
+    asked = None if samples["query"].null_count() == samples.height else samples["query"]
+    rows = feature_rows(features, asked, samples["item"])
+    notes = check_rows(features, rows, samples, "labeled", missing=missing)
+    samples, rows = samples.filter(pl.Series(rows >= 0)), rows[rows >= 0]
+    unique, first = np.unique(rows, return_inverse=True)
+    query = np.zeros(len(unique), np.int64) if features.query is None else features.query[unique].astype(np.int64)
+    count, mean = (
+        np.bincount(first),
+        np.bincount(first, samples["label"].to_numpy() * samples["weight"].to_numpy()),
+    )
+    order = sort_by_content(features.dense(unique), query, mean, count.astype(float))
+    place = np.empty(len(unique), np.int64)
+    place[order] = np.arange(len(unique))
+    document = place[first]
+    sorted_samples = np.lexsort((samples["label"].to_numpy(), document))
+    start = list_starts(query[order])
+    names = pl.Series("query", [None] * (len(start) - 1), pl.String)
+    if features.index.queries is not None:
+        names = features.index.queries.gather(query[order][start[:-1]]).rename("query")
+    samples = samples[sorted_samples]
+    return Source(
+        features, unique[order], start, names, samples, document[sorted_samples],
+        samples["weight"].to_numpy(), notes,
+    )  # fmt: skip
+
+
+def label_source(source: Source, label: Floats, weight: Floats, values: Documents) -> Documents:
+    """The prepared documents with a label and a weight each. Those without a weight are left out."""
+    return replace(values, label=label, weight=weight)
