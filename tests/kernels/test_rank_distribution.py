@@ -1,6 +1,7 @@
 """Every way to an expected discount against the enumeration of all outcomes."""
 
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from crowdrank.kernels.rank_distribution import (
     expected_fair,
     expected_power,
     expected_spectrum,
+    expected_with_slopes,
     fair_tables,
     losses,
     rank_distribution,
@@ -98,3 +100,34 @@ def test_powers_of_many_items_do_not_vanish():
     """p^n is 0 to the computer where n is 100,000; one contest won is still worth 2 / (1 + p)."""
     found = expected_power(np.zeros((1, 1)), np.full(1, 0.5), np.array([99_998]), 0.95)
     assert found[0] == pytest.approx(2 / 1.95)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+@pytest.mark.parametrize("k", [1, 2, 6])
+def test_expected_discounts_and_their_slopes_are_all_outcomes(count, k):
+    """E D is linear in each chance: its slope is what a certain loss gives less what a certain win gives."""
+    chances = np.random.default_rng(count).random((3, count))
+    chances[1] = 0.5
+    worth = np.where(np.arange(count + 1) < k, discounts(count + 1), 0.0)
+    found, slopes = expected_with_slopes(chances, worth[:k])
+    for row, own in enumerate(chances):
+        assert found[row] == pytest.approx(enumerated(1 - own) @ worth, abs=1e-15)
+        for contest in range(count):
+            rest = np.delete(own, contest)
+            change = [enumerated(1 - np.insert(rest, contest, lost)) @ worth for lost in (1.0, 0.0)]
+            assert slopes[row, contest] == pytest.approx(change[0] - change[1], abs=1e-15)
+
+
+def test_slopes_of_long_rows_keep_their_digits(monkeypatch):
+    """All chances are equal, so each slope has the others' binomial distribution, also if that is tiny."""
+    from crowdrank.kernels import rank_distribution as kernel
+
+    monkeypatch.setattr(kernel, "CHUNK", 1000)  # the rows one at a time
+    chances = np.repeat([[1e-9], [0.3], [0.5], [0.999]], 200, axis=1)
+    change = np.diff(discounts(201))
+    _, slopes = expected_with_slopes(chances, discounts(201))
+    others = [[comb(199, s) * p**s * (1 - p) ** (199 - s) for s in range(200)] for p in chances[:, 0].tolist()]
+    expected = np.array(others) @ change
+    np.testing.assert_allclose(slopes, np.repeat(expected[:, None], 200, axis=1), rtol=1e-11)
+    _, first = expected_with_slopes(chances[2:3], np.ones(1))
+    np.testing.assert_allclose(first, -(0.5**199), rtol=1e-11)

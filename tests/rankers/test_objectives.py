@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from crowdrank.measures import dcg, err, ndcg
-from crowdrank.rankers.objectives import LambdaRank, ListLikelihood, SquaredError, Targets, lambda_rank
+from crowdrank.rankers.objectives import LambdaRank, ListLikelihood, SoftRank, SquaredError, Targets, lambda_rank
 
 START = np.array([0, 5, 6, 12])
-OBJECTIVES = (
+WITH_SECOND_DERIVATIVES = (
     ListLikelihood(),
     ListLikelihood(k=2),
     SquaredError(),
@@ -20,6 +20,12 @@ OBJECTIVES = (
     LambdaRank("ndcg", k=2, gain="linear"),
     LambdaRank("dcg", k=3, normalize=False),
     LambdaRank("err", most=4.0),
+)
+OBJECTIVES = (
+    *WITH_SECOND_DERIVATIVES,
+    SoftRank(),
+    SoftRank("ndcg", k=2, gain="linear", spread=0.5),
+    SoftRank("dcg", k=3),
 )
 
 
@@ -38,35 +44,40 @@ def random_scores(seed=1, tied=True):
     return scores, reference
 
 
+STEP = 1e-5
+
+
+def at_random(objective):
+    """A plan, scores, reference scores, and a step in each score."""
+    plan, (scores, reference) = objective.plan(random_targets()), random_scores()
+    return plan, scores, reference, STEP * np.eye(len(scores))
+
+
+@pytest.mark.parametrize("objective", WITH_SECOND_DERIVATIVES, ids=str)
+def test_curvature_is_that_of_the_gradient(objective):
+    plan, scores, reference, steps = at_random(objective)
+
+    def gradient(x):
+        return objective.derivatives(x, plan, reference).gradient
+
+    matrix = -np.array([gradient(scores + step) - gradient(scores - step) for step in steps]) / (2 * STEP)
+    found = objective.derivatives(scores, plan, reference).curvature
+    np.testing.assert_allclose(found, np.diag(matrix), atol=1e-8)
+    product = objective.curvature_times(scores, plan, reference, np.eye(len(scores)))
+    np.testing.assert_allclose(product, matrix, atol=1e-8)
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
 class TestDerivatives:
-    STEP = 1e-5
-
-    def both(self, objective):
-        plan, (scores, reference) = objective.plan(random_targets()), random_scores()
-        return plan, scores, reference, self.STEP * np.eye(len(scores))
-
     def test_gradient_is_that_of_the_value(self, objective):
-        plan, scores, reference, steps = self.both(objective)
+        plan, scores, reference, steps = at_random(objective)
 
         def value(x):
             return objective.derivatives(x, plan, reference).value.sum()
 
-        slopes = [(value(scores + step) - value(scores - step)) / (2 * self.STEP) for step in steps]
+        slopes = [(value(scores + step) - value(scores - step)) / (2 * STEP) for step in steps]
         found = objective.derivatives(scores, plan, reference).gradient
         np.testing.assert_allclose(found, slopes, atol=1e-8)
-
-    def test_curvature_is_that_of_the_gradient(self, objective):
-        plan, scores, reference, steps = self.both(objective)
-
-        def gradient(x):
-            return objective.derivatives(x, plan, reference).gradient
-
-        matrix = -np.array([gradient(scores + step) - gradient(scores - step) for step in steps]) / (2 * self.STEP)
-        found = objective.derivatives(scores, plan, reference).curvature
-        np.testing.assert_allclose(found, np.diag(matrix), atol=1e-8)
-        product = objective.curvature_times(scores, plan, reference, np.eye(len(scores)))
-        np.testing.assert_allclose(product, matrix, atol=1e-8)
 
     def test_rows_may_stand_in_any_order(self, objective):
         tied = (

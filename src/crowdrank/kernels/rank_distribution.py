@@ -3,10 +3,11 @@
 Item j meets each of n - 1 others once and beats l with probability p_l, independently. Its rank (0 is the best) is
 the number of losses, so its distribution is the convolution of the [p_l, 1 - p_l]. (The paper counts wins in
 equations 11 and 12, and losses in its algorithms 1 and 2.) The goal is the expected discount E D(rank). There are
-five ways to compute it, all exact:
+six ways to compute it, all exact:
 
     rank_distribution          algorithm 1, one contest after the other                      O(n^2)
     rank_distribution_halves   algorithm 2, divide and conquer with FFT                      O(n log^2 n)
+    expected_with_slopes       algorithm 1, and the derivatives by all chances               O(n^2)
     expected_fair              c contests are judged, the others are fair coins              O(c^2)
     expected_spectrum          all but the c contests have the same chance, not 1/2          O(n c)
     expected_power             D(r) = p^r, for any chances                                   O(c)
@@ -16,6 +17,14 @@ five ways to compute it, all exact:
     E D(S + B) = sum_s P(S = s) G[c][s],     G[c][s] = sum_b P(B = b) D(s + b),
 
 and G is tabulated once, because one more coin is a mean: G[c - 1][s] = (G[c][s] + G[c][s + 1]) / 2.
+
+``expected_with_slopes``: with f_m the distribution of the losses in the first m contests, and b_m(s) the expected
+discount after s losses in them, the derivative of E D by the chance to lose contest m is
+
+    sum_s f_{m-1}(s) (b_m(s + 1) - b_m(s)).
+
+f goes forward, and the differences of b go backward: a mean of two at each contest. Nothing is divided, and if D
+falls, no digits cancel: even the derivative by a contest that is all but certain keeps them.
 
 ``expected_spectrum``: the characteristic function of a sum of contests is a product. By Parseval's theorem, E D is
 its inner product with the transform of D, and the distribution is not needed. ``expected_power``: E p^rank is also
@@ -63,6 +72,38 @@ def losses(chances: Floats) -> Floats:
         found[:, : contest + 1] -= lost
         found[:, 1 : contest + 2] += lost
     return found
+
+
+def expected_with_slopes(chances: Floats, discounts: Floats) -> tuple[Floats, Floats]:
+    """E D of each row of chances to lose (rows, c), and its derivative by each chance (rows, c).
+
+    D is 0 from rank ``len(discounts)`` on, which saves time if only the first ranks count.
+    """
+    expected, slopes = np.empty(len(chances)), np.empty(chances.shape)
+    step = max(1, CHUNK // max(chances.shape[1] * len(discounts), 1))
+    for start in range(0, len(chances), step):
+        part = slice(start, start + step)
+        expected[part], slopes[part] = _with_slopes(chances[part], discounts)
+    return expected, slopes
+
+
+def _with_slopes(chances: Floats, discounts: Floats) -> tuple[Floats, Floats]:
+    (rows, count), width = chances.shape, len(discounts)
+    steps = np.empty((count, rows, width + 1))  # b_m(s + 1) - b_m(s); after m contests no more than m are lost
+    steps[:, :, width] = 0.0
+    steps[-1:, :, :width] = np.diff(discounts, append=0.0)
+    for contest in range(count - 1, 0, -1):
+        top, lost, later = min(contest, width), chances[:, contest, None], steps[contest]
+        steps[contest - 1, :, :top] = (1.0 - lost) * later[:, :top] + lost * later[:, 1 : top + 1]
+    slopes, ranks = np.empty(chances.shape), np.zeros((rows, width + 1))
+    ranks[:, 0] = 1.0
+    for contest in range(count):
+        top, lost = min(contest + 1, width), chances[:, contest, None]
+        slopes[:, contest] = np.einsum("rs,rs->r", ranks[:, :top], steps[contest, :, :top])
+        gone = ranks[:, :top] * lost
+        ranks[:, :top] *= 1.0 - lost
+        ranks[:, 1 : top + 1] += gone
+    return ranks[:, :width] @ discounts, slopes
 
 
 def coins(count: int) -> Floats:

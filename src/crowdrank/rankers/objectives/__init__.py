@@ -6,6 +6,7 @@ from crowdrank.rankers.objectives.lambda_rank import LambdaRank
 from crowdrank.rankers.objectives.list_mle import ListLikelihood
 from crowdrank.rankers.objectives.list_scores import ListScores, WeightedScores, score_lists
 from crowdrank.rankers.objectives.regression import SquaredError
+from crowdrank.rankers.objectives.soft_rank import SoftRank
 
 __all__ = [
     "Derivatives",
@@ -15,6 +16,7 @@ __all__ = [
     "ListLikelihood",
     "ListScores",
     "Objective",
+    "SoftRank",
     "SquaredError",
     "Targets",
     "WeightedScores",

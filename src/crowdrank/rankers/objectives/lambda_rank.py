@@ -30,6 +30,7 @@ from crowdrank.errors import UsageError
 from crowdrank.kernels.segments import Rows, earlier_sums, segment_of, totals
 from crowdrank.measures.listwise import gains
 from crowdrank.rankers.objectives.base import Derivatives, LabelObjective, Targets
+from crowdrank.rankers.objectives.dcg import best_dcg, discounts
 
 MEASURES = ("ndcg", "dcg", "err")
 NEAR = 0.01
@@ -130,11 +131,7 @@ class LambdaRank(LabelObjective[PairedLists]):
         begins = np.append(np.flatnonzero(new), len(label))
         after = begins[1:][np.cumsum(new) - 1]
         gain = gains(label, "exp" if self.measure == "err" else self.gain, self._power(label))
-        scale = np.ones(len(start) - 1)
-        if self.measure == "ndcg":
-            place = np.arange(len(label)) - start[of]
-            scale = totals(gain * self._discount(place), start)
-            scale[scale == 0] = 1.0
+        scale = best_dcg(gain, start, self.k) if self.measure == "ndcg" else np.ones(len(start) - 1)
         plan = PairedLists(start, order, of, after, gain, np.sqrt(targets.weight[order]), scale)
         few = int(plan.partners().sum()) <= PAIRS
         return replace(plan, kept=tuple(plan.pairs())) if few else plan
@@ -166,11 +163,6 @@ class LambdaRank(LabelObjective[PairedLists]):
                 total[:, column] += pairs.flow(bend * across, len(x))
         product[plan.order] = total * weights.list_factor()[plan.list, None]
         return product
-
-    def _discount(self, place: Rows) -> Floats:
-        """d of the places, which are counted from 0."""
-        found = 1.0 / np.log2(place + 2.0)
-        return found if self.k is None else np.where(place < self.k, found, 0.0)
 
     def _power(self, label: Floats) -> float:
         """Gains are divided by 2^this. For ERR they are the probabilities to stop; for nDCG the scale cancels."""
@@ -246,7 +238,7 @@ class _ExchangedDCG:
     def __init__(self, plan: PairedLists, at: Floats, objective: LambdaRank) -> None:
         order = _sort_within(at, plan.list)
         place = np.arange(len(at)) - plan.start[plan.list]
-        discount = objective._discount(place)
+        discount = discounts(place, objective.k)
         new = (np.diff(plan.list, prepend=-1) != 0) | (np.diff(at[order], prepend=np.nan) != 0)
         begins = np.append(np.flatnonzero(new), len(at))
         group, size = np.cumsum(new) - 1, np.diff(begins)
