@@ -8,7 +8,7 @@ import pytest
 
 from crowdrank.results import Posterior
 
-KEYS = ("query", "item", "worker", "domain")
+KEYS = ("query", "item", "worker", "domain", "true", "said")
 ROLES = {"query": "query", "item": "item", "worker": "worker", "left": "item", "right": "item", "label": "item"}
 """The columns of ids, and what they name."""
 

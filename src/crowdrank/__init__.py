@@ -79,6 +79,8 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.rankers.supervised import ListMLE as ListMLE
     from crowdrank.rankers.supervised import Regression as Regression
     from crowdrank.rankers.tables import Scores as Scores
+    from crowdrank.results import Confusion as Confusion
+    from crowdrank.results import Easiness as Easiness
     from crowdrank.results import Evidence as Evidence
     from crowdrank.results import Fit as Fit
     from crowdrank.results import LabelPosterior as LabelPosterior
@@ -116,6 +118,8 @@ PUBLIC = {
     "rankers.scorers.trees": ("Trees",),
     "rankers.tables": ("Scores",),
     "results": (
+        "Confusion",
+        "Easiness",
         "Evidence",
         "Fit",
         "LabelPosterior",

@@ -177,8 +177,15 @@ class TestInput:
         labels = pl.read_csv(tmp_path / "result" / "labels.csv")
         assert labels.columns == ["query", "item", "label", "probability", "p_1", "p_3"]
         assert labels["label"].to_list() == [3.0, 1.0]
+        confusion = pl.read_csv(tmp_path / "result" / "confusion.csv")
+        assert confusion.columns == ["worker", "true", "said", "probability"]
+        assert confusion["said"].to_list() == [1.0, 3.0] * 6
+        crowdrank("rank", "-", "--model", "glad", "--out", "result", stdin=ratings)
+        easiness = pl.read_csv(tmp_path / "result" / "easiness.csv")
+        assert easiness.columns == ["query", "item", "easiness"]
         crowdrank("rank", "-", "--model", "bt", "--out", "result", stdin=ratings)
-        assert not (tmp_path / "result" / "labels.csv").exists()
+        left = {path.name for path in (tmp_path / "result").iterdir()}
+        assert not {"labels.csv", "confusion.csv", "easiness.csv"} & left
 
     def test_what_a_missing_item_means(self, crowdrank, tmp_path):
         rows = "worker,item,rank\nx,a,1\nx,b,2\ny,a,1\ny,b,2\nz,c,1\nz,b,2\n"

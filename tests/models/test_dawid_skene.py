@@ -153,6 +153,32 @@ class TestDawidSkene:
             assert any(note.code == "mirror" for note in turned.fit_.warnings)
         np.testing.assert_allclose(turned.labels_.probability, upright.labels_.probability, atol=1e-8)
 
+    def test_the_confusion_table_is_what_workers_said_of_the_probable_labels(self):
+        """Without extra labels T_w[c, l] is the share of l among w's labels, each counted by its item's P(c)."""
+        frame = random_labels(seed=7, items=40, workers=12, labels=600, queries=2).sample(
+            fraction=1, shuffle=True, seed=0
+        )
+        model = cr.DawidSkene(shrinkage=0).fit(frame)
+        probable = model.labels_.polars().unpivot(
+            [f"p_{value:g}" for value in range(1, 5)], index=["query", "item"], variable_name="true"
+        )
+        keys = ["worker", "true", "said"]
+        counts = (
+            frame.rename({"label": "said"})
+            .join(probable.with_columns(pl.col("true").str.slice(2).cast(float)), on=["query", "item"])
+            .group_by(keys)
+            .agg(pl.col("value").sum())
+            .with_columns(share=pl.col("value") / pl.col("value").sum().over("worker", "true"))
+        )
+        table = model.confusion_.polars()
+        assert table.columns == [*keys, "probability"]
+        assert table.select(keys).rows() == list(
+            itertools.product(sorted(frame["worker"].unique()), range(1, 5), range(1, 5))
+        )
+        assert len(model.confusion_) == len(table) == 12 * 4 * 4
+        joined = table.join(counts.with_columns(pl.col("said").cast(float)), on=keys, how="left")
+        np.testing.assert_allclose(joined["probability"], joined["share"].fill_null(0.0), atol=1e-7)
+
     def test_too_many_labels_are_no_classes(self):
         frame = pl.DataFrame({"worker": ["w"] * 21, "item": [f"i{k}" for k in range(21)], "label": range(21)})
         for model in (cr.DawidSkene, cr.GLAD):

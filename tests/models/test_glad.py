@@ -77,6 +77,34 @@ class TestGLAD:
         assert kept.label[0] == known["grade"][0]
         assert kept.probability[0].max() == 1
 
+    def test_abilities_and_easiness_are_the_parameters_of_the_fit(self):
+        """At the end of the fit, sum n (p - sigma(x)) x + 1 - b is 0 for each item, with x = ability times e^b."""
+        frame = random_labels(seed=7, items=20, workers=6, labels=300, queries=2)
+        model = cr.GLAD().fit(frame)
+        table = model.easiness_.polars()
+        assert table.columns == ["query", "item", "easiness"]
+        assert len(model.easiness_) == len(table) == len(model.ranking_)
+        sure = model.labels_.polars()
+        joined = frame.join(table, on=["query", "item"]).join(sure, on=["query", "item"], suffix="_likely")
+        joined = joined.join(model.workers_.polars(), on="worker")
+        x = joined["ability"].to_numpy() * joined["easiness"].to_numpy()
+        p = np.array([row[f"p_{row['label']}"] for row in joined.rows(named=True)])
+        pull = joined.select("query", "item", pull=pl.Series((p - 1 / (1 + np.exp(-x))) * x))
+        slopes = table.join(pull.group_by("query", "item").agg(pl.col("pull").sum()), on=["query", "item"])
+        assert slopes.select((pl.col("pull") + 1 - pl.col("easiness").log()).abs().max()).item() < 1e-6
+        assert model.confusion_ is None
+
+    def test_an_item_on_which_all_agree_is_easy(self):
+        said = {
+            "agreed": [2] * 8,
+            "split": [2, 1] * 4,
+            **{f"i{k}": [1 + k % 2] * 7 + [1 + k // 5] for k in range(10)},
+        }
+        rows = [(f"w{who}", item, label) for item, labels in said.items() for who, label in enumerate(labels)]
+        model = cr.GLAD().fit(pl.DataFrame(rows, schema=["worker", "item", "label"], orient="row"))
+        easy = dict(model.easiness_.polars().select("item", "easiness").rows())
+        assert easy["agreed"] > 1 > easy["split"]
+
     def test_shares_are_checked(self):
         with pytest.raises(cr.UsageError, match="'uniform' or 'fitted'"):
             cr.GLAD(shares="even").fit(random_labels())

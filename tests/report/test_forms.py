@@ -156,6 +156,14 @@ class TestMarkdown:
         assert "connect" not in text
         assert "vote" not in text
 
+    def test_of_a_long_table_the_first_rows_are_shown(self):
+        found = report(random_labels(workers=100, labels=2000, classes=5), cr.DawidSkene())
+        text, page = to_markdown(found), to_html(found)
+        assert "## Confusion" in text
+        assert "The first 50 of 2,500 rows; the confusion file has all of them." in text
+        assert "The first 20 of 2,500 rows. The confusion file next to this page has all of them." in page
+        assert len(re.findall(r"<tr>", page[page.index('id="table-confusion"') :])) < 100
+
     def test_where_nothing_is_open_that_is_said(self):
         rows = [("a", "b"), ("b", "a")] + [("a", "b")] * 200
         text = to_markdown(report(pl.DataFrame(rows, schema=["winner", "loser"], orient="row"), cr.BradleyTerry()))

@@ -65,9 +65,9 @@ def command(
     """Rank items by the judgments of a crowd.
 
     With --out DIR the folder gets ranking.csv, workers.csv, fit.json, and a report as report.html,
-    report.md and report.json; some models add labels.csv, queries.csv (difficulty, domain) and skills.csv
-    (workers by domain). Without --out the ranking goes to stdout: a table on a terminal,
-    CSV in a pipe. Warnings go to stderr.
+    report.md and report.json; some models add labels.csv, confusion.csv (what workers say of each true
+    label), easiness.csv (of items), queries.csv (difficulty, domain) and skills.csv (workers by domain).
+    Without --out the ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
     sources = Sources(judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing)

@@ -20,6 +20,8 @@ from crowdrank.prepared.lists import Lists
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import (
+    Confusion,
+    Easiness,
     Evidence,
     Fit,
     LabelPosterior,
@@ -76,12 +78,14 @@ class Model(Configurable, ABC):
     Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``. The other attributes read
     from it: ``ranking_``, ``workers_`` (None if the judgments name no workers), ``fit_``, ``evidence_``,
     ``posterior_`` (None for models that have none), and one attribute for each further table of the model, such as
-    ``labels_``, ``queries_`` and ``skills_`` (None for models without such a table).
+    ``labels_``, ``confusion_`` and ``queries_`` (None for models without such a table).
     """
 
     seed: int = 0
 
     labels_: LabelPosterior | None
+    confusion_: Confusion | None
+    easiness_: Easiness | None
     queries_: Queries | None
     skills_: Skills | None
     _result: Result

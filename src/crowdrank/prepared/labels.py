@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, Integers, Ratings, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.prepared.subjects import Subjects
-from crowdrank.results import Evidence, LabelPosterior
+from crowdrank.results import Confusion, Easiness, Evidence, LabelPosterior
 
 LARGEST = 1e100
 """The squares of larger labels would overflow."""
@@ -74,6 +74,15 @@ class Labels(Subjects):
     def posterior(self, probability: Floats) -> LabelPosterior:
         """The probability (N, K) of each label of each node, as a table."""
         return LabelPosterior(self.queries(), self.items(), self.values, probability, backend=self.backend)
+
+    def confusion(self, probability: Floats) -> Confusion:
+        """The probability (W, true, said) of what each worker says of each label, as a table."""
+        assert self.index.workers is not None
+        return Confusion(self.index.workers, self.values, probability, backend=self.backend)
+
+    def easiness(self, easiness: Floats) -> Easiness:
+        """The easiness (N,) of each node, as a table."""
+        return Easiness(self.queries(), self.items(), easiness, backend=self.backend)
 
     def notes(self) -> list[Note]:
         """What the user should know about these labels before trusting a ranking."""

@@ -14,6 +14,8 @@ from crowdrank.results.posterior import (
 from crowdrank.results.result import ListPredictor, Predictor, Result
 from crowdrank.results.tables import (
     LEVEL,
+    Confusion,
+    Easiness,
     Frame,
     LabelPosterior,
     Queries,
@@ -29,8 +31,10 @@ from crowdrank.results.tables import (
 __all__ = [
     "EXACT_LIMIT",
     "LEVEL",
+    "Confusion",
     "Covariance",
     "Difference",
+    "Easiness",
     "Evidence",
     "Fit",
     "Frame",

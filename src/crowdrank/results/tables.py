@@ -134,6 +134,47 @@ class LabelPosterior(Table):
 
 
 @dataclass(frozen=True, eq=False)
+class Confusion(Table):
+    """What each worker says of each true label: ``probability`` (W, true, said) of ``values`` (K), the labels."""
+
+    worker: pl.Series
+    values: Floats
+    probability: Floats
+
+    def __len__(self) -> int:
+        return self.probability.size
+
+    def polars(self) -> pl.DataFrame:
+        """worker, true, said, probability: one row per worker, true label and said label, sorted by all three."""
+        size = len(self.values)
+        order = self.worker.arg_sort().to_numpy()
+        columns = {
+            "worker": self.worker.gather(np.repeat(order, size * size)),
+            "true": np.tile(np.repeat(self.values, size), len(order)),
+            "said": np.tile(self.values, size * len(order)),
+            "probability": self.probability[order].ravel(),
+        }
+        return pl.DataFrame(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Easiness(Table):
+    """How easy each item is to label: the larger ``easiness``, the more often able workers are right."""
+
+    query: pl.Series
+    item: pl.Series
+    easiness: Floats
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def polars(self) -> pl.DataFrame:
+        """query, item, easiness, sorted by query and item."""
+        columns = {"query": self.query, "item": self.item, "easiness": self.easiness}
+        return pl.DataFrame(columns).sort("query", "item")
+
+
+@dataclass(frozen=True, eq=False)
 class Queries(Table):
     """The queries: how difficult each one is, and which domain it belongs to.
 

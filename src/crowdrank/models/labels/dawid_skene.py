@@ -66,7 +66,7 @@ class DawidSkene(LabelsModel):
 
     ``shrinkage``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
     and the number of extra average items; 0 is the classic model. Items whose label is known (``anchors``) keep
-    it. Equations (E) and (M) of the module (Dawid & Skene 1979).
+    it. ``confusion_`` is T. Equations (E) and (M) of the module (Dawid & Skene 1979).
     """
 
     name = "dawid-skene"
@@ -101,7 +101,10 @@ class DawidSkene(LabelsModel):
                 found.confusion,
                 normalize_counts(found.counts.sum(axis=0) + em.center),
             ),
-            tables={"labels": labels.posterior(found.posterior)},
+            tables={
+                "labels": labels.posterior(found.posterior),
+                "confusion": labels.confusion(found.confusion),
+            },
         )
 
 

@@ -70,7 +70,8 @@ class GLAD(LabelsModel):
     """GLAD: abilities of workers, difficulties of items, and the posterior of each item's label.
 
     ``shares``: the shares of the true labels, ``"uniform"`` as in the paper or ``"fitted"``. Items whose
-    label is known (``anchors``) keep it. Equation (1) of Whitehill et al. 2009, with its priors.
+    label is known (``anchors``) keep it. ``ability`` in ``workers_`` is alpha, and ``easiness_`` is
+    beta. Equation (1) of Whitehill et al. 2009, with its priors.
     """
 
     name = "glad"
@@ -107,7 +108,10 @@ class GLAD(LabelsModel):
                 "log_posterior": found.objective,
             },
             predictor=ConfusionPredictor(posterior, found.shares, chances, typical),
-            tables={"labels": labels.posterior(posterior)},
+            tables={
+                "labels": labels.posterior(posterior),
+                "easiness": labels.easiness(np.exp(found.easiness)),
+            },
         )
 
 
