@@ -10,10 +10,10 @@ from typing import Any
 
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd
-from crowdrank.simulate.documents import search_crowd
 from crowdrank.simulate.letor import letor_crowd
 from crowdrank.simulate.lists import ltrma_crowd, mixed_crowd, weighted_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
+from crowdrank.simulate.search import search_crowd
 from crowdrank.simulate.tpp import tpp_crowd
 
 
