@@ -11,9 +11,12 @@ from rankers.made import labeled_frame
 def test_presets_are_judgments_with_their_truth(name, tmp_path):
     labeled_frame().write_csv(tmp_path / "features.csv")
     settings = {"ltrma-letor": {"file": tmp_path / "features.csv"}, "ltrma-long": {"documents": 50}}.get(name, {})
+    if name.startswith("remap"):
+        settings = {"source": 30, "test": 5}
     crowd = simulate(name, seed=1, **settings)
     table = cr.read(crowd.judgments)
-    assert table.kind == ("ratings" if name == "search" else "rankings" if name.startswith("ltrma") else "pairs")
+    kinds = {"search": "ratings", "remap": "ratings", "ltrma": "rankings"}
+    assert table.kind == kinds.get(name.partition("-")[0], "pairs")
     assert set(table.index.items) <= set(crowd.gold["item"])
     assert set(table.index.workers) <= set(crowd.workers["worker"])
     assert crowd.judgments.equals(simulate(name, seed=1, **settings).judgments)

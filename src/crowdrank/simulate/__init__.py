@@ -1,6 +1,7 @@
 """Crowds with known truth, with a preset for each paper's generator."""
 
 from crowdrank.simulate.crowd import Crowd
+from crowdrank.simulate.labels import label_crowd
 from crowdrank.simulate.letor import letor_crowd
 from crowdrank.simulate.lists import ltrma_crowd, mixed_crowd, weighted_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
@@ -15,6 +16,7 @@ __all__ = [
     "find_preset",
     "flip_crowd",
     "judge_crowd",
+    "label_crowd",
     "letor_crowd",
     "ltrma_crowd",
     "mixed_crowd",

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Features, read_features
-from crowdrank.data.arrays import Floats, Integers
-from crowdrank.errors import InputError, UsageError, parameter
+from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd, ids
+from crowdrank.simulate.documents import read_labeled
 from crowdrank.simulate.lists import assign, parse_numbers
 from crowdrank.simulate.orders import draw_lists
 
@@ -37,7 +34,7 @@ def letor_crowd(
         raise UsageError(f"The share of the documents must be above 0 and at most 1. Got share={share}.")
     if labels > len(theta):
         raise UsageError(f"labels must be at most the number of annotators, {len(theta)}. Got labels={labels}.")
-    features, label, query = _read(file)
+    features, label, query = read_labeled(file)
     assert features.index.queries is not None
     rng = np.random.default_rng(seed)
     known = np.flatnonzero(~np.isnan(label))
@@ -58,24 +55,3 @@ def letor_crowd(
         queries=keys.select(pl.col("query").unique(maintain_order=True), part=pl.lit("train")),
         features=keys.hstack(pl.DataFrame(features.dense(), schema=list(features.names))),
     )
-
-
-def _read(file: str) -> tuple[Features, Floats, Integers]:
-    """The features, the label of each row and the number of its query."""
-    if not file.strip():
-        raise UsageError("No file was named.", hint=("Name a file of features: ", parameter("file", "PATH")))
-    paths = [file] if Path(file).exists() else [path.strip() for path in file.split(",")]
-    features = read_features(paths)
-    if features.label is None or np.isnan(features.label).all():
-        raise InputError(
-            "the features have no labels, so the true order is unknown.",
-            source=features.source,
-            hint="A table needs a column label; a row of LETOR text begins with it.",
-        )
-    if features.query is None:
-        raise InputError(
-            "the features have no queries.",
-            source=features.source,
-            hint="A table needs a column query; a row of LETOR text has qid:Q after the label.",
-        )
-    return features, features.label, features.query.astype(np.int64)

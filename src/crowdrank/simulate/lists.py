@@ -116,8 +116,8 @@ def mixed_crowd(
     return _rank(corpus, parts, theta, rng, labels=labels)
 
 
-def parse_numbers(name: str, text: str) -> Floats:
-    """Numbers separated by commas."""
+def parse_numbers(name: str, text: str, example: str = "0.3,0.05,-0.1") -> Floats:
+    """Numbers separated by commas. The error shows the example."""
     try:
         found = np.array([float(word) for word in text.split(",")])
     except ValueError:
@@ -125,7 +125,7 @@ def parse_numbers(name: str, text: str) -> Floats:
     if not np.isfinite(found).all():
         raise UsageError(
             f"{name} must be numbers separated by commas. Got {text!r}.",
-            hint=("For example ", parameter(name, "0.3,0.05,-0.1")),
+            hint=("For example ", parameter(name, example)),
         )
     return found
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from crowdrank.errors import UsageError
 from crowdrank.simulate.crowd import Crowd
-from crowdrank.simulate.documents import search_crowd
+from crowdrank.simulate.labels import label_crowd
 from crowdrank.simulate.letor import letor_crowd
 from crowdrank.simulate.lists import ltrma_crowd, mixed_crowd, weighted_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
+from crowdrank.simulate.search import search_crowd
 from crowdrank.simulate.tpp import tpp_crowd
 
 
@@ -31,6 +32,9 @@ class Preset:
         own = {name: p.default for name, p in inspect.signature(self.make).parameters.items() if name != "seed"}
         return {**own, **self.settings}
 
+
+EXTREMES = "0,0.5,0.75,1"
+VIRTUAL = {"workers": 0, "labels": 1, "spammers": 0.0, "honeypots": 0}
 
 PRESETS = {
     preset.name: preset
@@ -55,6 +59,23 @@ PRESETS = {
             {"scores": "uniform", "spammer": 1.0},
         ),
         Preset("search", search_crowd, "documents with features and grades, labeled relevant or not by a crowd"),
+        Preset("remap-real", label_crowd, "a crowd of unequal rigor, 30 % of it spammers, and experts' grades"),
+        Preset(
+            "remap-both", label_crowd, "as remap-real, but without spammers, and with quality 0, .5, .75 or 1",
+            {"qualities": EXTREMES, "spammers": 0.0},
+        ),
+        Preset(
+            "remap-heur40", label_crowd, "as remap-real, but 40 % of the workers follow one misleading feature",
+            {"cued": 0.4},
+        ),
+        Preset(
+            "remap-rigor", label_crowd, "Ustinovskiy et al., experiment 1: a worker per document, rigor 0 to 3",
+            {**VIRTUAL, "qualities": "1"},
+        ),
+        Preset(
+            "remap-quality", label_crowd, "Ustinovskiy et al., experiment 2: a worker per document, one rigor",
+            {**VIRTUAL, "qualities": EXTREMES, "rigors": "middle"},
+        ),
         Preset("ltrma-paper", ltrma_crowd, "LTRMA section 6.1.1: annotators rank lists of 15 documents"),
         Preset("ltrma-h7", weighted_crowd, "three poor annotators, one of them malicious, rank 50 lists"),
         Preset("ltrma-h5", mixed_crowd, "experts, spammers and malicious annotators, one label per list"),
