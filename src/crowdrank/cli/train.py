@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     from crowdrank.rankers.crowd_training import CrowdRanker
     from crowdrank.rankers.folds import CrossValidation
     from crowdrank.rankers.label_training import LabelRanker
+    from crowdrank.rankers.remap.remap import Remap
 
 NAME = "train"
-DEFAULTS = {"labels": "listmle", "judgments": "ltrma-mle"}
+DEFAULTS = {"labels": "listmle", "judgments": "ltrma-mle", "labels and a target": "remap"}
 """The ranker if none is named, by what there is to learn from."""
 
 
@@ -55,7 +56,8 @@ def command(
     model: Annotated[
         str | None,
         typer.Option(
-            help="A ranker from `crowdrank models`. Default: ltrma-mle if there are judgments, else listmle."
+            help="A ranker from `crowdrank models`. Default: remap if there is a target, ltrma-mle if there are "
+            "judgments, else listmle."
         ),
     ] = None,
     scorer: Annotated[
@@ -76,6 +78,24 @@ def command(
     ] = None,
     side_info: Annotated[
         str | None, typer.Option(help="With --judgments: file of what is known about the workers' expertise.")
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --judgments: features of other queries, with the labels of experts. May be repeated."
+        ),
+    ] = None,
+    honeypots: Annotated[
+        str | None,
+        typer.Option(help="With --target: file of what the crowd should have said about some documents."),
+    ] = None,
+    label_features: Annotated[
+        str | None,
+        typer.Option(help="With --target: file of worker, item and further columns, which become label features."),
+    ] = None,
+    processing: Annotated[
+        str | None,
+        typer.Option(help="Instead of --target: folder of a ranker whose weights and values of labels to use."),
     ] = None,
     validation: Annotated[
         list[str] | None,
@@ -108,7 +128,8 @@ def command(
     The folder gets model.json with weights.npz, trees.txt or net.npz (the ranker), fit.json, importance.csv,
     queries.csv if there are labels, validation.csv if there are validation queries, and a report as report.html,
     report.md and report.json. With --judgments also workers.csv, orders.csv (the estimated true order of each
-    list) and iterations.csv. With --folds also folds.csv and scores.csv, the scores of every document by a ranker
+    list) and iterations.csv; with --target workers.csv and processing.json, which says how labels are weighted and
+    valued. With --folds also folds.csv and scores.csv, the scores of every document by a ranker
     that did not see its query.
     """
     check_format(form)
@@ -119,7 +140,7 @@ def command(
     }
     rule, unranked = parse_missing(missing or [], judgments=bool(judgments))
     files = JudgmentFiles(judgments or [], join_columns(judgment_columns), unranked)
-    crowd = CrowdInput(files, anchors, side_info)
+    crowd = CrowdInput(files, anchors, side_info, target or [], honeypots, label_features, processing)
     _check_crowd(crowd, folds)
     given = TrainingInput(
         features, join_columns(columns), gold or [], join_columns(gold_columns), validation or [], memory, spool,
@@ -171,6 +192,10 @@ def _check_crowd(crowd: CrowdInput, folds: str) -> None:
         "--anchors": crowd.anchors,
         "--side-info": crowd.side_info,
         "--judgment-columns": crowd.judgments.columns,
+        "--target": crowd.target,
+        "--honeypots": crowd.honeypots,
+        "--label-features": crowd.label_features,
+        "--processing": crowd.processing,
     }
     for option, value in named.items():
         if value:
@@ -181,10 +206,25 @@ def _check_model(model: str | None, given: TrainingInput) -> str:
     """The name of the ranker. One that learns from something else than what is given is an error."""
     from crowdrank.rankers.registry import find_ranker, ranker_entries
 
-    source = "labels" if given.crowd is None else "judgments"
+    source = "labels" if given.crowd is None else "labels and a target" if given.crowd.has_target else "judgments"
     entry = find_ranker(DEFAULTS[source] if model is None else model)
     if entry.learns_from == source:
         return entry.name
+    if entry.learns_from == "labels and a target":
+        raise UsageError(
+            f"{entry.name} needs a target: documents of some queries with the labels of experts.",
+            hint=(
+                "Give it, and the labels of a crowd: ",
+                Remedy("judgments", "FILE"),
+                " ",
+                Remedy("target", "FILE"),
+            ),
+        )
+    if source == "labels and a target":
+        raise UsageError(
+            f"{entry.name} has no use for a target.",
+            hint=("Leave out what comes with a target, or use ", Remedy("model", DEFAULTS[source])),
+        )
     if source == "labels":
         raise UsageError(
             f"{entry.name} learns from the judgments of a crowd, and there are none.",
@@ -205,13 +245,16 @@ def _train(asked: _Request, folder: Folder) -> None:
     from crowdrank.rankers.crowd_training import CrowdRanker
     from crowdrank.rankers.label_training import LabelRanker
     from crowdrank.rankers.registry import make_ranker
+    from crowdrank.rankers.remap.remap import Remap
     from crowdrank.rankers.validation import one_measure
 
     # made before any file is read, so that a wrong name fails first
     ranker = make_ranker(asked.model, asked.scorer, asked.parameters)
     one_measure(ranker.measure)
     with open_engine(asked.engine) as engine:
-        if isinstance(ranker, CrowdRanker):
+        if isinstance(ranker, Remap):
+            done = _train_on_target(asked, ranker, engine)
+        elif isinstance(ranker, CrowdRanker):
             done = _train_on_judgments(asked, ranker, engine)
         else:
             assert isinstance(ranker, LabelRanker)
@@ -263,6 +306,33 @@ def _train_on_judgments(asked: _Request, ranker: CrowdRanker, engine: Engine) ->
             engine=engine,
             progress=shown,
             **crowd,
+        )
+    return _Trained(ranker, None, reading)
+
+
+def _train_on_target(asked: _Request, ranker: Remap, engine: Engine) -> _Trained:
+    from crowdrank.cli.terminal import progress, steps
+
+    given = asked.given
+    assert given.crowd is not None
+    began = time.perf_counter()
+    with progress("reading"):
+        table, grades = given.read(given.features), given.read_labels()
+        judgments = given.crowd.judgments.read()
+        target = given.read(given.crowd.target) if given.crowd.target else None
+        validation = given.read_validation()
+    reading = time.perf_counter() - began
+    with steps(ranker.name) as shown, naming_joined(judgments):
+        ranker.fit(
+            table,
+            judgments,
+            target=target,
+            validation=validation,
+            gold=grades,
+            missing=asked.missing,
+            engine=engine,
+            progress=shown,
+            **given.crowd.read_known(),
         )
     return _Trained(ranker, None, reading)
 

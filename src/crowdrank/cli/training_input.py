@@ -78,10 +78,31 @@ class CrowdInput:
     judgments: JudgmentFiles
     anchors: str | None
     side_info: str | None
+    target: list[str]
+    honeypots: str | None
+    label_features: str | None
+    processing: str | None
+
+    @property
+    def has_target(self) -> bool:
+        """Whether there is a target, or what was learned from one."""
+        return bool(self.target or self.honeypots or self.label_features or self.processing)
 
     def all_files(self) -> list[str]:
         """Every file that is named."""
-        return [*self.judgments.files, *(file for file in (self.anchors, self.side_info) if file is not None)]
+        single = (self.anchors, self.side_info, self.honeypots, self.label_features)
+        return [*self.judgments.files, *self.target, *(file for file in single if file is not None)]
+
+    def read_known(self) -> dict[str, Any]:
+        """The arguments of ``Remap.fit`` on what is known about the crowd's labels."""
+        from crowdrank.data import read_gold
+        from crowdrank.rankers.remap.processing import Processing
+
+        return {
+            "honeypots": None if self.honeypots is None else read_gold(self.honeypots),
+            "label_features": self.label_features,
+            "processing": None if self.processing is None else Processing.read(self.processing),
+        }
 
     def read(self) -> dict[str, Any]:
         """The arguments of ``CrowdRanker.fit`` that are read from these files."""

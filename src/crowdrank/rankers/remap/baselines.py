@@ -36,7 +36,7 @@ class Baselines:
         kind = self.run.ranker.baselines
         if kind == "none" or self.run.held is None:
             return {}
-        found = {}
+        found: dict[str, Learned] = {}
         for name, label in self.run.consensus_labels.items():
             if kind == "all" or name in FEW:
                 found |= {f"{name}, {own}": self._on_source(own, label) for own in LEARNERS}
@@ -116,7 +116,7 @@ class Baselines:
         for fold in range(FOLDS):
             held = np.sort(order[fold::FOLDS])
             others = np.sort(np.setdiff1d(order, held))
-            learners = replace(run.learners, documents=take_lists(run.documents, others, label), held=None)
+            learners = replace(run.learners, documents=take_lists(run.documents, others), held=None)
             rows = _rows_of(source.start, others)
             trained = learners.train("ridge", label[rows], np.ones(len(rows)))
             mine = _rows_of(source.start, held)

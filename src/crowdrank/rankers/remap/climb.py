@@ -1,4 +1,6 @@
-"""The climb of P: alpha and beta by the gradient of a ranking measure on the target (Ustinovskiy et al. 2016, alg. 1).
+"""The climb of P: alpha and beta by the gradient of a ranking measure on the target.
+
+Algorithm 1 of Ustinovskiy et al. 2016.
 
 Each step solves the ridge ranker of the source at the current weights and values, takes the derivatives of the
 measure by the scores of the target (LambdaRank or SoftRank), and sends them back through the ranker (``ridge``).
@@ -11,35 +13,62 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats
+from crowdrank.data import Floats, Integers
 from crowdrank.errors import FitError
+from crowdrank.kernels.segments import totals
 from crowdrank.rankers.objectives import LabelObjective
-from crowdrank.rankers.remap.ridge import Adjoint, Point, RidgeSums
+from crowdrank.rankers.remap.ridge import Adjoint, Point, RidgeSums, Spread
 
 METHODS = ("rw+rm", "rw", "rm")
 """What is learned: weights and values, weights alone, values alone."""
 DECAY = (0.9, 0.999)
 """How long Adam remembers the slopes, and their squares."""
+SHARPNESS = 2.0
+"""The root mean square of the scores that a smooth measure sees."""
+GUARD = 3.0
+"""Beyond how many standard errors of chance a slope counts."""
 SMALL = 1e-8
 """Adam's guard against a division by zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class TargetSide:
-    """The target: prepared features of its documents, the objective with its plan, and the number of queries."""
+    """The target: prepared features of its documents, the objective with its plan, and where its queries begin.
+
+    A measure depends neither on the scale of the scores nor on what all documents of a query have in common. Its
+    smooth forms do: if scores are small, they would rather grow than change the order. So the objective sees
+    scores z = ``sharpness`` s~ / rms(s~), with s~ the scores less the mean of their query, and
+
+        dM/ds = sharpness / rms(s~) (g - s~ (g s~) / (s~ s~)),     g = dM/dz less the mean of its query.
+    """
 
     values: Floats
     objective: LabelObjective[Any]
     plan: Any
-    queries: int
+    start: Integers
+    sharpness: float = SHARPNESS
 
     def slopes(self, scores: Floats) -> Floats:
         """The derivatives of the mean measure by the score of each document."""
-        return self.objective.derivatives(scores, self.plan, scores).gradient / self.queries
+        away = self._center(scores)
+        rms = np.sqrt(np.mean(away**2))
+        if rms == 0:
+            return self._center(self._by_score(away))
+        by_score = self._center(self._by_score(self.sharpness * away / rms))
+        return np.asarray(self.sharpness / rms * (by_score - away * (by_score @ away) / (away @ away)))
+
+    def _by_score(self, scores: Floats) -> Floats:
+        found = self.objective.derivatives(scores, self.plan, scores).gradient
+        return np.asarray(found / (len(self.start) - 1))
+
+    def _center(self, values: Floats) -> Floats:
+        sizes = np.diff(self.start)
+        return np.asarray(values - np.repeat(totals(values, self.start) / sizes, sizes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +89,7 @@ class Climb:
 
     ``penalty``: mu. ``measure`` of the ranker b on validation queries; larger is better. ``step``: epsilon, the
     length of a step. ``rounds``: J, the most steps. ``patience``: after so many steps without a better value the
-    climb ends.
+    climb ends. ``guard``: slopes count only beyond so many standard errors of chance; 0: as they are.
     """
 
     session: Any
@@ -71,6 +100,7 @@ class Climb:
     rounds: int = 60
     patience: int = 20
     method: str = "rw+rm"
+    guard: float = GUARD
     report: Callable[[int, float, float], None] | None = None
     sums: RidgeSums = field(default_factory=RidgeSums)
     _factor: Any = None
@@ -113,9 +143,19 @@ class Climb:
         by_score = self.target.slopes(self.target.values @ ranker)
         back = cho_solve(self._factor, self.target.values.T @ by_score)
         found = self.session.evaluate(self.sums.slopes, Adjoint(alpha, beta, ranker, back))
-        by_alpha = found.alpha if "rw" in self.method else np.zeros_like(alpha)
-        by_beta = found.beta if "rm" in self.method else np.zeros_like(beta)
+        by_alpha, by_beta = found.alpha, found.beta
+        if self.guard:
+            by_alpha, by_beta = found.beyond_chance(self._spread, self.guard)
+        by_alpha = by_alpha if "rw" in self.method else np.zeros_like(alpha)
+        by_beta = by_beta if "rm" in self.method else np.zeros_like(beta)
         return np.concatenate([by_alpha, by_beta])
+
+    @cached_property
+    def _spread(self) -> tuple[Spread, Spread]:
+        """How the label features of weights and of values vary."""
+        each = (self.sums.spread_of_weights, self.sums.spread_of_values)
+        weights, values = (self.session.evaluate(own, None) for own in each)
+        return weights, values
 
 
 def factor(gram: Floats, penalty: float) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Anchors, Floats, Scored
+from crowdrank.data import Anchors, Floats, Scored, summed
 from crowdrank.engine import Engine
 from crowdrank.errors import Note
 from crowdrank.models.registry import make
@@ -153,23 +153,20 @@ class Consensus:
         T_w are shares of the worker's labels of honeypots, with ``EXTRA`` labels of the average worker for each
         true label; the shares of true labels are those of the honeypots.
         """
-        size, judged = len(self.labels.values), self._judged_honeypots()
+        size, judged, values = len(self.labels.values), self._judged_honeypots(), self.labels.values
+        assert self.labels.honeypots is not None
         workers = self.labels.frame["worker"].unique().sort()
-        true, said = (
-            np.searchsorted(self.labels.values, judged[name].to_numpy()) for name in ("label_true", "label")
-        )
+        true, said = (np.searchsorted(values, judged[name].to_numpy()) for name in ("label_true", "label"))
         counts = np.zeros((len(workers), size, size))
         np.add.at(counts, (_codes(workers, judged["worker"]), true, said), judged["weight"].to_numpy())
         pooled = counts.sum(axis=0) + np.eye(size) / size + 1.0 / size
         pooled /= pooled.sum(axis=1, keepdims=True)
         confusion = counts + EXTRA * pooled
         confusion /= confusion.sum(axis=2, keepdims=True)
-        truths = np.bincount(
-            np.searchsorted(self.labels.values, self.labels.honeypots["label"].to_numpy()), None, size
-        )
+        truths = summed(np.searchsorted(values, self.labels.honeypots["label"].to_numpy()), None, size)
         shares = (truths + 1.0) / (truths + 1.0).sum()
         rows = self.labels.frame
-        codes = _codes(workers, rows["worker"]), np.searchsorted(self.labels.values, rows["label"].to_numpy())
+        codes = _codes(workers, rows["worker"]), np.searchsorted(values, rows["label"].to_numpy())
         logs = rows["weight"].to_numpy()[:, None] * np.log(confusion[codes[0], :, codes[1]])
         each = rows.select(*KEY).with_columns(**{f"l_{place}": logs[:, place] for place in range(size)})
         total = _by_document(documents, each.group_by(*KEY).agg(pl.all().sum())).drop(*KEY).to_numpy()

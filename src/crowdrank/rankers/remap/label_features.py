@@ -1,7 +1,9 @@
 """Label features: what is known about each label of a crowd (Ustinovskiy et al. 2016, table 1).
 
 A raw feature f says something about the worker, the document or both. Each one but the crowd label itself is
-crossed with each label value c: f I(label = c). Two label values give 1 + 2 x 14 = 29 label features.
+crossed with each label value c: f I(label = c). Two label values give 1 + 2 x 14 = 29 label features. P takes
+raw features that are standardized first, so that steps of its climb are alike for all of them. What that adds is
+the same for all labels c, and the crowd label makes up for it.
 """
 
 from __future__ import annotations
@@ -34,6 +36,13 @@ class RawFeatures:
     def with_columns(self, group: str, columns: Mapping[str, Floats]) -> RawFeatures:
         """These and further columns of one group."""
         return RawFeatures({**self.columns, **columns}, {**self.group, **dict.fromkeys(columns, group)})
+
+    def standardized(self, moments: Mapping[str, tuple[float, float]]) -> RawFeatures:
+        """Each column less a mean and over a scale; those that are not named stay as they are."""
+        columns = dict(self.columns)
+        for name, (mean, scale) in moments.items():
+            columns[name] = (columns[name] - mean) / scale
+        return RawFeatures(columns, self.group)
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from crowdrank.rankers.scorers.linear import LinearFunction
 from crowdrank.rankers.tasks import open_task
 
 LEARNERS = ("ridge", "regression", "lambdamart")
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+PENALTIES = (0.03, 0.1, 0.3, 1.0)
 """The values of mu to try, each times the number of documents."""
 
 
@@ -125,6 +125,8 @@ def document_shards(documents: Documents, label: Floats, weight: Floats) -> list
                 weight[rows],
                 np.full((count, 1), np.inf),
                 logit(label[rows])[:, None],
+                np.zeros(count, np.int64),
+                1,
             )
         )
     return shards

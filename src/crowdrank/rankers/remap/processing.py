@@ -18,6 +18,7 @@ from scipy.special import expit
 
 from crowdrank.data import Floats
 from crowdrank.errors import InputError, Note
+from crowdrank.rankers.remap.label_features import CROWD_LABEL, RawFeatures
 from crowdrank.rankers.remap.samples import CrowdLabels
 from crowdrank.results import to_plain
 
@@ -38,10 +39,11 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Processing:
-    """A trained P. Label features are divided by their ``scale`` first, which makes them alike in size.
+    """A trained P.
 
     ``values``: the crowd's labels. ``weight_names``, ``value_names``: the label features of weights and values.
-    ``crowd``: the distribution of each label feature in training. ``settings``: how label features were made.
+    ``crowd``: the distribution of each raw label feature in training, by which it is standardized. ``settings``:
+    how label features were made.
     """
 
     values: tuple[float, ...]
@@ -49,18 +51,26 @@ class Processing:
     value_names: tuple[str, ...]
     alpha: Floats
     beta: Floats
-    weight_scale: Floats
-    value_scale: Floats
     crowd: Mapping[str, Moments] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def weights(self, features: Floats) -> Floats:
-        """w of each sample, from its label features as they are."""
-        return np.asarray(expit(features / self.weight_scale @ self.alpha))
+        """w of each sample, from its standardized label features."""
+        return np.asarray(expit(features @ self.alpha))
 
     def remap(self, features: Floats) -> Floats:
-        """l of each sample, from its label features as they are."""
-        return np.asarray(expit(features / self.value_scale @ self.beta))
+        """l of each sample, from its standardized label features."""
+        return np.asarray(expit(features @ self.beta))
+
+    def standardize(self, raw: RawFeatures) -> RawFeatures:
+        """The raw features less their means, over their standard deviations; the crowd label as it is."""
+        lacking = [name for name in self.crowd if name not in raw.columns]
+        if lacking:
+            raise InputError(
+                f"the processing needs the label feature {lacking[0]!r}, which this source does not have.",
+                hint="It was trained with honeypots or columns of its own: give them too.",
+            )
+        return raw.standardized({name: (own.mean, own.sd) for name, own in self.crowd.items()})
 
     def check_labels(self, labels: CrowdLabels) -> None:
         """Raise an error if the new crowd has labels that P does not know."""
@@ -71,18 +81,10 @@ class Processing:
                 f"the crowd has the label {unknown[0]:g}, but the processing was trained on the labels {known}."
             )
 
-    def differences(self, names: tuple[str, ...], features: Floats) -> dict[str, float]:
-        """How far the mean of each label feature lies from that of the old crowd, in its standard deviations."""
-        means = features.mean(axis=0)
-        found = {}
-        for place, name in enumerate(names):
-            old = self.crowd[name]
-            found[name] = float(abs(means[place] - old.mean) / max(old.sd, 1e-12))
-        return found
-
-    def unlike_notes(self, names: tuple[str, ...], features: Floats) -> list[Note]:
-        """A note if the new crowd looks unlike the old one."""
-        apart = self.differences(names, features)
+    def unlike_notes(self, raw: RawFeatures, weight: Floats) -> list[Note]:
+        """A note if the new crowd looks unlike the old one: how far the means of raw features lie apart."""
+        here = raw_moments(raw, weight)
+        apart = {name: abs(here[name].mean - own.mean) / max(own.sd, 1e-12) for name, own in self.crowd.items()}
         far = sorted((name for name in apart if apart[name] > UNLIKE), key=lambda name: -apart[name])
         if not far:
             return []
@@ -91,14 +93,15 @@ class Processing:
             Note(
                 "unlike-crowd",
                 f"The crowd looks unlike the one that the processing was trained on: the means of {len(far)} of "
-                f"{len(names)} label features differ by more than one standard deviation, most of all {shown}. "
+                f"{len(apart)} label features differ by more than one standard deviation, most of all {shown}. "
                 "Its weights and values may not fit.",
             )
         ]
 
     def to_json(self) -> str:
         """The content of its file."""
-        plain = {**asdict(self), "kind": KIND, "format": FORMAT}
+        plain = {"kind": KIND, "format": FORMAT, **asdict(self)}
+        plain |= {name: getattr(self, name).tolist() for name in _ARRAYS}
         return json.dumps(to_plain(plain), indent=2, allow_nan=False) + "\n"
 
     @classmethod
@@ -112,38 +115,40 @@ class Processing:
             found = json.loads(path.read_bytes())
             if found.pop("kind") != KIND or found.pop("format") != FORMAT:
                 raise KeyError("kind")
-            arrays = {name: np.array(found.pop(name), float) for name in _ARRAYS}
-            crowd = {name: Moments(**own) for name, own in found.pop("crowd").items()}
-            names = {name: tuple(found.pop(name)) for name in ("values", "weight_names", "value_names")}
-            made = cls(**names, **arrays, crowd=crowd, settings=found["settings"])
-            sizes = len(made.weight_names), len(made.value_names), len(made.weight_names), len(made.value_names)
-            if sizes != tuple(len(array) for array in arrays.values()):
-                raise KeyError("alpha")
-            return made
+            return cls._of(found)
         except FileNotFoundError:
-            raise InputError(
-                "there is no such file.", source=str(path),
-                hint="Name processing.json, or the folder of a ranker that remap trained.",
-            ) from None  # fmt: skip
+            raise InputError("there is no such file.", source=str(path), hint=_HINT) from None
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            raise InputError(
-                "is no processing that remap has saved, or is damaged.", source=str(path),
-                hint="Name processing.json, or the folder of a ranker that remap trained.",
-            ) from error  # fmt: skip
+            problem = "is no processing that remap has saved, or is damaged."
+            raise InputError(problem, source=str(path), hint=_HINT) from error
+
+    @classmethod
+    def _of(cls, found: Mapping[str, Any]) -> Processing:
+        """The processing of such a file's content; an error of some kind if that is damaged."""
+        made = cls(
+            values=tuple(map(float, found["values"])),
+            weight_names=tuple(found["weight_names"]),
+            value_names=tuple(found["value_names"]),
+            alpha=np.array(found["alpha"], float),
+            beta=np.array(found["beta"], float),
+            crowd={name: Moments(**own) for name, own in found["crowd"].items()},
+            settings=found["settings"],
+        )
+        if (made.alpha.size, made.beta.size) != (len(made.weight_names), len(made.value_names)):
+            raise ValueError("alpha")
+        return made
 
 
-_ARRAYS = ("alpha", "beta", "weight_scale", "value_scale")
+_ARRAYS = ("alpha", "beta")
+_HINT = "Name processing.json, or the folder of a ranker that remap trained."
 
 
-def feature_scale(features: Floats, weight: Floats) -> Floats:
-    """The root mean square of the values of each label feature that are not 0; 1 if all are."""
-    mass = weight @ (features != 0)
-    square = weight @ features**2
-    return np.asarray(np.where(square > 0, np.sqrt(square / np.maximum(mass, 1e-300)), 1.0))
-
-
-def feature_moments(names: tuple[str, ...], features: Floats, weight: Floats) -> dict[str, Moments]:
-    """The distribution of each label feature."""
-    mean = weight @ features / weight.sum()
-    sd = np.sqrt(weight @ (features - mean) ** 2 / weight.sum())
-    return {name: Moments(float(mean[place]), float(sd[place])) for place, name in enumerate(names)}
+def raw_moments(raw: RawFeatures, weight: Floats) -> dict[str, Moments]:
+    """The distribution of each raw feature but the crowd label."""
+    total, found = float(weight.sum()), {}
+    for name, column in raw.columns.items():
+        if name != CROWD_LABEL:
+            mean = float(weight @ column) / total
+            sd = float(np.sqrt(weight @ (column - mean) ** 2 / total))
+            found[name] = Moments(mean, sd if sd > 1e-9 * max(abs(mean), 1e-300) else 1.0)
+    return found

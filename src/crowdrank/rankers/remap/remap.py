@@ -43,8 +43,10 @@ class Remap(Ranker):
     "lambdarank" or "softrank" (not for err). ``learner``: what follows P, "ridge", "regression", "lambdamart", or
     "auto", chosen on the validation queries. ``scorer``: of the latter two. ``mu``: the penalty of the ridge
     ranker for each document, or "auto". ``trees``: how many trees of an ensemble become features (section 5.2), or
-    "auto": 0 or 100. ``grow_on``: the labels that grow them. ``step``, ``rounds``: epsilon and the most steps J of
-    the climb. ``weight_features``, ``value_features``: which label features weights and values depend on: "all",
+    "auto": 0 or 100. ``grow_on``: the labels that grow them, those of
+    P ("remap") or of a consensus. ``step``, ``rounds``: epsilon and the most steps J of
+    the climb. ``guard``: a slope counts only beyond so many standard errors of what label features without meaning
+    would have; 0: as in the paper. ``weight_features``, ``value_features``: which label features weights and values depend on: "all",
     or names and groups (basic, ds, glad, own, ranking). ``crossed``: cross label features with the label.
     ``probability``: Pr(label = c) is the "posterior" of the true label, or "predictive", what the worker would
     say. ``baselines``: how much is trained besides for comparison, "all", "few" or "none". ``keep_features``: keep
@@ -64,9 +66,10 @@ class Remap(Ranker):
         gradient: str = "lambdarank",
         mu: float | str = "auto",
         trees: int | str = "auto",
-        grow_on: str = "soft dawid-skene",
+        grow_on: str = "remap",
         step: float = 0.05,
         rounds: int = 60,
+        guard: float = 3.0,
         weight_features: Any = "all",
         value_features: Any = "all",
         crossed: bool = True,
@@ -81,7 +84,7 @@ class Remap(Ranker):
     ) -> None:
         self.method, self.learner, self.scorer, self.objective, self.k = method, learner, scorer, objective, k
         self.gradient, self.mu, self.trees, self.grow_on = gradient, mu, trees, grow_on
-        self.step, self.rounds = step, rounds
+        self.step, self.rounds, self.guard = step, rounds, guard
         self.weight_features, self.value_features, self.crossed = weight_features, value_features, crossed
         self.probability, self.baselines, self.keep_features = probability, baselines, keep_features
         self.standardize, self.impute, self.measure = standardize, impute, measure
@@ -179,10 +182,9 @@ class Remap(Ranker):
     def _labeled(self, source: Features, given: Any, columns: Any, what: str, notes: list[Note]) -> Labeled:
         """Labeled documents of other queries with the features of the source."""
         table = read_features(given, columns=columns, only=source.names)
-        for note in unknown_notes(table, source.names):
-            notes.append(Note(note.code, f"{what}: {note.message}"))
         found = label_documents(table.select(source.names), None)
-        notes += [Note(note.code, f"{what}: {note.message}") for note in found.notes]
+        said = (*unknown_notes(table, source.names), *found.notes)
+        notes += [Note(note.code, f"{what}: {note.message}") for note in said]
         both = 0
         if source.index.queries is not None and not found.query.null_count():
             both = int(found.query.is_in(source.index.queries.to_list()).sum())

@@ -18,6 +18,14 @@ gives all derivatives at once (eq. 5, 8 and 9 need a solution for each parameter
 The means of a query depend on alpha too, but sum_q w (l - X b - c) = 0, so that nothing is left of it.
 
 Samples of one document share x. So Z needs one row for each document, with the sum of its weights.
+
+A slope is a sum y t over the samples, with label features y and pulls t. Label features that say nothing have
+slopes too. If they were dealt anew among the n_c samples with the same label c, a slope would have
+
+    mean  sum_c y_c sum_c t,     variance  sum_c var_c(y) [sum_c t^2 - (sum_c t)^2 / n_c] n_c / (n_c - 1)
+
+with y_c and var_c(y) the mean and variance of y over these samples (Hoeffding 1951). ``Slopes.beyond_chance``
+keeps what exceeds that.
 """
 
 from __future__ import annotations
@@ -36,8 +44,9 @@ from crowdrank.kernels.segments import totals
 class SampleShard(Resident):
     """The samples of some queries. ``values`` (D, N): prepared features of the documents, query by query.
 
-    ``start``: where the documents of each query begin. ``document``, ``weight``: of each sample. ``by_weight``
-    and ``by_value``: the label features of the samples for weights and for values.
+    ``start``: where the documents of each query begin. ``document``, ``weight``, ``label``: of each sample; the
+    labels are numbered, and there are ``labels`` of them. ``by_weight`` and ``by_value``: the label features of
+    the samples for weights and for values.
     """
 
     values: Floats
@@ -46,6 +55,8 @@ class SampleShard(Resident):
     weight: Floats
     by_weight: Floats
     by_value: Floats
+    label: Integers
+    labels: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +88,42 @@ class System(Stats):
 
 @dataclass(frozen=True, eq=False)
 class Slopes(Stats):
-    """dM/dalpha and dM/dbeta."""
+    """dM/dalpha and dM/dbeta, and the sums and sums of squares of the pulls t of each label (2, K)."""
 
     alpha: Floats
     beta: Floats
+    by_alpha: Floats
+    by_beta: Floats
+
+    def beyond_chance(self, features: tuple[Spread, Spread], errors: float) -> tuple[Floats, Floats]:
+        """The slopes less what label features without meaning might have, up to so many standard ``errors``.
+
+        A slope g that lies z standard errors from its mean m becomes m + (g - m) max(0, 1 - (errors / z)^2).
+        """
+        alpha = features[0].shrink(self.alpha, self.by_alpha, errors)
+        return alpha, features[1].shrink(self.beta, self.by_beta, errors)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread(Stats):
+    """The number of samples of each label (K,), and sums and sums of squares of their label features (K, M)."""
+
+    count: Floats
+    total: Floats
+    square: Floats
+
+    def shrink(self, slope: Floats, pulls: Floats, errors: float) -> Floats:
+        """A slope less what is within chance."""
+        count = np.maximum(self.count, 1e-300)[:, None]
+        mean = self.total / count
+        variance = np.maximum(self.square / count - mean**2, 0.0)
+        spread = (
+            np.maximum(pulls[1] - pulls[0] ** 2 / count[:, 0], 0.0) * self.count / np.maximum(self.count - 1, 1)
+        )
+        middle, chance = pulls[0] @ mean, spread @ variance
+        away = slope - middle
+        kept = 1.0 - errors**2 * chance / np.maximum(away**2, 1e-300)
+        return np.asarray(middle + away * np.maximum(kept, 0.0))
 
 
 class RidgeSums:
@@ -110,10 +153,27 @@ class RidgeSums:
         fitted = score + own.spread(intercept)
         pull = back[shard.document]
         error = own.value - fitted[shard.document]
+        by_weight = own.share * (1.0 - own.share) * error * pull
+        by_value = own.share * own.value * (1.0 - own.value) * pull
         return Slopes(
-            shard.by_weight.T @ (own.weight * (1.0 - own.share) * error * pull),
-            shard.by_value.T @ (own.weight * own.value * (1.0 - own.value) * pull),
+            shard.by_weight.T @ (shard.weight * by_weight),
+            shard.by_value.T @ (shard.weight * by_value),
+            own.by_label(by_weight),
+            own.by_label(by_value),
         )
+
+    def spread_of_weights(self, shard: SampleShard, at: None) -> Spread:
+        """The spread of the label features of weights."""
+        return _spread(shard, shard.by_weight)
+
+    def spread_of_values(self, shard: SampleShard, at: None) -> Spread:
+        """The spread of the label features of values."""
+        return _spread(shard, shard.by_value)
+
+
+def _spread(shard: SampleShard, features: Floats) -> Spread:
+    which = (shard.label == np.arange(shard.labels)[:, None]) * shard.weight
+    return Spread(which.sum(axis=1), which @ features, which @ features**2)
 
 
 class _Sampled:
@@ -129,6 +189,11 @@ class _Sampled:
     def by_document(self, values: Floats) -> Floats:
         """The sum over the samples of each document."""
         return summed(self.shard.document, values, len(self.shard.values))
+
+    def by_label(self, pull: Floats) -> Floats:
+        """The sum and the sum of squares of the pulls of each label."""
+        shard = self.shard
+        return np.stack([summed(shard.label, shard.weight * own, shard.labels) for own in (pull, pull**2)])
 
     def mean(self, values: Floats) -> Floats:
         """The weighted mean over the documents of each query; 0 if they have no weight."""

@@ -9,49 +9,45 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from crowdrank.data import Floats, Integers, Scored, summed
 from crowdrank.engine import Engine
 from crowdrank.errors import Note
-from crowdrank.kernels.segments import totals
-from crowdrank.models.base import versions
 from crowdrank.models.parameters import flag, number, whole
 from crowdrank.prepared.documents import Documents
-from crowdrank.rankers.base import Progress, TrainedRanker, importance_table, shown_measures
+from crowdrank.rankers.base import Progress, TrainedRanker
 from crowdrank.rankers.labeled import Labeled
 from crowdrank.rankers.objectives import LabelObjective, LambdaRank, SoftRank, SquaredError, Targets
 from crowdrank.rankers.preparation import flat_notes, learn_preparation
 from crowdrank.rankers.remap.baselines import Baselines
+from crowdrank.rankers.remap.books import Books, Done
 from crowdrank.rankers.remap.climb import Climb, Climbed, TargetSide
 from crowdrank.rankers.remap.consensus import Consensus
 from crowdrank.rankers.remap.label_columns import read_label_columns
 from crowdrank.rankers.remap.label_features import (
     CROWD_LABEL,
-    LabelFeatures,
     RawFeatures,
     choose_names,
     cross,
     raw_features,
 )
 from crowdrank.rankers.remap.learners import LEARNERS, PENALTIES, Held, Learned, Learners
-from crowdrank.rankers.remap.processing import Processing, feature_moments, feature_scale
+from crowdrank.rankers.remap.processing import Processing, raw_moments
 from crowdrank.rankers.remap.samples import CrowdLabels, Source
 from crowdrank.rankers.scorers import Function
 from crowdrank.rankers.scorers.extended import ExtendedFunction, TreeFeatures
 from crowdrank.rankers.scorers.linear import LinearFunction
 from crowdrank.rankers.scorers.trees import Trees, TreesFunction
 from crowdrank.rankers.scoring import ScoringFunction
-from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
 from crowdrank.rankers.tasks import open_task
 from crowdrank.rankers.validation import one_measure, paired_difference
-from crowdrank.results import Fit, Table, Workers
 
 if TYPE_CHECKING:
     from crowdrank.rankers.remap.remap import Remap
 
-GROWN_ON = ("soft dawid-skene", "average", "majority", "dawid-skene", "glad", "naive bayes")
-"""The consensus labels that may grow the trees of the feature extension."""
+REMAP = "remap"
+GROWN_ON = (REMAP, "soft dawid-skene", "average", "majority", "dawid-skene", "glad", "naive bayes")
+"""The labels that may grow the trees of the feature extension: P's own, or those of a consensus."""
 GROW_SHARE = 0.5
 """The share of the source's queries that grows the trees; P and the ridge ranker are fitted on the rest."""
 AUTO_TREES = (0, 100)
@@ -138,11 +134,20 @@ class Remapping:
         return found
 
     def _cross(self, given: Any, parameter: str) -> tuple[tuple[str, ...], Floats]:
+        """Standardized label features."""
         chosen = choose_names(self.raw, given, parameter)
         if given == "all":
             chosen = [name for name in chosen if self.raw.group[name] != "ranking"]
         crossed = flag("crossed", self.ranker.crossed)
-        return cross(self.raw, self.given.labels, self.given.source.samples, chosen, crossed=crossed)
+        return cross(self.standard, self.given.labels, self.given.source.samples, chosen, crossed=crossed)
+
+    @cached_property
+    def standard(self) -> RawFeatures:
+        """The raw label features, standardized as in training."""
+        if self.given.processing is not None:
+            return self.given.processing.standardize(self.raw)
+        moments = raw_moments(self.raw, self.given.source.weight)
+        return self.raw.standardized({name: (own.mean, own.sd) for name, own in moments.items()})
 
     @cached_property
     def by_weight(self) -> tuple[tuple[str, ...], Floats]:
@@ -159,26 +164,41 @@ class Remapping:
     # -------------------------------------------------------------------------------------- the climbs
 
     def learn_processing(self) -> tuple[Processing, Tried, list[Tried]]:
-        """Climb with each penalty and number of trees; the one that is best on the validation queries."""
+        """Climb with each penalty and number of trees; the one that is best on the validation queries.
+
+        Trees are grown on the output of the best P without them, unless another label is named, and their climbs
+        begin at that P.
+        """
         blank = self._blank()
-        tried = []
-        for count in self._numbers("trees", AUTO_TREES, whole):
-            features, lists = self.grow(count) if count else (None, None)
+        tried = list[Tried]()
+        counts = self._numbers("trees", AUTO_TREES, whole)
+        for count in dict.fromkeys([0, *counts] if self.ranker.grow_on == REMAP else counts):
+            plain = self._best(tried)
+            start = blank if plain is None else self._at(blank, plain)
+            features, lists = self.grow(count, start) if count else (None, None)
             values = self.documents.values if features is None else features.extend(self.documents.values)
-            session, documents = self.open_samples(values, blank, lists)
+            session, documents = self.open_samples(values, lists)
             target = self._target_side(features)
             for mu in self._numbers("mu", PENALTIES, number):
-                climbed = self._climb(session, documents, target, mu, features, blank)
+                climbed = self._climb(session, documents, target, mu, features, start)
                 tried.append(Tried(mu, count, climbed, features, lists))
-        best = max(tried, key=lambda one: one.climbed.value)
-        found = replace(blank, alpha=best.climbed.alpha, beta=best.climbed.beta)
-        return found, best, tried
+        best = self._best([own for own in tried if own.trees in counts])
+        assert best is not None
+        return self._at(blank, best), best, tried
+
+    @staticmethod
+    def _best(tried: list[Tried]) -> Tried | None:
+        return max(tried, key=lambda one: one.climbed.value) if tried else None
+
+    @staticmethod
+    def _at(blank: Processing, tried: Tried) -> Processing:
+        return replace(blank, alpha=tried.climbed.alpha, beta=tried.climbed.beta)
 
     def learn_again(self, best: Tried, order: Integers) -> Learned:
         """The same climb with the label features of other samples, for the placebo."""
         blank, features = self._blank(), best.features
         values = self.documents.values if features is None else features.extend(self.documents.values)
-        session, documents = self.open_samples(values, blank, best.lists, order)
+        session, documents = self.open_samples(values, best.lists, order)
         climbed = self._climb(session, documents, self._target_side(features), best.mu, features, blank)
         function = replace(best, climbed=climbed).function
         return Learned("ridge", function, climbed.step, climbed.value, climbed.curve)
@@ -189,40 +209,31 @@ class Remapping:
 
     def _blank(self) -> Processing:
         """P at its start: alpha = 0, and beta is 1 for the crowd label, 0 for all others."""
-        (weight_names, by_weight), (value_names, by_value) = self.by_weight, self.by_value
-        weight = self.given.source.weight
-        moments = feature_moments(weight_names, by_weight, weight) | feature_moments(value_names, by_value, weight)
-        ranker = self.ranker
-        settings = {
-            name: getattr(ranker, name) for name in ("weight_features", "value_features", "crossed", "probability")
-        }
+        weight_names, value_names = self.by_weight[0], self.by_value[0]
+        settings = ("weight_features", "value_features", "crossed", "probability")
         return Processing(
             values=tuple(self.given.labels.values),
             weight_names=weight_names,
             value_names=value_names,
             alpha=np.zeros(len(weight_names)),
             beta=np.array([float(name == CROWD_LABEL) for name in value_names]),
-            weight_scale=feature_scale(by_weight, weight),
-            value_scale=feature_scale(by_value, weight),
-            crowd=moments,
-            settings=settings,
+            crowd=raw_moments(self.raw, self.given.source.weight),
+            settings={name: getattr(self.ranker, name) for name in settings},
         )
 
     def open_samples(
-        self, values: Floats, processing: Processing, lists: Integers | None, order: Integers | None = None
+        self, values: Floats, lists: Integers | None, order: Integers | None = None
     ) -> tuple[Any, int]:
         """A session over the samples of some queries, and how many documents they have.
 
         ``order``: takes label features from other samples, for the placebo.
         """
-        source = self.given.source
-        by_weight = self.by_weight[1] / processing.weight_scale
-        by_value = by_weight if self.by_value is self.by_weight else self.by_value[1] / processing.value_scale
+        by_weight, by_value = self.by_weight[1], self.by_value[1]
         if order is not None:
             same = by_value is by_weight
             by_weight = by_weight[order]
             by_value = by_weight if same else by_value[order]
-        shards = source.shards(values, by_weight, by_value, lists)
+        shards = self.given.source.shards(values, by_weight, by_value, lists)
         return self.engine.open(shards), sum(len(shard.values) for shard in shards)
 
     def _climb(
@@ -248,6 +259,7 @@ class Remapping:
             rounds=whole("rounds", ranker.rounds, low=0),
             patience=whole("patience", ranker.patience, low=1),
             method=ranker.method,
+            guard=number("guard", ranker.guard, low=0.0),
             report=self.progress,
         )
         return climb.run(start.alpha, start.beta)
@@ -262,14 +274,16 @@ class Remapping:
         if ranker.gradient == "softrank":
             objective = SoftRank(ranker.objective, k, "exp")
         plan = objective.plan(Targets(target.start, target.label, target.weight))
-        return TargetSide(np.asarray(values, np.float64), objective, plan, target.lists)
+        return TargetSide(np.asarray(values, np.float64), objective, plan, target.start)
 
-    def grow(self, count: int) -> tuple[TreeFeatures, Integers]:
+    def grow(self, count: int, processing: Processing) -> tuple[TreeFeatures, Integers]:
         """Trees grown on a part of the source's queries, and the lists of the rest."""
-        source, label = self.given.source, self.consensus_labels
-        grown, rest = source.split(GROW_SHARE, whole("seed", self.ranker.seed))
-        name = self.ranker.grow_on if self.ranker.grow_on in label else GROWN_ON[0]
-        documents = take_lists(self.documents, grown, label[name])
+        grown, rest = self.given.source.split(GROW_SHARE, whole("seed", self.ranker.seed))
+        if self.ranker.grow_on == REMAP:
+            label, weight = self.process(processing)
+        else:
+            label, weight = self.consensus_labels[self.ranker.grow_on], np.ones(len(self.documents.label))
+        documents = take_lists(replace(self.documents, label=label, weight=weight / weight.mean()), grown)
         task = open_task(self.engine, documents, SquaredError("query"), seed=whole("seed", self.ranker.seed))
         trees = Trees(rounds=count).improve(task).function
         assert isinstance(trees, TreesFunction)
@@ -302,14 +316,15 @@ class Remapping:
         mine = self._learn(best)
         baselines = Baselines(self).train(best)
         chosen, name = self._choose(mine, baselines)
-        return self._books(chosen, name, mine, baselines, best, tried, time.perf_counter() - began)
+        done = Done(chosen, name, mine, baselines, best, tuple(tried))
+        return Books(self, done).trained(time.perf_counter() - began)
 
     def _take_processing(self, given: Processing) -> Processing:
         """A P that was trained before, after a look at whether the crowd is like its own."""
         given.check_labels(self.given.labels)
         for name, value in given.settings.items():
             self.ranker.set_params(**{name: value})
-        self.notes += given.unlike_notes(self.by_weight[0], self.by_weight[1])
+        self.notes += given.unlike_notes(self.raw, self.given.source.weight)
         return given
 
     def _learn(self, best: Tried | None) -> dict[str, Learned]:
@@ -335,7 +350,7 @@ class Remapping:
         return found
 
     def _choose(self, mine: dict[str, Learned], others: dict[str, Learned]) -> tuple[Learned, str]:
-        """The best learner on P's output; or a consensus that is better on the validation queries, beyond noise."""
+        """The best learner on P's output; or a consensus that is clearly better on validation queries."""
         best = max(mine.values(), key=lambda one: -np.inf if np.isnan(one.value) else one.value)
         name = "remap"
         if self.held is None:
@@ -363,140 +378,11 @@ class Remapping:
         trees = isinstance(learned.function, TreesFunction)
         return ScoringFunction(learned.function, self.preparation, trees and self.preparation.fill is None)
 
-    # --------------------------------------------------------------------------------------- the books
 
-    def _books(
-        self, chosen: Learned, name: str, mine: dict[str, Learned], baselines: dict[str, Learned],
-        best: Tried | None, tried: list[Tried], seconds: float,
-    ) -> TrainedRanker:  # fmt: skip
-        scoring = self.scoring(chosen)
-        source, backend = self.given.source, self.given.source.features.backend
-        details: dict[str, Any] = {
-            "scorer_parameters": self._scorer_parameters(chosen),
-            "standardize": self.preparation.standardize,
-            "training": {"documents": len(source.rows), "queries": source.lists},
-            "samples": len(source.samples),
-            "chosen": name,
-            "learner": chosen.learner,
-            "learners": {key: own.value for key, own in mine.items()},
-        }
-        if best is not None:
-            details["processing"] = {
-                "mu": best.mu, "trees": best.trees, "step": best.climbed.step,
-                "grown_on": self.ranker.grow_on if best.trees else None,
-                "tried": [{"mu": own.mu, "trees": own.trees, "step": own.climbed.step, "value": own.climbed.value} for own in tried],
-            }  # fmt: skip
-        queries = None
-        if self.held is not None:
-            details["measured"] = self._measured(chosen, mine, baselines)
-            queries = self._queries(chosen)
-        everything = {f"remap, {key}": own for key, own in mine.items()} | baselines
-        self.candidates = {key: self.scoring(own) for key, own in everything.items()}
-        return TrainedRanker(
-            scorer=self._scorer_name(chosen),
-            scoring=scoring,
-            fit=self._fit(chosen, details, seconds),
-            importance=importance_table(chosen.function, self.preparation, backend),
-            validation=self._curve(chosen, backend),
-            queries=queries,
-            tables=self._tables(),
-            texts={"processing.json": self.processing.to_json()},
-            candidates=self.candidates,
-        )
-
-    def _scorer_name(self, chosen: Learned) -> str:
-        if isinstance(chosen.function, ExtendedFunction):
-            return "extended"
-        return "linear" if isinstance(chosen.function, LinearFunction) else self.scorer.name
-
-    def _scorer_parameters(self, chosen: Learned) -> dict[str, Any]:
-        return self.scorer.get_params() if self._scorer_name(chosen) == self.scorer.name else {}
-
-    def _measured(self, chosen: Learned, mine: dict[str, Learned], others: dict[str, Learned]) -> dict[str, Any]:
-        """Measures of the ranker and of all others on the validation queries, and the ranker's lead over each."""
-        assert self.held is not None
-        held = self.held
-        measures = shown_measures(self.measure)
-        reached = self._by_query(chosen)
-        values = {"ranker": chosen, **{f"remap, {name}": own for name, own in mine.items()}, **others}
-        table: dict[str, Any] = {}
-        for name, own in values.items():
-            scores = own.function.scores(held.values)
-            table[name] = {"description": "" if name == "ranker" else name}
-            table[name] |= {one.text: held.labeled.queries.mean(one, scores) for one in measures}
-            if name != "ranker":
-                table[name]["lead"] = paired_difference(reached, held.by_query(scores))
-        return {"queries_of": "validation", "queries": held.labeled.lists, "measure": self.measure.text, **table}
-
-    def _queries(self, chosen: Learned) -> QueryMeasures:
-        assert self.held is not None
-        shown, scores = self.held.labeled, chosen.function.scores(self.held.values)
-        found = {one.text: shown.queries.by_query(one, scores) for one in shown_measures(self.measure)}
-        sizes = np.diff(shown.start).astype(float)
-        relevant = totals(shown.label > 0, shown.start)
-        return QueryMeasures(shown.query, sizes, relevant, found, backend=self.given.source.features.backend)
-
-    def _curve(self, chosen: Learned, backend: str) -> ValidationCurve | None:
-        if self.held is None:
-            return None
-        steps, values = zip(*chosen.curve, strict=True) if chosen.curve else ((), ())
-        kept = None if not steps else steps[int(np.nanargmax(values))]
-        return ValidationCurve(self.measure.text, steps, values, kept, backend=backend)
-
-    def _tables(self) -> dict[str, Table]:
-        tables: dict[str, Table] = {"workers": self._workers()}
-        if self.ranker.keep_features:
-            names, values = self.by_weight
-            if self.by_value is not self.by_weight:
-                more = [place for place, name in enumerate(self.by_value[0]) if name not in names]
-                names = (*names, *(self.by_value[0][place] for place in more))
-                values = np.hstack([values, self.by_value[1][:, more]])
-            tables["label_features"] = LabelFeatures(self.given.source.samples, names, values)
-        return tables
-
-    def _workers(self) -> Workers:
-        """The workers of Dawid-Skene, with what P says about their labels: weight, and the value of each label."""
-        samples = self.given.source.samples.select("worker", "label", "weight").with_columns(
-            w=self.processing.weights(self.by_weight[1]), value=self.processing.remap(self.by_value[1])
-        )
-        people: Workers = self.consensus.dawid_skene.workers_
-        weight, value = pl.col("weight"), pl.col("value")
-        each = [
-            ((weight * value).filter(pl.col("label") == one).sum() / weight.filter(pl.col("label") == one).sum())
-            .alias(f"value_{one:g}")
-            for one in self.given.labels.values
-        ]  # fmt: skip
-        table = samples.group_by("worker").agg(
-            ((weight * pl.col("w")).sum() / weight.sum()).alias("weight"), *each
-        )
-        found = people.worker.to_frame("worker").join(table, on="worker", how="left", maintain_order="left")
-        further = {name: found[name].cast(pl.Float64).to_numpy() for name in found.columns[1:]}
-        right = self.consensus.honeypots_of(found)
-        if right is not None:
-            further["honeypots_right"] = right
-        return replace(people, further={**people.further, **further})
-
-    def _fit(self, chosen: Learned, details: dict[str, Any], seconds: float) -> Fit:
-        ranker, labels = self.ranker, self.given.labels
-        given = {name: value for name, value in ranker.get_params().items() if name != "scorer"}
-        return Fit(
-            model=ranker.name,
-            parameters={"scorer": self.scorer.name, **given},
-            converged=chosen.converged,
-            iterations=chosen.iterations,
-            log_likelihood=None,
-            warnings=tuple(self.notes),
-            seconds={"fit": seconds},
-            seed=ranker.seed,
-            engine=self.engine.name,
-            versions=versions(),
-            judgments=labels.ratings.summary(),
-            details=details,
-        )
-
-
-def take_lists(documents: Documents, lists: Integers, label: Floats) -> Documents:
-    """The documents of these lists, with their labels; all weights are 1."""
+def take_lists(documents: Documents, lists: Integers) -> Documents:
+    """The documents of these lists."""
     rows = np.concatenate([np.arange(documents.start[one], documents.start[one + 1]) for one in lists])
     start = np.append(0, np.cumsum(np.diff(documents.start)[lists]))
-    return Documents(documents.values[rows], start, label[rows], np.ones(len(rows)), documents.rows[rows])
+    return Documents(
+        documents.values[rows], start, documents.label[rows], documents.weight[rows], documents.rows[rows]
+    )

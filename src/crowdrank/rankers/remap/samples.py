@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Features, Floats, Integers, Judgments, Ratings, Scored, check_rows, feature_rows
+from crowdrank.data import (
+    Features,
+    Floats,
+    Integers,
+    Judgments,
+    Ratings,
+    Scored,
+    check_rows,
+    feature_rows,
+    summed,
+)
 from crowdrank.errors import InputError, Note, Remedy
 from crowdrank.prepared.documents import Documents, list_starts, sort_by_content
 from crowdrank.prepared.plan import cut
@@ -70,11 +80,14 @@ def read_labels(tables: list[Judgments], honeypots: Scored | None) -> CrowdLabel
     frame = frame.group_by("query", "item", "worker", "label").agg(pl.col("weight").sum())
     frame = frame.sort("query", "item", "worker", "label")
     known, notes = _match_honeypots(frame, honeypots, values)
-    inside = pl.lit(False)
-    if known is not None:
-        marked = frame.join(known.select(*KEY, marked=True), on=KEY, how="left", nulls_equal=True)["marked"]
-        inside = marked.fill_null(False)
-    frame = frame.with_columns(inside.alias(HONEYPOT))
+    marks = frame.select(*KEY).clear() if known is None else known.select(*KEY)
+    frame = frame.join(
+        marks.with_columns(pl.lit(True).alias(HONEYPOT)),
+        on=KEY,
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    ).with_columns(pl.col(HONEYPOT).fill_null(False))
     return CrowdLabels(ratings, frame, values, known, (*ratings.notes, *notes))
 
 
@@ -106,7 +119,7 @@ def _match_honeypots(
         first = outside.row(0, named=True)
         scale = ", ".join(f"{value:g}" for value in values)
         raise InputError(
-            f"the honeypot {first['item']!r} has the label {first['label']:g}, but the crowd's labels are {scale}.",
+            f"the honeypot {first['item']!r} has the label {first['label']:g}; the crowd's labels are {scale}.",
             hint="A honeypot's label is what the crowd should have said, on its own scale.",
         )
     if known["query"].null_count() == known.height and frame["query"].null_count() == 0:
@@ -132,8 +145,8 @@ def _match_honeypots(
 class Source:
     """The documents of the source, query by query, and their samples.
 
-    ``rows``: of the features. ``document``, ``weight``: of each sample, in the order of ``samples``, which is that
-    of the documents.
+    ``rows``: of the features. ``document``, ``weight``, ``label``: of each sample, in the order of ``samples``,
+    which is that of the documents. The labels are numbered, and there are ``labels`` of them.
     """
 
     features: Features
@@ -143,6 +156,8 @@ class Source:
     samples: pl.DataFrame
     document: Integers
     weight: Floats
+    label: Integers
+    labels: int
     notes: tuple[Note, ...] = ()
 
     @property
@@ -178,7 +193,7 @@ class Source:
             shards.append(
                 SampleShard(
                     np.ascontiguousarray(values[rows]), start, place[self.document[chosen]], self.weight[chosen],
-                    by_weight[chosen], by_value[chosen] if by_value is not by_weight else by_weight[chosen],
+                    *_both(by_weight, by_value, chosen), self.label[chosen], self.labels,
                 )
             )  # fmt: skip
         return shards
@@ -202,11 +217,9 @@ def join_source(features: Features, labels: CrowdLabels, *, missing: str = "erro
     samples, rows = samples.filter(pl.Series(rows >= 0)), rows[rows >= 0]
     unique, first = np.unique(rows, return_inverse=True)
     query = np.zeros(len(unique), np.int64) if features.query is None else features.query[unique].astype(np.int64)
-    count, mean = (
-        np.bincount(first),
-        np.bincount(first, samples["label"].to_numpy() * samples["weight"].to_numpy()),
-    )
-    order = sort_by_content(features.dense(unique), query, mean, count.astype(float))
+    weight = samples["weight"].to_numpy()
+    said, mass = (summed(first, own, len(unique)) for own in (samples["label"].to_numpy() * weight, weight))
+    order = sort_by_content(features.dense(unique), query, said, mass)
     place = np.empty(len(unique), np.int64)
     place[order] = np.arange(len(unique))
     document = place[first]
@@ -218,10 +231,12 @@ def join_source(features: Features, labels: CrowdLabels, *, missing: str = "erro
     samples = samples[sorted_samples]
     return Source(
         features, unique[order], start, names, samples, document[sorted_samples],
-        samples["weight"].to_numpy(), notes,
+        samples["weight"].to_numpy(), np.searchsorted(labels.values, samples["label"].to_numpy()),
+        len(labels.values), notes,
     )  # fmt: skip
 
 
-def label_source(source: Source, label: Floats, weight: Floats, values: Documents) -> Documents:
-    """The prepared documents with a label and a weight each. Those without a weight are left out."""
-    return replace(values, label=label, weight=weight)
+def _both(one: Floats, other: Floats, rows: Integers) -> tuple[Floats, Floats]:
+    """The rows of two matrices; of the same one only once."""
+    first = one[rows]
+    return first, first if other is one else other[rows]
