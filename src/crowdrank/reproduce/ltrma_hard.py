@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from crowdrank.reproduce.ltrma_methods import (
 )
 from crowdrank.reproduce.ltrma_simulated import ALIKE, ERRORS, KNOWN_LISTS, KNOWN_WORKERS, Experiment
 from crowdrank.reproduce.result import PaperTable
-from crowdrank.reproduce.summaries import differences, draws, mean_and_error, paired_p
+from crowdrank.reproduce.summaries import Number, differences, draws, mean_and_error, paired_p, signed_rank_p
 
 METHODS = (TRUTH, LREGMA, D, D_SAMPLES, MLE, MLE_BEST, S1, S2, S2_ALL, S3, S3_ALL, S2_S3, KNOWN)
 LONG = (TRUTH, LREGMA, D, MLE)
@@ -50,15 +50,17 @@ def hard_crowd(
         for method in own.methods:
             cells = [cell for name in names for cell in mean_and_error(own.values(setting, method, name))]
             tests = [_p_against_mle(own, setting, method, name) for name in ("nDCG@5", "tau", "workers error")]
+            tests.insert(1, _p_against_mle(own, setting, method, "nDCG@5", signed_rank_p))
             rows.append((setting["lists"], method.name, *cells, *tests))
     columns = (
         "lists", "method", "nDCG@5", "error", "tau", "tau error", "spearman", "its error", "theta off by",
-        "theta error", "p nDCG", "p tau", "p theta",
+        "theta error", "p nDCG", "p by ranks", "p tau", "p theta",
     )  # fmt: skip
     remarks = [
         _CROWDS[preset],
         "p: paired t-tests over the corpora against LTRMA-MLE, two-sided: of nDCG@5, of tau, and of the mean "
-        "absolute error of theta. Spearman: the rank correlation of estimated and true theta.",
+        "absolute error of theta. p by ranks: Wilcoxon's signed-rank test of nDCG@5, which one corpus in which a "
+        "method fails cannot decide. Spearman: the rank correlation of estimated and true theta.",
         "LTRMA-D trains on the best of 50 drawn orders of each list; D on samples trains on all of them.",
         "nDCG has gains of 2^grade - 1.", ERRORS, ALIKE, KNOWN_LISTS, KNOWN_WORKERS, *own.remarks,
     ]  # fmt: skip
@@ -73,10 +75,12 @@ _CROWDS = {
 }
 
 
-def _p_against_mle(own: Experiment, setting: dict[str, Any], method: Method, name: str) -> float | str:
+def _p_against_mle(
+    own: Experiment, setting: dict[str, Any], method: Method, name: str, test: Callable[..., Number] = paired_p
+) -> Number:
     ours, theirs = own.values(setting, method, name), own.values(setting, MLE, name)
     both = [pair for pair in zip(ours, theirs, strict=True) if None not in pair]
-    return paired_p([one for one, _ in both], [other for _, other in both])
+    return test([one for one, _ in both], [other for _, other in both])
 
 
 def long_lists(

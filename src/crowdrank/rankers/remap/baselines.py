@@ -127,7 +127,7 @@ class Baselines:
     # --------------------------------------------------------------------------------------- the placebo
 
     def _placebo(self, best: Tried) -> Learned:
-        """P with the label features of other samples that have the same label: they say nothing about the sample."""
+        """P with the label features of other samples that have the same label, so that they say nothing."""
         run = self.run
         said = run.given.source.samples["label"].to_numpy()
         order = np.arange(len(said))

@@ -43,14 +43,14 @@ class Remap(Ranker):
     "lambdarank" or "softrank" (not for err). ``learner``: what follows P, "ridge", "regression", "lambdamart", or
     "auto", chosen on the validation queries. ``scorer``: of the latter two. ``mu``: the penalty of the ridge
     ranker for each document, or "auto". ``trees``: how many trees of an ensemble become features (section 5.2), or
-    "auto": 0 or 100. ``grow_on``: the labels that grow them, those of
-    P ("remap") or of a consensus. ``step``, ``rounds``: epsilon and the most steps J of
-    the climb. ``guard``: a slope counts only beyond so many standard errors of what label features without meaning
-    would have; 0: as in the paper. ``weight_features``, ``value_features``: which label features weights and values depend on: "all",
-    or names and groups (basic, ds, glad, own, ranking). ``crossed``: cross label features with the label.
-    ``probability``: Pr(label = c) is the "posterior" of the true label, or "predictive", what the worker would
-    say. ``baselines``: how much is trained besides for comparison, "all", "few" or "none". ``keep_features``: keep
-    the matrix of label features as a table. The other parameters are those of every ranker.
+    "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P ("remap") or of a consensus. ``step_size``,
+    ``steps``: epsilon and the most steps J of the climb. ``guard``: a slope counts only beyond so many standard
+    errors of what label features without meaning would have; 0: as in the paper. ``weight_features``,
+    ``value_features``: which label features weights and values depend on: "all", or names and groups (basic, ds,
+    glad, own, ranking). ``crossed``: cross label features with the label. ``probability``: Pr(label = c) is the
+    "posterior" of the true label, or "predictive", what the worker would say. ``baselines``: how much is trained
+    besides for comparison, "all", "few" or "none". ``keep_features``: keep the matrix of label features as a
+    table. The other parameters are those of every ranker.
     """
 
     name = "remap"
@@ -67,8 +67,8 @@ class Remap(Ranker):
         mu: float | str = "auto",
         trees: int | str = "auto",
         grow_on: str = "remap",
-        step: float = 0.05,
-        rounds: int = 60,
+        step_size: float = 0.05,
+        steps: int = 60,
         guard: float = 3.0,
         weight_features: Any = "all",
         value_features: Any = "all",
@@ -84,7 +84,7 @@ class Remap(Ranker):
     ) -> None:
         self.method, self.learner, self.scorer, self.objective, self.k = method, learner, scorer, objective, k
         self.gradient, self.mu, self.trees, self.grow_on = gradient, mu, trees, grow_on
-        self.step, self.rounds, self.guard = step, rounds, guard
+        self.step_size, self.steps, self.guard = step_size, steps, guard
         self.weight_features, self.value_features, self.crossed = weight_features, value_features, crossed
         self.probability, self.baselines, self.keep_features = probability, baselines, keep_features
         self.standardize, self.impute, self.measure = standardize, impute, measure
@@ -171,7 +171,7 @@ class Remap(Ranker):
             notes.append(
                 Note(
                     "validation", f"Validation takes {SHARE:.0%} of the target's queries.",
-                    ("To say which: ", Remedy("validation", "FILE"), ", or how many: ", Remedy("validation", "0.3")),
+                    ("Or say which: ", Remedy("validation", "FILE"), ", or how many: ", Remedy("validation", "0.3")),
                 )
             )  # fmt: skip
         if validation is None or isinstance(validation, int | float):
