@@ -104,7 +104,7 @@ _ENTRIES = (
         "from a crowd's labels and few experts' labels: how much each label is worth, then a ranker",
         "Ustinovskiy et al. 2016",
         "labels and a target",
-        {"trees": frozenset({"weights"})},
+        {"trees": frozenset[str]()},
     ),
 )
 

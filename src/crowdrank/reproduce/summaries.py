@@ -61,7 +61,7 @@ def signed_rank_p(ours: Sequence[float], theirs: Sequence[float]) -> Number:
     if len(away) < 2:
         return NONE
     size = np.round(np.abs(away), 9)
-    values, place, count = np.unique(size, return_inverse=True, return_counts=True)
+    _, place, count = np.unique(size, return_inverse=True, return_counts=True)
     twice = (2 * np.cumsum(count) - count + 1)[place]  # twice the mean rank, a whole number
     chances = np.ones(1)  # of each sum of the ranks with one sign, if signs are coin tosses
     for rank in twice:

@@ -1,10 +1,12 @@
 """The ridge ranker of weighted samples against a direct solution by sample, and its derivatives by differences."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 from crowdrank.engine import LocalEngine, Stats
-from crowdrank.rankers.objectives import LambdaRank, Targets
+from crowdrank.rankers.objectives import LambdaRank, SoftRank, Targets
 from crowdrank.rankers.remap.climb import Climb, TargetSide, factor
 from crowdrank.rankers.remap.ridge import Adjoint, Point, RidgeSums, SampleShard
 
@@ -25,6 +27,7 @@ class Case:
         self.weight = rng.choice([1.0, 2.0, 0.5], 18)
         self.alpha, self.beta, self.mu = rng.normal(size=4), rng.normal(size=2), 0.7
         self.target = rng.normal(size=(6, 3))
+        self.label = rng.integers(0, 2, 18)
         self.shards = [self.shard(0, 10)] if shards == 1 else [self.shard(0, 5), self.shard(5, 10)]
 
     def shard(self, low, high):
@@ -32,7 +35,7 @@ class Case:
         start = self.start[(self.start >= low) & (self.start <= high)] - low
         return SampleShard(
             self.values[low:high], start, self.document[inside] - low, self.weight[inside],
-            self.by_weight[inside], self.by_value[inside],
+            self.by_weight[inside], self.by_value[inside], self.label[inside], 2,
         )  # fmt: skip
 
     def direct(self, alpha, beta):
@@ -81,9 +84,9 @@ def test_weights_of_1_and_crowd_labels_are_the_ridge_on_the_average_label():
     """Documents count as often as they have labels (section 4.2). Weights of 1/2 act as twice the penalty."""
     case = Case()
     label = np.random.default_rng(1).integers(0, 2, 18).astype(float)
-    shard = SampleShard(
-        case.values, case.start, case.document, np.ones(18), np.full((18, 1), 40.0), 80.0 * label[:, None] - 40.0
-    )
+    sure_values = np.where(label > 0, np.inf, -np.inf)[:, None]
+    rest = sure_values, case.label, 2
+    shard = SampleShard(case.values, case.start, case.document, np.ones(18), np.full((18, 1), np.inf), *rest)
     session = LocalEngine(1).open([shard])
     sure = session.evaluate(RidgeSums().system, Point(np.ones(1), np.ones(1)))
     count = np.bincount(case.document, minlength=10)
@@ -93,16 +96,18 @@ def test_weights_of_1_and_crowd_labels_are_the_ridge_on_the_average_label():
     penalty = np.diag([case.mu] * 3 + [0.0] * 3)
     b = np.linalg.solve(design.T @ (count[:, None] * design) + penalty, design.T @ (count * mean))[:3]
     np.testing.assert_allclose(np.linalg.solve(sure.gram + case.mu * np.eye(3), sure.right), b, atol=1e-10)
-    half = session.evaluate(RidgeSums().system, Point(np.zeros(1), np.ones(1)))
+    shard = SampleShard(case.values, case.start, case.document, np.ones(18), np.zeros((18, 1)), *rest)
+    half = LocalEngine(1).open([shard]).evaluate(RidgeSums().system, Point(np.zeros(1), np.ones(1)))
     np.testing.assert_allclose(np.linalg.solve(half.gram + 0.5 * case.mu * np.eye(3), half.right), b, atol=1e-10)
 
 
 def climb(case, method, **given):
     grades = np.array([2.0, 0.0, 1.0, 0.0, 1.0, 0.0])
     objective = LambdaRank("dcg", 3, "exp", normalize=False)
-    side = TargetSide(case.target, objective, objective.plan(Targets(np.array([0, 3, 6]), grades, np.ones(6))), 2)
+    start = np.array([0, 3, 6])
+    side = TargetSide(case.target, objective, objective.plan(Targets(start, grades, np.ones(6))), start)
     session = LocalEngine(1).open(case.shards)
-    return Climb(session, side, case.mu, lambda ranker: -float(ranker @ ranker), method=method, **given)
+    return Climb(session, side, case.mu, lambda ranker: 0.0, method=method, guard=0.0, **given)
 
 
 @pytest.mark.parametrize("method", ["rw", "rm", "rw+rm"])
@@ -130,3 +135,48 @@ def test_the_best_step_is_kept_and_patience_ends_the_climb():
 def test_dependent_features_without_a_penalty_are_an_error():
     with pytest.raises(Exception, match="depend on each other"):
         factor(np.ones((2, 2)), 0.0)
+
+
+@pytest.mark.parametrize("measure", ["dcg", "ndcg"])
+def test_slopes_of_the_target_are_those_of_the_measure_at_scaled_scores(measure):
+    """SoftRank's value has slopes of its own; the scale of the scores and the mean of a query change nothing."""
+    rng = np.random.default_rng(3)
+    start, scores, grades = np.array([0, 4, 6]), rng.normal(size=6), np.array([2.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    objective = SoftRank(measure, 3, "exp")
+    plan = objective.plan(Targets(start, grades, np.ones(6)))
+    side = TargetSide(np.zeros((6, 1)), objective, plan, start)
+
+    def value(own):
+        away = own - np.repeat([own[:4].mean(), own[4:].mean()], [4, 2])
+        seen = side.sharpness * away / np.sqrt((away**2).mean())
+        return objective.derivatives(seen, plan, seen).value.mean()
+
+    slopes = side.slopes(scores)
+    for place in range(6):
+        step = 1e-6 * (np.arange(6) == place)
+        assert slopes[place] == pytest.approx((value(scores + step) - value(scores - step)) / 2e-6, abs=1e-7)
+    assert slopes @ scores == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(side.slopes(5 * scores + 2), slopes / 5, atol=1e-12)
+    assert np.isfinite(side.slopes(np.zeros(6))).all()
+
+
+def test_chance_is_that_of_all_deals_of_the_label_features():
+    """The mean and the variance of a slope over all orders of the label features within each label."""
+    case = Case()
+    kept = np.flatnonzero(case.label == 0)[:4].tolist() + np.flatnonzero(case.label == 1)[:3].tolist()
+    features, label, weight = case.by_weight[kept][:, :2], case.label[kept], np.ones(7)
+    pull = np.random.default_rng(5).normal(size=7)
+    found = [
+        pull @ features[[*first, *second]]
+        for first in permutations(range(4))
+        for second in permutations(range(4, 7))
+    ]
+    shard = SampleShard(np.zeros((7, 1)), np.array([0, 7]), np.arange(7), weight, features, features, label, 2)
+    spread = RidgeSums().spread_of_weights(shard, None)
+    sums = np.array([np.bincount(label, pull), np.bincount(label, pull**2)])
+    mean, sd = np.mean(found, axis=0), np.std(found, axis=0)
+    np.testing.assert_allclose(spread.shrink(mean, sums, 3.0), mean, atol=1e-12)
+    np.testing.assert_allclose(spread.shrink(mean + 2.9 * sd, sums, 3.0), mean, atol=1e-12)
+    np.testing.assert_allclose(spread.shrink(mean - 6 * sd, sums, 3.0), mean - 6 * sd * (1 - 9 / 36), atol=1e-10)
+    slope = np.array([5.0, -4.0])
+    np.testing.assert_allclose(spread.shrink(slope, sums, 0.0), slope)

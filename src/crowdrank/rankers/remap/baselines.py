@@ -109,9 +109,7 @@ class Baselines:
 
         run, source = self.run, self.run.given.source
         label = run.consensus_labels["average"]
-        order = source.query.arg_sort().to_numpy()[
-            generator(whole("seed", run.ranker.seed), key=4).permutation(source.lists)
-        ]
+        order = generator(whole("seed", run.ranker.seed), key=4).permutation(source.lists)
         found = np.zeros(len(label))
         for fold in range(FOLDS):
             held = np.sort(order[fold::FOLDS])

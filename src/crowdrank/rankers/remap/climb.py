@@ -32,8 +32,8 @@ SHARPNESS = 2.0
 """The root mean square of the scores that a smooth measure sees."""
 GUARD = 3.0
 """Beyond how many standard errors of chance a slope counts."""
-SMALL = 1e-8
-"""Adam's guard against a division by zero."""
+SMALL = 1e-3
+"""Slopes that are smaller than the largest one by this factor count less: rounding must not become a step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,4 +186,5 @@ class _Adam:
         self.square = second * self.square + (1.0 - second) * slopes**2
         mean = self.mean / (1.0 - first**self.count)
         square = self.square / (1.0 - second**self.count)
-        return np.asarray(self.length * mean / (np.sqrt(square) + SMALL))
+        size = np.sqrt(square)
+        return np.asarray(self.length * mean / (size + SMALL * size.max(initial=0.0) + 1e-300))

@@ -151,18 +151,19 @@ def cross(
 
 
 def choose_names(raw: RawFeatures, given: str | Sequence[str], parameter: str) -> list[str]:
-    """The raw features that a parameter names: "all", or names of features and groups, as a list or by commas."""
+    """The raw features that a parameter names: names of features and groups, as a list or by commas.
+
+    "all" stands for all groups but the ranking features.
+    """
     wanted = given.split(",") if isinstance(given, str) else list(given)
     wanted = [name.strip() for name in wanted if name.strip()]
-    if wanted == ["all"]:
-        return list(raw.columns)
     found = list[str]()
     for name in wanted:
-        own = [one for one in raw.columns if name in (one, raw.group[one])]
+        groups = [own for own in GROUPS if own != "ranking"] if name == "all" else [name]
+        own = [one for one, group in raw.group.items() if one == name or group in groups]
         if not own and name not in GROUPS:
             known = ", ".join([*GROUPS, *raw.columns])
-            raise UsageError(
-                f"The parameter {parameter!r} names {name!r}.", hint=f"It takes all, or any of {known}."
-            )
+            hint = f"It takes all, or any of {known}."
+            raise UsageError(f"There is no label feature {name!r}, which {parameter!r} names.", hint=hint)
         found += [one for one in own if one not in found]
     return sorted(found, key=list(raw.columns).index)

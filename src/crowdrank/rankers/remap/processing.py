@@ -62,14 +62,17 @@ class Processing:
         """l of each sample, from its standardized label features."""
         return np.asarray(expit(features @ self.beta))
 
-    def standardize(self, raw: RawFeatures) -> RawFeatures:
-        """The raw features less their means, over their standard deviations; the crowd label as it is."""
+    def require(self, raw: RawFeatures) -> None:
+        """Raise an error if a label feature is missing."""
         lacking = [name for name in self.crowd if name not in raw.columns]
         if lacking:
             raise InputError(
                 f"the processing needs the label feature {lacking[0]!r}, which this source does not have.",
                 hint="It was trained with honeypots or columns of its own: give them too.",
             )
+
+    def standardize(self, raw: RawFeatures) -> RawFeatures:
+        """The raw features less their means, over their standard deviations; the crowd label as it is."""
         return raw.standardized({name: (own.mean, own.sd) for name, own in self.crowd.items()})
 
     def check_labels(self, labels: CrowdLabels) -> None:
@@ -112,10 +115,7 @@ class Processing:
         path = Path(given)
         path = path / FILE if path.is_dir() else path
         try:
-            found = json.loads(path.read_bytes())
-            if found.pop("kind") != KIND or found.pop("format") != FORMAT:
-                raise KeyError("kind")
-            return cls._of(found)
+            return cls.read_text(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise InputError("there is no such file.", source=str(path), hint=_HINT) from None
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -123,8 +123,11 @@ class Processing:
             raise InputError(problem, source=str(path), hint=_HINT) from error
 
     @classmethod
-    def _of(cls, found: Mapping[str, Any]) -> Processing:
-        """The processing of such a file's content; an error of some kind if that is damaged."""
+    def read_text(cls, text: str) -> Processing:
+        """The processing of such a file's content; a ValueError, KeyError or TypeError if that is damaged."""
+        found = json.loads(text)
+        if found["kind"] != KIND or found["format"] != FORMAT:
+            raise ValueError("format")
         made = cls(
             values=tuple(map(float, found["values"])),
             weight_names=tuple(found["weight_names"]),

@@ -43,14 +43,15 @@ class Remap(Ranker):
     "lambdarank" or "softrank" (not for err). ``learner``: what follows P, "ridge", "regression", "lambdamart", or
     "auto", chosen on the validation queries. ``scorer``: of the latter two. ``mu``: the penalty of the ridge
     ranker for each document, or "auto". ``trees``: how many trees of an ensemble become features (section 5.2), or
-    "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P ("remap") or of a consensus. ``step_size``,
-    ``steps``: epsilon and the most steps J of the climb. ``guard``: a slope counts only beyond so many standard
-    errors of what label features without meaning would have; 0: as in the paper. ``weight_features``,
-    ``value_features``: which label features weights and values depend on: "all", or names and groups (basic, ds,
-    glad, own, ranking). ``crossed``: cross label features with the label. ``probability``: Pr(label = c) is the
-    "posterior" of the true label, or "predictive", what the worker would say. ``baselines``: how much is trained
-    besides for comparison, "all", "few" or "none". ``keep_features``: keep the matrix of label features as a
-    table. The other parameters are those of every ranker.
+    "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P ("remap") or of a consensus.
+    ``step_size``, ``steps``: epsilon and the most steps J of the climb. ``guard``: a slope counts only beyond so
+    many standard errors of what label features without meaning would have; 0: as in the paper.
+    ``weight_features``, ``value_features``: which label features weights and values depend on, by names and
+    groups (basic, ds, glad, own, ranking); "all" is all but the last. ``crossed``: cross label features with the
+    label. ``probability``: Pr(label = c) is the "posterior" of the true label, or "predictive", what the worker
+    would say. ``baselines``: how much is trained besides for comparison, "all", "few" or "none".
+    ``keep_features``: keep the matrix of label features as a table. The other parameters are those of every
+    ranker.
     """
 
     name = "remap"
@@ -168,12 +169,8 @@ class Remap(Ranker):
                 hint="Give queries with several documents and different labels.",
             )
         if validation is None:
-            notes.append(
-                Note(
-                    "validation", f"Validation takes {SHARE:.0%} of the target's queries.",
-                    ("Or say which: ", Remedy("validation", "FILE"), ", or how many: ", Remedy("validation", "0.3")),
-                )
-            )  # fmt: skip
+            hint = ("Say which: ", Remedy("validation", "FILE"), ", or how many: ", Remedy("validation", "0.3"))
+            notes.append(Note("validation", f"Validation takes {SHARE:.0%} of the target's queries.", hint))
         if validation is None or isinstance(validation, int | float):
             share = SHARE if validation is None else float(validation)
             return split_by_query(labeled, share, whole("seed", self.seed))

@@ -136,8 +136,6 @@ class Remapping:
     def _cross(self, given: Any, parameter: str) -> tuple[tuple[str, ...], Floats]:
         """Standardized label features."""
         chosen = choose_names(self.raw, given, parameter)
-        if given == "all":
-            chosen = [name for name in chosen if self.raw.group[name] != "ranking"]
         crossed = flag("crossed", self.ranker.crossed)
         return cross(self.standard, self.given.labels, self.given.source.samples, chosen, crossed=crossed)
 
@@ -324,6 +322,7 @@ class Remapping:
         given.check_labels(self.given.labels)
         for name, value in given.settings.items():
             self.ranker.set_params(**{name: value})
+        given.require(self.raw)
         self.notes += given.unlike_notes(self.raw, self.given.source.weight)
         return given
 

@@ -199,9 +199,8 @@ class Source:
         return shards
 
     def split(self, share: float, seed: int) -> tuple[Integers, Integers]:
-        """The lists in two parts; the first has this share of them, drawn among the ids in sorted order."""
-        order = self.query.arg_sort().to_numpy().astype(np.int64)
-        order = order[generator(seed, key=3).permutation(self.lists)]
+        """The lists in two parts; the first has this share of them. Lists are sorted by content, not by name."""
+        order = generator(seed, key=3).permutation(self.lists)
         count = round(share * self.lists)
         return np.sort(order[:count]), np.sort(order[count:])
 

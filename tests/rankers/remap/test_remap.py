@@ -1,0 +1,236 @@
+"""Remap as a whole, on small simulated crowds."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from crowdrank.data import read_features
+from crowdrank.errors import InputError, UsageError
+from crowdrank.rankers.labeled import label_documents
+from crowdrank.rankers.remap.processing import FILE, UNLIKE, Moments, Processing
+from crowdrank.rankers.remap.remap import Remap
+from crowdrank.rankers.saved import load
+from crowdrank.rankers.validation import one_measure
+
+from .made import crowd, fit, fitted
+
+
+def dcg(ranker, made, name=None):
+    """DCG@10 on the test queries, of the ranker or of something that it was compared with."""
+    test = label_documents(read_features(made.labeled("test")), None)
+    scoring = ranker.trained_.scoring if name is None else ranker.trained_.candidates[name]
+    return test.queries.mean(one_measure("DCG@10"), scoring.scores(test.features)[0][test.rows])
+
+
+@pytest.fixture(scope="module")
+def compared():
+    """Everything that is compared, on a crowd in which many follow a cue that has no effect."""
+    return fitted(baselines="all", learner="auto", trees="auto")
+
+
+def test_many_who_follow_a_cue_are_found_out(compared):
+    made = crowd()
+    found = {name: dcg(compared, made, name) for name in compared.trained_.candidates}
+    assert found["remap, ridge"] > found["average, ridge"] + 0.5
+    assert found["remap, ridge"] > found["soft dawid-skene, ridge"] + 0.5
+    assert abs(found["placebo, ridge"] - found["average, ridge"]) < 0.5 * (
+        found["remap, ridge"] - found["average, ridge"]
+    )
+    workers = compared.workers_.polars().join(made.workers.rename({"quality": "true"}), on="worker")
+    weight = dict(workers.group_by("kind").agg(pl.col("weight").mean()).iter_rows())
+    assert weight["honest"] > weight["cue"]
+
+
+def test_the_books(compared):
+    details = compared.fit_.details
+    measured = details["measured"]
+    assert {name.partition(",")[0] for name in measured if "," in name} == {
+        "remap", "majority", "average", "dawid-skene", "soft dawid-skene", "glad", "naive bayes", "target alone",
+        "reweighting by deviations", "placebo",
+    }  # fmt: skip
+    assert (
+        measured["ranker"]["DCG@10"]
+        == max(own["DCG@10"] for name, own in measured.items() if name.startswith("remap"))
+        or details["chosen"] != "remap"
+    )
+    assert measured["queries"] == 20
+    assert {own["trees"] for own in details["processing"]["tried"]} == {0, 100}
+    assert compared.queries_.polars().height == 20
+    frame = compared.workers_.polars()
+    assert {"weight", "value_0", "value_1", "honeypots_right"} <= set(frame.columns)
+    assert frame["weight"].is_between(0, 1).all()
+
+
+@pytest.mark.parametrize("method", ["rw", "rm"])
+def test_only_weights_or_only_values(method):
+    frame = fitted(method=method).workers_.polars()
+    weights, values = frame["weight"].drop_nans(), frame["value_1"].drop_nans()
+    assert (np.ptp(weights.to_numpy()) > 0.05) == (method == "rw")
+    assert (np.ptp(values.to_numpy()) > 0.05) == (method == "rm")
+    if method == "rm":
+        np.testing.assert_allclose(weights, 0.5)
+
+
+@pytest.mark.parametrize("settings", [{"gradient": "softrank"}, {"objective": "err"}, {"objective": "ndcg"}])
+def test_other_objectives(settings):
+    made = crowd()
+    assert dcg(fitted(**settings), made) > dcg(fitted(steps=0), made) + 0.3
+
+
+def test_no_step_is_the_ridge_on_the_average_label():
+    """Weights of 1/2 and values sigma(label): half of the labels' difference, and a penalty of twice mu."""
+    made = crowd()
+    start, plain = fitted(steps=0), fitted(steps=0, baselines="all", mu=0.05)
+    test = made.part("test")
+    one, two = start.score(test).score, plain.trained_.candidates["average, ridge"]
+    assert np.corrcoef(one, two.scores(read_features(test))[0])[0, 1] > 0.99
+    np.testing.assert_allclose(start.workers_.polars()["weight"], 0.5)
+
+
+def test_plain_consensus_where_it_is_enough():
+    """Perfect workers: nothing can be gained, and the user hears which labels were taken."""
+    made = crowd()
+    sure = made.gold.join(made.judgments.select("query", "item").unique(), on=["query", "item"])
+    perfect = pl.concat([
+        sure.select("query", "item", worker=pl.lit(f"w{number}"), label=(pl.col("grade") > 1).cast(pl.Int64))
+        for number in range(3)
+    ])  # fmt: skip
+    ranker = fit(replace(made, judgments=perfect), baselines="few", learner="auto")
+    codes = {note.code for note in ranker.fit_.warnings}
+    assert (ranker.fit_.details["chosen"] != "remap") == ("fallback" in codes)
+
+
+def test_label_features_are_kept_if_asked_for():
+    ranker = fitted(keep_features=True)
+    frame = ranker.trained_.tables["label_features"].polars()
+    assert frame.columns[:4] == ["query", "item", "worker", "label_given"]
+    assert len(frame.columns) == 4 + 29
+    honeypots = crowd().honeypots
+    assert frame.height == crowd().judgments.join(honeypots, on=["query", "item"], how="anti").height
+    assert frame.join(honeypots, on=["query", "item"], how="semi").height == 0
+
+
+def test_own_and_different_label_features():
+    made = crowd()
+    seconds = made.judgments.join(made.workers, on="worker").select(
+        "query", "item", "worker", honest=(pl.col("kind") == "honest").cast(pl.Float64)
+    )
+    ranker = fit(
+        made, given={"label_features": seconds}, weight_features="own", value_features="label", crossed=False
+    )
+    frame = ranker.workers_.polars().join(made.workers.rename({"quality": "true"}), on="worker")
+    weight = dict(frame.group_by("kind").agg(pl.col("weight").mean()).iter_rows())
+    assert weight["honest"] > 2 * weight["cue"]
+    np.testing.assert_allclose(frame["value_1"].drop_nans(), frame["value_1"].drop_nans()[0], rtol=1e-9)
+
+
+def test_ranking_features_by_a_switch():
+    ranker = fitted(value_features="all,ranking", keep_features=True)
+    names = Processing.read_text(ranker.trained_.texts[FILE]).value_names
+    assert len(names) == 29 + 2 * 30
+    assert "x_f00|1" in names
+
+
+class TestProcessing:
+    def test_saved_apart_and_applied_to_another_source(self, tmp_path):
+        first, other = fitted(), crowd(seed=2)
+        first.save(tmp_path / "ranker")
+        again = Processing.read(tmp_path / "ranker")
+        np.testing.assert_array_equal(again.alpha, Processing.read_text(first.trained_.texts[FILE]).alpha)
+        moved = Remap().fit(
+            other.part("source"), other.judgments, honeypots=other.honeypots, processing=tmp_path / "ranker"
+        )
+        assert moved.fit_.details["learner"] == "ridge"
+        same = fit(crowd(), given={"processing": again, "target": None})
+        mine = first.workers_.polars()["weight", "value_1"]
+        np.testing.assert_array_equal(same.workers_.polars()["weight", "value_1"].to_numpy(), mine.to_numpy())
+        assert moved.validation_ is None
+        assert moved.queries_ is None
+
+    def test_an_unlike_crowd_is_noted(self):
+        processing = Processing.read_text(fitted().trained_.texts[FILE])
+        shifted = {
+            name: Moments(own.mean + 2 * UNLIKE * own.sd, own.sd) if name == "glad_ability" else own
+            for name, own in processing.crowd.items()
+        }
+        ranker = fit(crowd(), given={"processing": replace(processing, crowd=shifted), "target": None})
+        notes = [note.message for note in ranker.fit_.warnings if note.code == "unlike-crowd"]
+        assert len(notes) == 1
+        assert "1 of 14" in notes[0]
+        assert "glad_ability (2.0)" in notes[0]
+
+    def test_what_it_lacks_is_an_error(self):
+        processing = Processing.read_text(fitted().trained_.texts[FILE])
+        made = crowd()
+        with pytest.raises(InputError, match="honeypots_right"):
+            Remap().fit(made.part("source"), made.judgments, processing=processing)
+        graded = made.judgments.with_columns(label=pl.col("label") + 1)
+        with pytest.raises(InputError, match="the label 2"):
+            Remap().fit(made.part("source"), graded, processing=processing)
+
+    @pytest.mark.parametrize("content", ["", "{}", '{"kind": "crowdrank processing", "format": 9}', "[1]"])
+    def test_a_damaged_file(self, tmp_path, content):
+        (tmp_path / "p.json").write_text(content)
+        with pytest.raises(InputError, match=r"p\.json"):
+            Processing.read(tmp_path / "p.json")
+        with pytest.raises(InputError, match="no such file"):
+            Processing.read(tmp_path / "absent.json")
+
+
+def test_saved_with_trees_and_loaded(tmp_path):
+    ranker = fitted(trees=20)
+    ranker.save(tmp_path / "ranker")
+    again = load(tmp_path / "ranker")
+    test = crowd().part("test")
+    np.testing.assert_array_equal(again.score(test).score, ranker.score(test).score)
+    assert again.trained_.scorer == "extended"
+
+
+class TestInput:
+    def test_a_target_is_needed(self):
+        made = crowd()
+        with pytest.raises(UsageError, match="needs a target"):
+            Remap().fit(made.part("source"), made.judgments)
+
+    def test_a_target_without_an_order(self):
+        flat = crowd().labeled("target").with_columns(label=1)
+        with pytest.raises(InputError, match="all labels are equal"):
+            fit(crowd(), given={"target": flat})
+
+    def test_a_target_with_other_features(self):
+        with pytest.raises(InputError, match="f03"):
+            fit(crowd(), given={"target": crowd().labeled("target").drop("f03")})
+        more = crowd().labeled("target").with_columns(extra=1.0)
+        ranker = fit(crowd(), given={"target": more})
+        assert any("'extra'" in note.message for note in ranker.fit_.warnings)
+
+    def test_queries_in_source_and_target_are_noted(self):
+        names = crowd().part("source")["query"].unique().sort()[:20]
+        old = crowd().labeled("target")["query"].unique().sort()
+        same = crowd().labeled("target").with_columns(pl.col("query").replace(dict(zip(old, names, strict=True))))
+        ranker = fit(crowd(), given={"target": same})
+        assert "20 queries are both in the source and in the target." in [
+            note.message for note in ranker.fit_.warnings
+        ]
+
+    def test_a_share_of_the_target_validates(self):
+        ranker = fit(crowd(), given={"validation": None})
+        assert ranker.fit_.details["measured"]["queries"] == 10
+        assert "validation" in {note.code for note in ranker.fit_.warnings}
+        assert fit(crowd(), given={"validation": 0.25}).fit_.details["measured"]["queries"] == 5
+
+    def test_without_honeypots(self):
+        ranker = fit(crowd(), given={"honeypots": None})
+        assert "honeypots_right" not in ranker.workers_.polars().columns
+        assert len(Processing.read_text(ranker.trained_.texts[FILE]).weight_names) == 27
+
+    @pytest.mark.parametrize(
+        ("settings", "words"),
+        [({"method": "both"}, "method"), ({"gradient": "softrank", "objective": "err"}, "SoftRank"),
+         ({"grow_on": "truth"}, "grow_on"), ({"probability": "x"}, "probability"), ({"mu": -1}, "mu")],
+    )  # fmt: skip
+    def test_wrong_parameters(self, settings, words):
+        with pytest.raises(UsageError, match=words):
+            fit(crowd(), **settings)
