@@ -11,6 +11,7 @@ from crowdrank.errors import UsageError
 from crowdrank.reproduce import crowd_agg, crowd_bt, tpp, tpp_lists
 from crowdrank.reproduce.ledger import Ledger
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
+from crowdrank.reproduce.remap_targets import REMAP_TARGETS
 from crowdrank.reproduce.result import PaperTable
 from crowdrank.reproduce.target import Target
 
@@ -75,6 +76,7 @@ TARGETS = {
         Target("tpp-figure4", "TPP figure 4: lists of retrieval systems (needs its data)", tpp_lists.figure4, 3),
         Target("tpp-figure5", "TPP figure 5: malicious workers found", tpp.figure5, 5),
         *LTRMA_TARGETS,
+        *REMAP_TARGETS,
     )
 }
 

@@ -113,9 +113,16 @@ class Books:
                 "mu": done.best.mu,
                 "trees": done.best.trees,
                 "grown_on": run.ranker.grow_on if done.best.trees else None,
+                "start": done.best.start,
                 "step": done.best.climbed.step,
                 "tried": [
-                    {"mu": own.mu, "trees": own.trees, "step": own.climbed.step, "value": own.climbed.value}
+                    {
+                        "mu": own.mu,
+                        "trees": own.trees,
+                        "start": own.start,
+                        "step": own.climbed.step,
+                        "value": own.climbed.value,
+                    }
                     for own in done.tried
                 ],
             }

@@ -30,6 +30,7 @@ SHARE = 0.5
 OBJECTIVES = ("dcg", "ndcg", "err")
 GRADIENTS = ("lambdarank", "softrank")
 BASELINES = ("all", "few", "none")
+STARTS = ("auto", "label", "consensus")
 
 
 class Remap(Ranker):
@@ -44,6 +45,8 @@ class Remap(Ranker):
     "auto", chosen on the validation queries. ``scorer``: of the latter two. ``mu``: the penalty of the ridge
     ranker for each document, or "auto". ``trees``: how many trees of an ensemble become features (section 5.2), or
     "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P ("remap") or of a consensus.
+    ``start``: where P begins, at the crowd's "label" as in the paper, near the "consensus" of Dawid-Skene, or
+    "auto", both.
     ``step_size``, ``steps``: epsilon and the most steps J of the climb. ``guard``: a slope counts only beyond so
     many standard errors of what label features without meaning would have; 0: as in the paper.
     ``weight_features``, ``value_features``: which label features weights and values depend on, by names and
@@ -68,6 +71,7 @@ class Remap(Ranker):
         mu: float | str = "auto",
         trees: int | str = "auto",
         grow_on: str = "remap",
+        start: str = "auto",
         step_size: float = 0.05,
         steps: int = 60,
         guard: float = 3.0,
@@ -85,7 +89,7 @@ class Remap(Ranker):
     ) -> None:
         self.method, self.learner, self.scorer, self.objective, self.k = method, learner, scorer, objective, k
         self.gradient, self.mu, self.trees, self.grow_on = gradient, mu, trees, grow_on
-        self.step_size, self.steps, self.guard = step_size, steps, guard
+        self.start, self.step_size, self.steps, self.guard = start, step_size, steps, guard
         self.weight_features, self.value_features, self.crossed = weight_features, value_features, crossed
         self.probability, self.baselines, self.keep_features = probability, baselines, keep_features
         self.standardize, self.impute, self.measure = standardize, impute, measure
@@ -136,6 +140,7 @@ class Remap(Ranker):
         for name, allowed in (
             ("method", METHODS), ("learner", ("auto", *LEARNERS)), ("objective", OBJECTIVES),
             ("gradient", GRADIENTS), ("baselines", BASELINES), ("grow_on", GROWN_ON),
+            ("start", STARTS),
         ):  # fmt: skip
             if getattr(self, name) not in allowed:
                 raise UsageError(

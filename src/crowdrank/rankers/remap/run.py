@@ -50,6 +50,8 @@ GROWN_ON = (REMAP, "soft dawid-skene", "average", "majority", "dawid-skene", "gl
 """The labels that may grow the trees of the feature extension: P's own, or those of a consensus."""
 GROW_SHARE = 0.5
 """The share of the source's queries that grows the trees; P and the ridge ranker are fitted on the rest."""
+STEEP = 2.0
+"""How steeply the values of the consensus start rise."""
 AUTO_TREES = (0, 100)
 """How many trees are tried if that is left to the validation queries."""
 
@@ -69,10 +71,11 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A climb with one penalty and one number of trees."""
+    """A climb with one penalty, one number of trees and one start."""
 
     mu: float
     trees: int
+    start: str
     climbed: Climbed
     features: TreeFeatures | None
     lists: Integers | None = None
@@ -172,17 +175,45 @@ class Remapping:
         counts = self._numbers("trees", AUTO_TREES, whole)
         for count in dict.fromkeys([0, *counts] if self.ranker.grow_on == REMAP else counts):
             plain = self._best(tried)
-            start = blank if plain is None else self._at(blank, plain)
-            features, lists = self.grow(count, start) if count else (None, None)
+            starts = self._starts(blank) if plain is None else {plain.start: self._at(blank, plain)}
+            features, lists = self.grow(count, next(iter(starts.values()))) if count else (None, None)
             values = self.documents.values if features is None else features.extend(self.documents.values)
             session, documents = self.open_samples(values, lists)
             target = self._target_side(features)
-            for mu in self._numbers("mu", PENALTIES, number):
-                climbed = self._climb(session, documents, target, mu, features, start)
-                tried.append(Tried(mu, count, climbed, features, lists))
+            for name, start in starts.items():
+                for mu in self._numbers("mu", PENALTIES, number):
+                    climbed = self._climb(session, documents, target, mu, features, start)
+                    tried.append(Tried(mu, count, name, climbed, features, lists))
         best = self._best([own for own in tried if own.trees in counts])
         assert best is not None
         return self._at(blank, best), best, tried
+
+    def _starts(self, blank: Processing) -> dict[str, Processing]:
+        """Where climbs begin: the paper's start, and values near the labels that Dawid-Skene expects.
+
+        The latter needs Pr(label = c) of Dawid-Skene among the label features. With e = sum_c c Pr(label = c), its
+        values are sigma(``STEEP`` (e - mean of e) / sd of e).
+        """
+        found = {"label": blank, "consensus": self._consensus_start(blank)}
+        wanted = self.ranker.start
+        return {name: own for name, own in found.items() if own is not None and wanted in ("auto", name)} or {
+            "label": blank
+        }
+
+    def _consensus_start(self, blank: Processing) -> Processing | None:
+        values = self.given.labels.values
+        scale = (values - values[0]) / (values[-1] - values[0])
+        names = [f"ds_says_{value:g}" for value in values]
+        if "rm" not in self.ranker.method or self.ranker.probability != "posterior":
+            return None
+        chosen = {name.partition("|")[0] for name in blank.value_names}
+        if not chosen.issuperset(names):
+            return None
+        expected = scale @ np.stack([self.raw.columns[name] for name in names])
+        spread = float(expected.std()) or 1.0
+        slope = {name: own * blank.crowd[name].sd / spread for name, own in zip(names, scale, strict=True)}
+        beta = np.array([STEEP * slope.get(name.partition("|")[0], 0.0) for name in blank.value_names])
+        return replace(blank, beta=beta)
 
     @staticmethod
     def _best(tried: list[Tried]) -> Tried | None:
@@ -349,24 +380,32 @@ class Remapping:
         return found
 
     def _choose(self, mine: dict[str, Learned], others: dict[str, Learned]) -> tuple[Learned, str]:
-        """The best learner on P's output; or a consensus that is clearly better on validation queries."""
-        best = max(mine.values(), key=lambda one: -np.inf if np.isnan(one.value) else one.value)
-        name = "remap"
-        if self.held is None:
-            return best, name
+        """The learner on P's output that is kept; or a consensus that is better on the validation queries.
+
+        Few queries decide, so what is simpler is kept unless another leads it by more than a standard error.
+        """
+        best = next(iter(mine.values()))
+        for other in list(mine.values())[1:]:
+            best = other if self._leads(other, best) else best
         rivals = {key: own for key, own in others.items() if key.partition(",")[0] in self.consensus_labels}
-        if not rivals:
-            return best, name
+        if self.held is None or not rivals:
+            return best, REMAP
         key = max(rivals, key=lambda one: rivals[one].value)
-        lead = paired_difference(self._by_query(rivals[key]), self._by_query(best))
-        if lead["low"] is not None and lead["mean"] > lead["stderr"]:
-            message = (
-                f"On the validation queries the plain consensus was enough: {key} reaches {self.measure.text} "
-                f"{rivals[key].value:.4f}, and remap {best.value:.4f}. The ranker is that of the consensus."
-            )
-            self.notes.append(Note("fallback", message))
-            return rivals[key], key
-        return best, name
+        if not self._leads(rivals[key], best):
+            return best, REMAP
+        message = (
+            f"On the validation queries the plain consensus was enough: {key} reaches {self.measure.text} "
+            f"{rivals[key].value:.4f}, and remap {best.value:.4f}. The ranker is that of the consensus."
+        )
+        self.notes.append(Note("fallback", message))
+        return rivals[key], key
+
+    def _leads(self, one: Learned, other: Learned) -> bool:
+        """Whether one leads the other on the validation queries by more than the standard error of the lead."""
+        if self.held is None:
+            return False
+        lead = paired_difference(self._by_query(one), self._by_query(other))
+        return lead["stderr"] is not None and bool(lead["mean"] > lead["stderr"])
 
     def _by_query(self, learned: Learned) -> Floats:
         assert self.held is not None
