@@ -225,12 +225,9 @@ def learned_draw(key: Key) -> dict[str, Any]:
             for level in levels
         ],
     )  # fmt: skip
-    features = dict(
-        zip(("value_features", "weight_features"), ("own", "label")[:: 1 if rigor else -1], strict=True)
-    )
-    ranker = fit(
-        crowd, given={"label_features": table}, **QUICK, **features, crossed=False, method="rm" if rigor else "rw"
-    )
+    learned, fixed = ("value", "weight") if rigor else ("weight", "value")
+    features: dict[str, Any] = {f"{learned}_features": "own", f"{fixed}_features": "label", "crossed": False}
+    ranker = fit(crowd, given={"label_features": table}, **QUICK, **features, method="rm" if rigor else "rw")
     assert ranker.workers_ is not None
     people = ranker.workers_.polars().join(crowd.workers.select("worker", level=column), on="worker")
     name = "value_1" if rigor else "weight"
