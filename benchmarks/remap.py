@@ -191,8 +191,8 @@ def growth_table(ledger: Ledger) -> Iterator[str]:
 SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
     (
         "A step of P",
-        f"100,000 labels of documents with {FEATURES} features, {LABEL_FEATURES} label features, a target of {TARGET} "
-        f"queries of {DOCUMENTS} documents. The forms by sample use NumPy with all its threads.",
+        f"100,000 labels of documents with {FEATURES} features, {LABEL_FEATURES} label features, a target of "
+        f"{TARGET} queries of {DOCUMENTS} documents. The forms by sample use NumPy with all its threads.",
         form_table,
     ),
     ("How a step grows", "The same with more labels.", growth_table),
