@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError
 from crowdrank.rankers.preparation import RESOLVED, Preparation
 from crowdrank.rankers.scorers.base import Function
+from crowdrank.rankers.scorers.extended import ExtendedFunction
 from crowdrank.rankers.scorers.linear import LinearFunction
 from crowdrank.rankers.scorers.trees import TreesFunction
 
@@ -33,10 +35,10 @@ INPUT, OUTPUT = "features", "scores"
 def to_onnx(function: Function, preparation: Preparation, names: Sequence[str]) -> bytes:
     """The bytes of an ONNX file that prepares features with these names and scores them.
 
-    Linear functions and trees can be exported. Scores agree with crowdrank's to 1e-5, as the graph adds
-    trees up in single precision.
+    Linear functions, trees, and linear functions of features and trees can be exported. Scores agree with
+    crowdrank's to 1e-5, as the graph adds trees up in single precision.
     """
-    if not isinstance(function, LinearFunction | TreesFunction):
+    if not isinstance(function, LinearFunction | TreesFunction | ExtendedFunction):
         raise UsageError(
             f"A function of the kind {type(function).__name__} cannot be exported to ONNX.",
             hint="The scorers linear and trees can be exported.",
@@ -44,9 +46,14 @@ def to_onnx(function: Function, preparation: Preparation, names: Sequence[str]) 
     graph = _Graph(load_onnx())
     prepared = _prepare(graph, preparation)
     if isinstance(function, LinearFunction):
-        _add_linear(graph, function, prepared)
+        scores = _add_linear(graph, function.weights, prepared)
+    elif isinstance(function, TreesFunction):
+        scores = _add_trees(graph, function, prepared)
     else:
-        _add_trees(graph, function, prepared)
+        plain, weights = np.split(function.weights, [function.width])
+        trees = _add_trees(graph, function.features.trees, prepared, weights / function.features.scale)
+        scores = graph.add("Add", _add_linear(graph, plain, prepared), trees)
+    graph.add("Identity", scores, output=OUTPUT)
     return graph.to_bytes(names, preparation.standardize)
 
 
@@ -130,13 +137,16 @@ def _standardize_query(graph: _Graph, values: str) -> str:
     return graph.add("Where", missing, values, scaled)
 
 
-def _add_linear(graph: _Graph, function: LinearFunction, prepared: str) -> None:
-    weighted = graph.add("MatMul", graph.cast(prepared, "DOUBLE"), graph.constant(function.weights))
-    graph.cast(weighted, "FLOAT", output=OUTPUT)
+def _add_linear(graph: _Graph, weights: Floats, prepared: str) -> str:
+    weighted = graph.add("MatMul", graph.cast(prepared, "DOUBLE"), graph.constant(weights))
+    return graph.cast(weighted, "FLOAT")
 
 
-def _add_trees(graph: _Graph, function: TreesFunction, prepared: str) -> None:
-    nodes = [row for number, tree in enumerate(_trees(function)) for row in _node_rows(number, tree)]
+def _add_trees(graph: _Graph, function: TreesFunction, prepared: str, weights: Floats | None = None) -> str:
+    """The sum of the trees, each times its weight if there are any; trees without one do not count."""
+    trees = _trees(function) if weights is None else _trees(function)[: len(weights)]
+    nodes = [row for number, tree in enumerate(trees) for row in _node_rows(number, tree)]
+    factor = np.ones(len(trees)) if weights is None else weights
     leaves = [row for row in nodes if row["mode"] == "LEAF"]
 
     def column(name: str) -> list[Any]:
@@ -160,9 +170,9 @@ def _add_trees(graph: _Graph, function: TreesFunction, prepared: str) -> None:
         target_treeids=[row["tree"] for row in leaves],
         target_nodeids=[row["node"] for row in leaves],
         target_ids=[0] * len(leaves),
-        target_weights=[row["score"] for row in leaves],
+        target_weights=[row["score"] * float(factor[row["tree"]]) for row in leaves],
     )
-    graph.add("Squeeze", summed, graph.constant([1], np.int64), output=OUTPUT)
+    return graph.add("Squeeze", summed, graph.constant([1], np.int64))
 
 
 def _trees(function: TreesFunction) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ import pytest
 from crowdrank.engine import LocalEngine
 from crowdrank.prepared.documents import Documents
 from crowdrank.rankers.objectives import SquaredError
+from crowdrank.rankers.onnx import to_onnx
+from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.scorers.extended import ExtendedFunction, TreeFeatures
 from crowdrank.rankers.scorers.trees import Trees
 from crowdrank.rankers.tasks import open_task
@@ -67,3 +69,14 @@ def test_saved_and_restored(grown):
     short = ExtendedFunction(function.features, function.weights[:-1])
     with pytest.raises(ValueError, match="weights"):
         ExtendedFunction.from_bytes(short.to_bytes(), 4)
+
+
+def test_exported_to_onnx(grown):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    values, _, trees = grown
+    weights = np.random.default_rng(4).normal(size=4 + 20)
+    function = ExtendedFunction(TreeFeatures(trees, np.linspace(1, 2, 20)), weights)
+    content = to_onnx(function, Preparation(("a", "b", "c", "d")), ("a", "b", "c", "d"))
+    session = onnxruntime.InferenceSession(content)
+    (found,) = session.run(None, {"features": values})
+    np.testing.assert_allclose(found, function.scores(values), rtol=1e-5, atol=1e-5)
