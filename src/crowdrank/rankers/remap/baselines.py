@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crowdrank.data import Floats, Integers, feature_rows, summed
 from crowdrank.kernels.segments import totals
-from crowdrank.models.parameters import whole
 from crowdrank.random import generator
+from crowdrank.rankers.remap.climbs import Climbs, Tried
 from crowdrank.rankers.remap.learners import LEARNERS, Learned
-
-if TYPE_CHECKING:
-    from crowdrank.rankers.remap.run import Remapping, Tried
+from crowdrank.rankers.remap.setup import Setup, take_lists
 
 FEW = ("soft dawid-skene",)
 """The consensus labels of few baselines."""
@@ -29,15 +26,16 @@ FOLDS = 5
 class Baselines:
     """The baselines of a run, each named "labels, learner"."""
 
-    run: Remapping
+    setup: Setup
+    climbs: Climbs
 
     def train(self, best: Tried | None = None) -> dict[str, Learned]:
         """Train all, few or none of them. Without validation queries there is nothing to compare by."""
-        kind = self.run.ranker.baselines
-        if kind == "none" or self.run.held is None:
+        kind = self.setup.ranker.baselines
+        if kind == "none" or self.setup.held is None:
             return {}
         found: dict[str, Learned] = {}
-        for name, label in self.run.consensus_labels.items():
+        for name, label in self.setup.consensus_labels.items():
             if kind == "all" or name in FEW:
                 found |= {f"{name}, {own}": self._on_source(own, label) for own in LEARNERS}
         found |= self._target_alone()
@@ -49,15 +47,15 @@ class Baselines:
         return found
 
     def _on_source(self, learner: str, label: Floats, weight: Floats | None = None) -> Learned:
-        count = len(self.run.documents.label)
-        return self.run.learners.train(learner, label, np.ones(count) if weight is None else weight)
+        count = len(self.setup.documents.label)
+        return self.setup.learners.train(learner, label, np.ones(count) if weight is None else weight)
 
     def _target_alone(self) -> dict[str, Learned]:
         """Rankers that learn from the experts' labels of the target only."""
-        target = self.run.given.target
+        target = self.setup.given.target
         if target is None:
             return {}
-        learners = replace(self.run.learners, documents=target.prepare(self.run.preparation))
+        learners = replace(self.setup.learners, documents=target.prepare(self.setup.preparation))
         return {
             f"target alone, {own}": learners.train(own, target.label, target.weight, grades=True)
             for own in LEARNERS
@@ -65,7 +63,7 @@ class Baselines:
 
     def _oracle(self) -> dict[str, Learned]:
         """Rankers that learn from experts' labels of the source, if they are known."""
-        source, gold = self.run.given.source, self.run.given.gold
+        source, gold = self.setup.given.source, self.setup.given.gold
         if gold is None:
             return {}
         frame = gold.frame
@@ -79,7 +77,7 @@ class Baselines:
             return {}
         label = np.where(known > 0, own, 0.0)
         return {
-            f"oracle, {learner}": self.run.learners.train(learner, label, known, grades=True)
+            f"oracle, {learner}": self.setup.learners.train(learner, label, known, grades=True)
             for learner in LEARNERS
         }
 
@@ -87,8 +85,8 @@ class Baselines:
 
     def _deviations(self) -> dict[str, Learned]:
         """RD: the weight of a sample is min(1/delta^2, 1/Delta^2), Delta its error (section 6.2 of the paper)."""
-        source = self.run.given.source
-        values = self.run.given.labels.values
+        source = self.setup.given.source
+        values = self.setup.given.labels.values
         label = (source.samples["label"].to_numpy() - values[0]) / (values[-1] - values[0])
         error = np.abs(label - self._predicted()[source.document])
         tried: dict[str, list[Learned]] = {learner: [] for learner in TREES}
@@ -105,20 +103,18 @@ class Baselines:
 
     def _predicted(self) -> Floats:
         """The average label of each document as predicted from the queries of other folds."""
-        from crowdrank.rankers.remap.run import take_lists
-
-        run, source = self.run, self.run.given.source
-        label = run.consensus_labels["average"]
-        order = generator(whole("seed", run.ranker.seed), key=4).permutation(source.lists)
+        setup, source = self.setup, self.setup.given.source
+        label = setup.consensus_labels["average"]
+        order = generator(setup.seed, key=4).permutation(source.lists)
         found = np.zeros(len(label))
         for fold in range(FOLDS):
             held = np.sort(order[fold::FOLDS])
             others = np.sort(np.setdiff1d(order, held))
-            learners = replace(run.learners, documents=take_lists(run.documents, others), held=None)
+            learners = replace(setup.learners, documents=take_lists(setup.documents, others), held=None)
             rows = _rows_of(source.start, others)
             trained = learners.train("ridge", label[rows], np.ones(len(rows)))
             mine = _rows_of(source.start, held)
-            found[mine] = trained.function.scores(run.documents.values[mine])
+            found[mine] = trained.function.scores(setup.documents.values[mine])
         sizes = np.diff(source.start)
         return found + np.repeat(totals(label - found, source.start) / sizes, sizes)
 
@@ -126,14 +122,14 @@ class Baselines:
 
     def _placebo(self, best: Tried) -> Learned:
         """P with the label features of other samples that have the same label, so that they say nothing."""
-        run = self.run
-        said = run.given.source.samples["label"].to_numpy()
+        setup = self.setup
+        said = setup.given.source.samples["label"].to_numpy()
         order = np.arange(len(said))
-        rng = generator(whole("seed", run.ranker.seed), key=5)
-        for value in run.given.labels.values:
+        rng = generator(setup.seed, key=5)
+        for value in setup.given.labels.values:
             own = np.flatnonzero(said == value)
             order[own] = own[rng.permutation(len(own))]
-        return run.learn_again(best, order)
+        return self.climbs.learn_again(best, order)
 
 
 def _rows_of(start: Integers, lists: Integers) -> Integers:

@@ -16,7 +16,8 @@ from crowdrank.models.parameters import flag
 from crowdrank.rankers.base import TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.remap.label_features import LabelFeatures, cross
 from crowdrank.rankers.remap.learners import Learned
-from crowdrank.rankers.remap.processing import FILE
+from crowdrank.rankers.remap.processing import FILE, Processing
+from crowdrank.rankers.remap.setup import Setup
 from crowdrank.rankers.scorers.extended import ExtendedFunction
 from crowdrank.rankers.scorers.linear import LinearFunction
 from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
@@ -24,7 +25,7 @@ from crowdrank.rankers.validation import paired_difference
 from crowdrank.results import Fit, Table, Workers
 
 if TYPE_CHECKING:
-    from crowdrank.rankers.remap.run import Remapping, Tried
+    from crowdrank.rankers.remap.climbs import Tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,61 +51,62 @@ class Done:
 class Books:
     """Turns what a run trained into a trained ranker."""
 
-    run: Remapping
+    setup: Setup
+    processing: Processing
     done: Done
 
     def trained(self, seconds: float) -> TrainedRanker:
         """Everything that training found."""
-        run, done = self.run, self.done
+        setup, done = self.setup, self.done
         return TrainedRanker(
             scorer=self._scorer_name(),
-            scoring=run.scoring(done.chosen),
+            scoring=setup.scoring(done.chosen.function),
             fit=self._fit(seconds),
-            importance=importance_table(done.chosen.function, run.preparation, self._backend),
+            importance=importance_table(done.chosen.function, setup.preparation, self._backend),
             validation=self._curve(),
             queries=self._queries(),
             tables=self._tables(),
-            texts={FILE: run.processing.to_json()},
-            candidates={name: run.scoring(own) for name, own in done.everything().items()},
+            texts={FILE: self.processing.to_json()},
+            candidates={name: setup.scoring(own.function) for name, own in done.everything().items()},
         )
 
     @property
     def _backend(self) -> str:
-        return self.run.given.source.features.backend
+        return self.setup.given.source.features.backend
 
     def _scorer_name(self) -> str:
         function = self.done.chosen.function
         if isinstance(function, ExtendedFunction):
             return "extended"
-        return "linear" if isinstance(function, LinearFunction) else self.run.scorer.name
+        return "linear" if isinstance(function, LinearFunction) else self.setup.scorer.name
 
     def _fit(self, seconds: float) -> Fit:
-        run, chosen = self.run, self.done.chosen
-        given = {name: value for name, value in run.ranker.get_params().items() if name != "scorer"}
+        setup, chosen = self.setup, self.done.chosen
+        given = {name: value for name, value in setup.ranker.get_params().items() if name != "scorer"}
         return Fit(
-            model=run.ranker.name,
-            parameters={"scorer": run.scorer.name, **given},
+            model=setup.ranker.name,
+            parameters={"scorer": setup.scorer.name, **given},
             converged=chosen.converged,
             iterations=chosen.iterations,
             log_likelihood=None,
-            warnings=tuple(run.notes),
+            warnings=tuple(setup.notes),
             seconds={"fit": seconds},
-            seed=run.ranker.seed,
-            engine=run.engine.name,
+            seed=setup.ranker.seed,
+            engine=setup.engine.name,
             versions=versions(),
-            judgments=run.given.labels.ratings.summary(),
+            judgments=setup.given.labels.ratings.summary(),
             details=self._details(),
         )
 
     def _details(self) -> dict[str, Any]:
-        run, done, source = self.run, self.done, self.run.given.source
-        same = self._scorer_name() == run.scorer.name
+        setup, done, source = self.setup, self.done, self.setup.given.source
+        same = self._scorer_name() == setup.scorer.name
         details: dict[str, Any] = {
-            "scorer_parameters": run.scorer.get_params() if same else {},
-            "standardize": run.preparation.standardize,
+            "scorer_parameters": setup.scorer.get_params() if same else {},
+            "standardize": setup.preparation.standardize,
             "training": {"documents": len(source.rows), "queries": source.lists},
             "samples": len(source.samples),
-            "honeypots": 0 if run.given.labels.honeypots is None else run.given.labels.honeypots.height,
+            "honeypots": 0 if setup.given.labels.honeypots is None else setup.given.labels.honeypots.height,
             "chosen": done.name,
             "learner": done.chosen.learner,
         }
@@ -112,7 +114,7 @@ class Books:
             details["processing"] = {
                 "mu": done.best.mu,
                 "trees": done.best.trees,
-                "grown_on": run.ranker.grow_on if done.best.trees else None,
+                "grown_on": setup.ranker.grow_on if done.best.trees else None,
                 "start": done.best.start,
                 "step": done.best.climbed.step,
                 "tried": [
@@ -126,76 +128,76 @@ class Books:
                     for own in done.tried
                 ],
             }
-        if run.held is not None:
+        if setup.held is not None:
             details["measured"] = self._measured()
         return details
 
     def _measured(self) -> dict[str, Any]:
         """Measures of the ranker and of all others on the validation queries, and the ranker's lead over each."""
-        held = self.run.held
+        held = self.setup.held
         assert held is not None
         reached = held.by_query(self.done.chosen.function.scores(held.values))
         table: dict[str, Any] = {"ranker": self._row("", self.done.chosen)[0]}
         for name, own in self.done.everything().items():
             row, values = self._row(name, own)
             table[name] = {**row, "lead": paired_difference(reached, values)}
-        measure = self.run.measure.text
+        measure = self.setup.measure.text
         return {"queries_of": "validation", "queries": held.labeled.lists, "measure": measure, **table}
 
     def _row(self, name: str, own: Learned) -> tuple[dict[str, Any], Floats]:
         """The measures of one ranker, and the first one by query."""
-        held = self.run.held
+        held = self.setup.held
         assert held is not None
         scores = own.function.scores(held.values)
-        means = {one.text: held.labeled.queries.mean(one, scores) for one in shown_measures(self.run.measure)}
+        means = {one.text: held.labeled.queries.mean(one, scores) for one in shown_measures(self.setup.measure)}
         return {"description": name, **means}, held.by_query(scores)
 
     def _queries(self) -> QueryMeasures | None:
-        if self.run.held is None:
+        if self.setup.held is None:
             return None
-        shown, scores = self.run.held.labeled, self.done.chosen.function.scores(self.run.held.values)
-        found = {one.text: shown.queries.by_query(one, scores) for one in shown_measures(self.run.measure)}
+        shown, scores = self.setup.held.labeled, self.done.chosen.function.scores(self.setup.held.values)
+        found = {one.text: shown.queries.by_query(one, scores) for one in shown_measures(self.setup.measure)}
         relevant, sizes = totals(shown.label > 0, shown.start), np.diff(shown.start).astype(float)
         return QueryMeasures(shown.query, sizes, relevant, found, backend=self._backend)
 
     def _curve(self) -> ValidationCurve | None:
         curve = self.done.chosen.curve
-        if self.run.held is None or not curve:
+        if self.setup.held is None or not curve:
             return None
         steps, values = zip(*curve, strict=True)
         kept = steps[int(np.nanargmax(values))]
-        return ValidationCurve(self.run.measure.text, steps, values, kept, backend=self._backend)
+        return ValidationCurve(self.setup.measure.text, steps, values, kept, backend=self._backend)
 
     def _tables(self) -> dict[str, Table]:
-        run = self.run
+        setup = self.setup
         tables: dict[str, Table] = {"workers": self._workers()}
-        if flag("keep_features", run.ranker.keep_features):
-            samples = run.given.source.samples
-            chosen = [name for name in run.raw.columns if run.raw.group[name] != "ranking"]
-            names, values = cross(run.raw, run.given.labels, samples, chosen, crossed=run.ranker.crossed)
+        if flag("keep_features", setup.ranker.keep_features):
+            samples = setup.given.source.samples
+            chosen = [name for name in setup.raw.columns if setup.raw.group[name] != "ranking"]
+            names, values = cross(setup.raw, setup.given.labels, samples, chosen, crossed=setup.asked.crossed)
             tables["label_features"] = LabelFeatures(samples, names, values, backend=self._backend)
         return tables
 
     def _workers(self) -> Workers:
         """The workers of Dawid-Skene, with what P says about their labels: weight, and the value of each label."""
-        run = self.run
-        people: Workers = run.consensus.dawid_skene.workers_
+        setup = self.setup
+        people: Workers = setup.consensus.dawid_skene.workers_
         weight, label = pl.col("weight"), pl.col("label")
-        samples = run.given.source.samples.select("worker", "label", "weight").with_columns(
-            w=run.processing.weights(run.by_weight[1]), value=run.processing.remap(run.by_value[1])
+        samples = setup.given.source.samples.select("worker", "label", "weight").with_columns(
+            w=self.processing.weights(setup.by_weight[1]), value=self.processing.remap(setup.by_value[1])
         )
         each = [
             ((weight * pl.col("value")).filter(label == one).sum() / weight.filter(label == one).sum()).alias(
                 f"value_{one:g}"
             )
-            for one in run.given.labels.values
+            for one in setup.given.labels.values
         ]
         mean = ((weight * pl.col("w")).sum() / weight.sum()).alias("weight")
         found = people.worker.to_frame("worker").join(
             samples.group_by("worker").agg(mean, *each), on="worker", how="left", maintain_order="left"
         )
         further = {name: found[name].cast(pl.Float64).to_numpy() for name in found.columns[1:]}
-        right = run.consensus.honeypots_of(found)
+        right = setup.consensus.honeypots_of(found)
         if right is not None:
             further["honeypots_right"] = right
         return replace(people, further={**people.further, **further})

@@ -18,10 +18,12 @@ from crowdrank.rankers.base import Progress, Ranker
 from crowdrank.rankers.judged import read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents, split_by_query
 from crowdrank.rankers.remap.climb import METHODS
+from crowdrank.rankers.remap.climbs import GROWN_ON
 from crowdrank.rankers.remap.learners import LEARNERS
 from crowdrank.rankers.remap.processing import Processing
-from crowdrank.rankers.remap.run import GROWN_ON, Given, Remapping
+from crowdrank.rankers.remap.run import Remapping
 from crowdrank.rankers.remap.samples import join_source, read_labels
+from crowdrank.rankers.remap.setup import Given, Setup
 from crowdrank.rankers.scorers import Scorer
 from crowdrank.rankers.scoring import unknown_notes
 
@@ -132,7 +134,7 @@ class Remap(Ranker):
         training, held = self._target(table, target, validation, columns, notes, needed=known is None)
         given = Given(source, labels, training, held, _scored(gold), known, label_features)
         with open_engine(engine) as place, one_blas_thread():
-            run = Remapping(self, given, place, progress, notes)
+            run = Remapping(Setup(self, given, place, notes), progress)
             self._trained = run.train(began)
         return self
 
