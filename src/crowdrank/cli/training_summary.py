@@ -42,8 +42,7 @@ def _summarize_target(ranker: Ranker) -> None:
     _say(
         f"{ranker.name} was trained from {labels} on {details['training']['documents']} documents of "
         f"{_count(details['training']['queries'], 'query', 'queries')}, with "
-        f"{_count(given['features'], 'feature', 'features')} and "
-        f"{_count(details['target_queries'], 'target query', 'target queries')}."
+        f"{_count(given['features'], 'feature', 'features')} and {_learned_with(details)}."
     )
     _say(f"Kept: {describe(chosen_name(details))}{_how(details)}.")
     found = order_measured(details)
@@ -60,6 +59,12 @@ def _summarize_target(ranker: Ranker) -> None:
             {**found, "best_feature": best and {**best, "description": f"best baseline, {best['description']}"}}
         )
     )
+
+
+def _learned_with(details: Mapping[str, Any]) -> str:
+    if not details["target_queries"]:
+        return "weights and values that were learned before"
+    return _count(details["target_queries"], "target query", "target queries")
 
 
 def _how(details: Mapping[str, Any]) -> str:

@@ -162,7 +162,8 @@ def choose_names(raw: RawFeatures, given: str | Sequence[str], parameter: str) -
         if not own and name not in GROUPS:
             known = ", ".join([*GROUPS, *raw.columns])
             raise UsageError(
-                f"The parameter {parameter!r} names {name!r}.", hint=f"It takes all, or any of {known}."
+                f"The parameter {parameter!r} names {name!r}, which is no label feature.",
+                hint=f"It takes all, or any of {known}.",
             )
         found += [one for one in own if one not in found]
     return sorted(found, key=list(raw.columns).index)

@@ -50,11 +50,12 @@ PROCESSING = ("For another crowd", "crowdrank train FEATURES --judgments JUDGMEN
 def facts(fit: Mapping[str, Any]) -> tuple[str, ...]:
     """The line below the title."""
     given, details = fit["judgments"], fit["details"]
+    target = details["target_queries"] > 0
     return (
         f"trained from {from_labels(fit)}",
         count_noun(given["documents"], "document"),
         count_noun(details["training"]["queries"], "query", "queries"),
-        count_noun(details["target_queries"], "target query", "target queries"),
+        *([count_noun(details["target_queries"], "target query", "target queries")] if target else []),
         count_noun(given["features"], "feature"),
         f"seed {fit['seed']}",
     )
