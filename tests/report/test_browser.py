@@ -135,6 +135,20 @@ def crowd(tmp_path_factory):
     return path.as_uri()
 
 
+@pytest.fixture(scope="module")
+def remap(tmp_path_factory):
+    """A ranker from labels of 30 workers, one with a long name, and of experts."""
+    sizes = {"source": 24, "target": 8, "validation": 8, "test": 4, "documents": 10, "workers": 30}
+    made = simulate("remap-real", honeypots=8, **sizes).tables()
+    long = pl.col("worker").str.replace("worker-01", f"{HOSTILE} {'long_' * 20}")
+    ranker = make_ranker("remap", None, {"rounds": 5, "mu": 0.3, "trees": 0, "baselines": "few"})
+    known = {name: made[name] for name in ("target", "validation", "honeypots")}
+    fitted = ranker.fit(made["features"], made["judgments"].with_columns(worker=long), **known)
+    path = tmp_path_factory.mktemp("remap") / "report.html"
+    path.write_text(training_report_files(fitted)["report.html"], encoding="utf-8")
+    return path.as_uri()
+
+
 @pytest.fixture
 def visit(browser):
     """Open an address; at the end nothing was asked of the network and nothing went wrong."""
@@ -343,7 +357,7 @@ def test_models_side_by_side_fit_every_width(visit, contest):
     assert page.locator(".place").all_inner_texts()[0] == "best"
 
 
-@pytest.mark.parametrize("kind", ["training", "crowd"])
+@pytest.mark.parametrize("kind", ["training", "crowd", "remap"])
 def test_a_training_run_fits_every_width(visit, kind, request):
     for width in (1280, 800, 375):
         page = visit(request.getfixturevalue(kind), {"width": width, "height": 700})
@@ -354,7 +368,7 @@ def test_a_training_run_fits_every_width(visit, kind, request):
         )
         assert inside <= right + 1
     assert page.locator("img").count() == 0
-    assert page.locator(".importance tbody tr").count() == (20 if kind == "training" else 10)
+    assert page.locator(".importance tbody tr").count() == (10 if kind == "crowd" else 20)
 
 
 def test_workers_with_many_parameters_fit_every_width(visit, judged):
@@ -388,7 +402,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize(
-    "kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd"]
+    "kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd", "remap"]
 )
 def test_no_barrier_is_found(visit, kind, viewport, request):
     """By all rules on a light page; a dark one has other colors and is otherwise the same."""

@@ -144,7 +144,7 @@ def test_names_and_groups(binary):
     assert choose_names(raw, "basic", "x") == basic
     assert choose_names(raw, ["honeypots_right", "label"], "x") == ["label", "honeypots_right"]
     assert len(choose_names(raw, "basic,ds", "x")) == 4 + 7
-    with pytest.raises(UsageError, match="no label feature 'speed'"):
+    with pytest.raises(UsageError, match="'speed', which is no label feature"):
         choose_names(raw, "speed", "x")
 
 

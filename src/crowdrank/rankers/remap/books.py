@@ -94,9 +94,21 @@ class Books:
             seed=setup.ranker.seed,
             engine=setup.engine.name,
             versions=versions(),
-            judgments=setup.given.labels.ratings.summary(),
+            judgments=self._judgments(),
             details=self._details(),
         )
+
+    def _judgments(self) -> dict[str, Any]:
+        """What was given, as other rankers from a crowd say it; ``labels`` are those that are learned from."""
+        source, ratings = self.setup.given.source, self.setup.given.labels.ratings
+        return {
+            "kind": "features+ratings",
+            **source.features.summary(),
+            "documents": len(source.rows),
+            "workers": ratings.summary()["workers"],
+            "judgments": {"ratings": ratings.rows},
+            "labels": len(source.samples),
+        }
 
     def _details(self) -> dict[str, Any]:
         setup, done, source = self.setup, self.done, self.setup.given.source
@@ -106,6 +118,8 @@ class Books:
             "standardize": setup.preparation.standardize,
             "training": {"documents": len(source.rows), "queries": source.lists},
             "samples": len(source.samples),
+            "target_queries": 0 if setup.given.target is None else setup.given.target.lists,
+            "validation_queries": 0 if setup.given.held is None else setup.given.held.lists,
             "honeypots": 0 if setup.given.labels.honeypots is None else setup.given.labels.honeypots.height,
             "chosen": done.name,
             "learner": done.chosen.learner,

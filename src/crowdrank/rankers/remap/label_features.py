@@ -163,7 +163,9 @@ def choose_names(raw: RawFeatures, given: str | Sequence[str], parameter: str) -
         own = [one for one, group in raw.group.items() if one == name or group in groups]
         if not own and name not in GROUPS:
             known = ", ".join([*GROUPS, *raw.columns])
-            hint = f"It takes all, or any of {known}."
-            raise UsageError(f"There is no label feature {name!r}, which {parameter!r} names.", hint=hint)
+            raise UsageError(
+                f"The parameter {parameter!r} names {name!r}, which is no label feature.",
+                hint=f"It takes all, or any of {known}.",
+            )
         found += [one for one in own if one not in found]
     return sorted(found, key=list(raw.columns).index)

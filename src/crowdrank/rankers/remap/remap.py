@@ -162,9 +162,14 @@ class Remap(Ranker):
                     hint=(
                         "Give it: ",
                         Remedy("target", "FILE"),
-                        ", or a trained P: ",
+                        ", or use the weights and values of another ranker: ",
                         Remedy("processing", "DIR"),
                     ),
+                )
+            if isinstance(validation, int | float):
+                raise UsageError(
+                    "Validation takes a share of the target's queries, and there is no target.",
+                    hint=("Give queries with the labels of experts: ", Remedy("validation", "FILE")),
                 )
             held = None if validation is None else self._labeled(source, validation, columns, "validation", notes)
             return None, held
@@ -186,6 +191,9 @@ class Remap(Ranker):
     def _labeled(self, source: Features, given: Any, columns: Any, what: str, notes: list[Note]) -> Labeled:
         """Labeled documents of other queries with the features of the source."""
         table = read_features(given, columns=columns, only=source.names)
+        if table.label is None:
+            hint = f"Give the {what} a column named label."
+            raise InputError("there are no labels to learn from.", source=table.source, hint=hint)
         found = label_documents(table.select(source.names), None)
         said = (*unknown_notes(table, source.names), *found.notes)
         notes += [Note(note.code, f"{what}: {note.message}") for note in said]

@@ -96,7 +96,7 @@ def _one_table(tables: list[Judgments]) -> Ratings:
         if not isinstance(table, Ratings):
             raise InputError(
                 f"remap learns from labels (item, label), and these judgments are {table.kind}.",
-                hint=("Other rankers learn from them: ", Remedy("model", "ltrma-mle")),
+                hint=("Other rankers learn from them, without a target: ", Remedy("model", "ltrma-mle")),
             )
     if len(tables) > 1:
         raise InputError(
