@@ -170,13 +170,13 @@ class TestMistakes:
 
     def test_a_honeypot_outside_the_scale(self, fails, files, tmp_path):
         files["honeypots"].with_columns(label=pl.lit(3)).write_csv(tmp_path / "odd.csv")
-        problem = f"the honeypot '{files['honeypots']['item'][0]}' has the label 3; the crowd's labels are 0, 1."
+        problem = f"odd.csv: the honeypot '{files['honeypots']['item'][0]}' has the label 3; the crowd's labels are 0, 1."
         hint = "A honeypot's label is what the crowd should have said, on its own scale."
         fails((*TRAIN, *TARGET, "--honeypots", "odd.csv"), problem, hint, *FULL)
 
     def test_honeypots_that_nobody_labeled(self, fails, files, tmp_path):
         files["honeypots"].with_columns(item="0" + pl.col("item")).write_csv(tmp_path / "odd.csv")
-        problem = "nobody labeled a honeypot: the labels and the honeypots have no item in common."
+        problem = "odd.csv: nobody labeled a honeypot: the labels and the honeypots have no item in common."
         hint = "Labels of honeypots stand among the judgments. Ids are text: '01' is not '1'."
         fails((*TRAIN, *TARGET, "--honeypots", "odd.csv"), problem, hint, *FULL)
 

@@ -95,11 +95,10 @@ class CrowdInput:
 
     def read_known(self) -> dict[str, Any]:
         """The arguments of ``Remap.fit`` on what is known about the crowd's labels."""
-        from crowdrank.data import read_gold
         from crowdrank.rankers.remap.processing import Processing
 
         return {
-            "honeypots": None if self.honeypots is None else read_gold(self.honeypots),
+            "honeypots": self.honeypots,
             "label_features": self.label_features,
             "processing": None if self.processing is None else Processing.read(self.processing),
         }

@@ -211,7 +211,7 @@ class Books:
             samples.group_by("worker").agg(mean, *each), on="worker", how="left", maintain_order="left"
         )
         further = {name: found[name].cast(pl.Float64).to_numpy() for name in found.columns[1:]}
-        right = setup.consensus.honeypots_of(found)
+        right = setup.consensus.honeypots_of(found, fill=False)
         if right is not None:
             further["honeypots_right"] = right
         return replace(people, further={**people.further, **further})

@@ -82,8 +82,11 @@ class Consensus:
         columns = [f"p_{value:g}" for value in self.labels.values]
         return _by_document(samples, model.labels_.polars()).select(columns).to_numpy()
 
-    def honeypots_of(self, samples: pl.DataFrame) -> Floats | None:
-        """The share of honeypots that the worker labeled right; that of all workers for one without honeypots."""
+    def honeypots_of(self, samples: pl.DataFrame, *, fill: bool = True) -> Floats | None:
+        """The share of honeypots that the worker labeled right.
+
+        A worker without honeypots has that of all workers; NaN if it is not to be filled.
+        """
         if self.labels.honeypots is None:
             return None
         right = (pl.col("label") == pl.col("label_true")).cast(pl.Float64)
@@ -95,7 +98,7 @@ class Consensus:
         mean = float(table["right"].sum()) / float(table["weight"].sum())
         share = table.select("worker", share=pl.col("right") / pl.col("weight"))
         found = samples.select("worker").join(share, on="worker", how="left", maintain_order="left")["share"]
-        return np.asarray(found.fill_null(mean).to_numpy())
+        return np.asarray(found.fill_null(mean if fill else np.nan).to_numpy())
 
     def _judged_honeypots(self) -> pl.DataFrame:
         """The labels of honeypots, with the true one."""

@@ -8,6 +8,7 @@ source: document d has the weight sum of w and the label sum of w l / sum of w o
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any, Self
 
 from crowdrank.data import Features, Scored, read_features, read_gold
@@ -127,7 +128,9 @@ class Remap(Ranker):
         began = time.perf_counter()
         self._check_parameters()
         table = read_features(features, columns=columns)
-        labels = read_labels(read_judgments(judgments, columns=judgment_columns), _scored(honeypots))
+        tables = read_judgments(judgments, columns=judgment_columns)
+        name = str(honeypots) if isinstance(honeypots, str | Path) else None
+        labels = read_labels(tables, _scored(honeypots), source=name)
         source = join_source(table, labels, missing=missing)
         known = None if processing is None else Processing.read(processing)
         notes = [*labels.notes, *source.notes]

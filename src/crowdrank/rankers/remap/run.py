@@ -75,6 +75,7 @@ class Remapping:
         best = next(iter(mine.values()))
         for other in list(mine.values())[1:]:
             best = other if self._leads(other, best) else best
+        self._note_target(best, others)
         rivals = {key: own for key, own in others.items() if key.partition(",")[0] in self.setup.consensus_labels}
         if self.setup.held is None or not rivals:
             return best, REMAP
@@ -87,6 +88,17 @@ class Remapping:
         )
         self.setup.notes.append(Note("fallback", message))
         return rivals[key], key
+
+    def _note_target(self, best: Learned, others: dict[str, Learned]) -> None:
+        """A note if the crowd's labels seem to be worth nothing beside those of experts."""
+        alone = {key: own for key, own in others.items() if key.startswith("target alone")}
+        key = max(alone, key=lambda one: alone[one].value, default=None)
+        if key is not None and self._leads(alone[key], best):
+            message = (
+                f"On the validation queries the target does better without the crowd: {key.split(', ')[1]} on it "
+                f"reaches {self.setup.measure.text} {alone[key].value:.4f}, and remap {best.value:.4f}."
+            )
+            self.setup.notes.append(Note("target-alone", message))
 
     def _leads(self, one: Learned, other: Learned) -> bool:
         """Whether one leads the other on the validation queries by more than the standard error of the lead."""

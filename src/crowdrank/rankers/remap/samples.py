@@ -30,6 +30,7 @@ KEY = ("query", "item")
 WIDTH = 8
 """A shard has fewer documents by the number of features over this."""
 HONEYPOT = "honeypot"
+UNUSED = "unused-features"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,8 @@ class CrowdLabels:
         return self.frame.filter(~pl.col(HONEYPOT)).drop(HONEYPOT)
 
 
-def read_labels(tables: list[Judgments], honeypots: Scored | None) -> CrowdLabels:
-    """The labels of a crowd, from tables of ratings of which each names its workers."""
+def read_labels(tables: list[Judgments], honeypots: Scored | None, *, source: str | None = None) -> CrowdLabels:
+    """The labels of a crowd, from a table of ratings that names its workers. ``source``: of the honeypots."""
     ratings = _one_table(tables)
     if ratings.worker is None:
         raise InputError(
@@ -79,7 +80,7 @@ def read_labels(tables: list[Judgments], honeypots: Scored | None) -> CrowdLabel
     )
     frame = frame.group_by("query", "item", "worker", "label").agg(pl.col("weight").sum())
     frame = frame.sort("query", "item", "worker", "label")
-    known, notes = _match_honeypots(frame, honeypots, values)
+    known, notes = _match_honeypots(frame, honeypots, values, source)
     marks = frame.select(*KEY).clear() if known is None else known.select(*KEY)
     frame = frame.join(
         marks.with_columns(pl.lit(True).alias(HONEYPOT)),
@@ -108,7 +109,7 @@ def _one_table(tables: list[Judgments]) -> Ratings:
 
 
 def _match_honeypots(
-    frame: pl.DataFrame, honeypots: Scored | None, values: Floats
+    frame: pl.DataFrame, honeypots: Scored | None, values: Floats, source: str | None
 ) -> tuple[pl.DataFrame | None, list[Note]]:
     """The honeypots that somebody labeled, and notes. A label outside the scale of the crowd is an error."""
     if honeypots is None:
@@ -120,6 +121,7 @@ def _match_honeypots(
         scale = ", ".join(f"{value:g}" for value in values)
         raise InputError(
             f"the honeypot {first['item']!r} has the label {first['label']:g}; the crowd's labels are {scale}.",
+            source=source,
             hint="A honeypot's label is what the crowd should have said, on its own scale.",
         )
     if known["query"].null_count() == known.height and frame["query"].null_count() == 0:
@@ -128,6 +130,7 @@ def _match_honeypots(
     if not used.height:
         raise InputError(
             "nobody labeled a honeypot: the labels and the honeypots have no item in common.",
+            source=source,
             hint="Labels of honeypots stand among the judgments. Ids are text: '01' is not '1'.",
         )
     notes = []
@@ -212,7 +215,10 @@ def join_source(features: Features, labels: CrowdLabels, *, missing: str = "erro
         raise InputError("every labeled document is a honeypot, so there is nothing to learn from.")
     asked = None if samples["query"].null_count() == samples.height else samples["query"]
     rows = feature_rows(features, asked, samples["item"])
-    notes = check_rows(features, rows, samples, "labeled", missing=missing)
+    notes = [
+        note for note in check_rows(features, rows, samples, "labeled", missing=missing) if note.code != UNUSED
+    ]
+    notes += _unused_notes(features, rows, labels)
     samples, rows = samples.filter(pl.Series(rows >= 0)), rows[rows >= 0]
     unique, first = np.unique(rows, return_inverse=True)
     query = np.zeros(len(unique), np.int64) if features.query is None else features.query[unique].astype(np.int64)
@@ -231,8 +237,25 @@ def join_source(features: Features, labels: CrowdLabels, *, missing: str = "erro
     return Source(
         features, unique[order], start, names, samples, document[sorted_samples],
         samples["weight"].to_numpy(), np.searchsorted(labels.values, samples["label"].to_numpy()),
-        len(labels.values), notes,
+        len(labels.values), tuple(notes),
     )  # fmt: skip
+
+
+def _unused_notes(features: Features, rows: Integers, labels: CrowdLabels) -> list[Note]:
+    """A note on features of documents that nobody labeled. Honeypots were labeled, but are no samples."""
+    used = np.zeros(features.rows, bool)
+    used[rows[rows >= 0]] = True
+    if labels.honeypots is not None:
+        asked = None if labels.honeypots["query"].null_count() else labels.honeypots["query"]
+        found = feature_rows(features, asked, labels.honeypots["item"])
+        used[found[found >= 0]] = True
+    count = int((~used).sum())
+    words = (
+        "1 document has features, but no label, and is"
+        if count == 1
+        else f"{count} documents have features, but no label, and are"
+    )
+    return [Note(UNUSED, f"{features.source}: {words} left out.")] if count else []
 
 
 def _both(one: Floats, other: Floats, rows: Integers) -> tuple[Floats, Floats]:
