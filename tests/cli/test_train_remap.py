@@ -170,7 +170,8 @@ class TestMistakes:
 
     def test_a_honeypot_outside_the_scale(self, fails, files, tmp_path):
         files["honeypots"].with_columns(label=pl.lit(3)).write_csv(tmp_path / "odd.csv")
-        problem = f"odd.csv: the honeypot '{files['honeypots']['item'][0]}' has the label 3; the crowd's labels are 0, 1."
+        first = files["honeypots"]["item"][0]
+        problem = f"odd.csv: the honeypot '{first}' has the label 3; the crowd's labels are 0, 1."
         hint = "A honeypot's label is what the crowd should have said, on its own scale."
         fails((*TRAIN, *TARGET, "--honeypots", "odd.csv"), problem, hint, *FULL)
 
