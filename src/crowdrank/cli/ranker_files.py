@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crowdrank.rankers.folds import CrossValidation
     from crowdrank.results import Table
 
-PARTS = ("weights.npz", "trees.txt", "net.npz")
+PARTS = ("weights.npz", "trees.txt", "net.npz", "extended.npz", "processing.json")
 """What a saved ranker may consist of besides model.json."""
 
 

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 def summarize(ranker: Ranker, found: CrossValidation | None = None, *, gold: bool = False) -> None:
     """Say what was trained, and how well it does beside a baseline. ``gold``: the user gave some."""
-    _say(_trained(ranker))
     details = ranker.fit_.details
+    if "chosen" in details:
+        _summarize_target(ranker)
+        return
+    _say(_trained(ranker))
     measured = details.get("measured")
     if found is not None:
         _summarize_folds(found)
@@ -28,6 +31,44 @@ def summarize(ranker: Ranker, found: CrossValidation | None = None, *, gold: boo
             _say(line)
     else:
         _say(_measured(measured))
+
+
+def _summarize_target(ranker: Ranker) -> None:
+    """What was learned from labels of a crowd and of experts, what was chosen, and how well it does."""
+    from crowdrank.report.training.remap import chosen_name, describe, is_baseline, order_measured
+
+    details, given = ranker.fit_.details, ranker.fit_.judgments
+    labels = f"{_count(given['labels'], 'label', 'labels')} of {_count(given['workers'], 'worker', 'workers')}"
+    _say(
+        f"{ranker.name} was trained from {labels} on {details['training']['documents']} documents of "
+        f"{_count(details['training']['queries'], 'query', 'queries')}, with "
+        f"{_count(given['features'], 'feature', 'features')} and "
+        f"{_count(details['target_queries'], 'target query', 'target queries')}."
+    )
+    _say(f"Kept: {describe(chosen_name(details))}{_how(details)}.")
+    found = order_measured(details)
+    if found is None:
+        _say("Nothing was measured.")
+        _say(
+            f"Hint: {word_hint(('Give queries with the labels of experts: ', Remedy('validation', 'FILE')), flag)}"
+        )
+        return
+    others = {name: own for name, own in found.items() if isinstance(own, Mapping) and name != "ranker"}
+    best = next((own for name, own in others.items() if is_baseline(name)), None)
+    _say(
+        _measured(
+            {**found, "best_feature": best and {**best, "description": f"best baseline, {best['description']}"}}
+        )
+    )
+
+
+def _how(details: Mapping[str, Any]) -> str:
+    """How weights and values were learned, if the ranker uses them."""
+    if details["chosen"] != "remap" or "processing" not in details:
+        return ""
+    found = details["processing"]
+    trees = _count(found["trees"], "tree", "trees") if found["trees"] else "no trees"
+    return f" (weights and values of {_count(found['step'], 'step', 'steps')}, mu = {found['mu']:g}, {trees})"
 
 
 def _say(line: str) -> None:

@@ -169,6 +169,23 @@ KINDS: dict[str, tuple[str, str]] = {
         "Queries in both training and validation",
         "The ranker has seen these queries, so validation flatters it; keep the two apart.",
     ),
+    "target-overlap": (
+        "Queries in both the source and the target",
+        "The crowd and the experts labeled the same queries; give the target queries of its own.",
+    ),
+    "validation": ("Queries that validate", "They choose and stop what is trained, so they do not train it."),
+    "fallback": (
+        "A plain consensus was enough",
+        "More queries in the target, or more label features, give weights and values more to learn from.",
+    ),
+    "honeypots": (
+        "Honeypots that say less than they could",
+        "Check their ids, or let each worker label some of them.",
+    ),
+    "unlike-crowd": (
+        "The crowd is unlike the one before",
+        "Weights and values that were learned on another crowd may mislead here; learn them again from a target.",
+    ),
     "no-validation": ("No validation queries", "Trees and nets learn noise if nothing stops them."),
     "from-folds": ("How long the final training ran", "There were no validation queries to stop it."),
     "no-splits": (

@@ -92,9 +92,21 @@ class Books:
             seed=run.ranker.seed,
             engine=run.engine.name,
             versions=versions(),
-            judgments=run.given.labels.ratings.summary(),
+            judgments=self._judgments(),
             details=self._details(),
         )
+
+    def _judgments(self) -> dict[str, Any]:
+        """What was given, as other rankers from a crowd say it; ``labels`` are those that are learned from."""
+        source, ratings = self.run.given.source, self.run.given.labels.ratings
+        return {
+            "kind": "features+ratings",
+            **source.features.summary(),
+            "documents": len(source.rows),
+            "workers": ratings.summary()["workers"],
+            "judgments": {"ratings": ratings.rows},
+            "labels": len(source.samples),
+        }
 
     def _details(self) -> dict[str, Any]:
         run, done, source = self.run, self.done, self.run.given.source
@@ -104,6 +116,8 @@ class Books:
             "standardize": run.preparation.standardize,
             "training": {"documents": len(source.rows), "queries": source.lists},
             "samples": len(source.samples),
+            "target_queries": 0 if run.given.target is None else run.given.target.lists,
+            "validation_queries": 0 if run.given.held is None else run.given.held.lists,
             "honeypots": 0 if run.given.labels.honeypots is None else run.given.labels.honeypots.height,
             "chosen": done.name,
             "learner": done.chosen.learner,

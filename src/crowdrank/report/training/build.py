@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from crowdrank.report.axes import axis_of
 from crowdrank.report.content import Axis
 from crowdrank.report.notes import KINDS, cautions
 from crowdrank.report.rounding import round_finite, significant
-from crowdrank.report.training import words
+from crowdrank.report.training import remap_words, words
 from crowdrank.report.training.content import (
     Curve,
     FeatureRow,
@@ -27,6 +28,7 @@ from crowdrank.report.training.content import (
     TunedRow,
 )
 from crowdrank.report.training.crowd import crowd_of
+from crowdrank.report.training.remap import is_baseline, order_measured, uses_target, weighing_of
 from crowdrank.results import to_plain
 
 if TYPE_CHECKING:
@@ -54,12 +56,13 @@ def build_training(ranker: Ranker) -> TrainingReport:
     fit = trained.fit.as_dict()
     details = fit["details"]
     tuned, folds = _tuned(details), details.get("folds")
-    stopped = ranker.make_scorer().steps is not None
-    once = _measured(details.get("measured"), chosen=bool(tuned) or stopped)
+    target = uses_target(fit)
+    stopped = target or ranker.make_scorer().steps is not None
+    once = _measured(order_measured(details) if target else details.get("measured"), chosen=bool(tuned) or stopped)
     measured = once if folds is None else _measured_in_folds(folds)
     crowd = crowd_of(ranker)
     verdict, tone = words.verdict(measured, crowd=crowd is not None)
-    return TrainingReport(
+    report = TrainingReport(
         title=f"Training of {trained.fit.model} with the scorer {trained.scorer}",
         facts=words.facts(fit),
         cautions=cautions(trained.fit.warnings, TRAINING_KINDS),
@@ -78,6 +81,26 @@ def build_training(ranker: Ranker) -> TrainingReport:
         method=words.method(fit),
         fit=fit,
         crowd=crowd,
+    )
+    return _with_target(report, ranker) if target else report
+
+
+def _with_target(report: TrainingReport, ranker: Ranker) -> TrainingReport:
+    """The report in the words of a ranker that learned from labels of a crowd and of experts."""
+    fit, measured = report.fit, report.measured
+    verdict, tone = remap_words.verdict(fit, measured)
+    kept = [note for note in ranker.fit_.warnings if note.code != remap_words.FALLBACK]  # the verdict says that
+    return replace(
+        report,
+        title=f"Training of {fit['model']}",
+        facts=remap_words.facts(fit),
+        cautions=cautions(kept, TRAINING_KINDS),
+        verdict=verdict,
+        tone=tone,
+        headline=remap_words.headline(fit, measured),
+        scoring=(*report.scoring, remap_words.PROCESSING),
+        method=(*report.method, *remap_words.method(fit)),
+        weighing=weighing_of(ranker),
     )
 
 
@@ -145,17 +168,24 @@ def _curve(
 ) -> Curve | None:
     if found is None or not found.step:
         return None
-    levels = {}
-    for row in () if measured is None else measured.baselines:
-        value = row.values.get(found.measure)
-        if value is not None:
-            levels[row.name] = value
+    levels = {} if measured is None else _levels(measured, found.measure)
     values = tuple(_round(value) for value in found.value)
     unit = "step" if crowd else words.STEP_UNITS.get(scorer, "step")
     if crowd and not stopped:  # what is kept is the end of training, which validation need not have seen
         return Curve(found.measure, unit, tuple(found.step), values, None, levels, words.watching(found))
     sentence = words.curve_sentence(found, unit, stopped=stopped)
     return Curve(found.measure, unit, tuple(found.step), values, found.chosen, levels, sentence)
+
+
+def _levels(measured: Measured, measure: str) -> dict[str, float]:
+    """The values of the baselines; of many, only that of the best and of the target alone."""
+    rows = {row.name: row for row in measured.baselines}
+    if measured.rows[0].description:
+        own = [row for row in measured.baselines if is_baseline(row.name)]
+        alone = [row for row in own if row.name.startswith("target alone") and row is not own[0]]
+        rows = dict(zip(("best_baseline", "target_alone"), (*own[:1], *alone[:1]), strict=False))
+    values = {name: row.values.get(measure) for name, row in rows.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _importance(found: Importance, meaning: str) -> ImportanceSummary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from crowdrank.report.content import Axis, CrowdSummary, Page, Worker
+from crowdrank.report.content import Axis, CrowdSummary, Page, Span, Worker
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,40 @@ class Crowd:
 
 
 @dataclass(frozen=True)
+class Strip:
+    """What one label of the crowd is worth: its mean value for each worker who gave it, in ascending order."""
+
+    label: str
+    values: tuple[float, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """The weight of each worker (second) against something else (first), which ``against`` names.
+
+    ``correlation`` is the rank correlation of the two; None if it is not defined.
+    """
+
+    against: str
+    points: tuple[tuple[float, float], ...]
+    correlation: float | None
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How labels of a crowd are weighed and valued, by worker; workers with the most judgments come first.
+
+    ``drawn`` counts the workers in the strips and clouds.
+    """
+
+    workers: CrowdSummary
+    drawn: int
+    strips: tuple[Strip, ...]
+    clouds: tuple[Cloud, ...]
+
+
+@dataclass(frozen=True)
 class TrainingReport(Page):
     """Everything that the report of a training run shows.
 
@@ -199,7 +233,7 @@ class TrainingReport(Page):
     are None if there is nothing to show. ``queries_of`` says which queries are shown: "validation" or
     "training". ``preparation`` says what happens to features before they are scored, ``scoring`` which commands
     score new documents, and ``method`` is everything needed to train again. ``crowd`` is None for a ranker that
-    learned from labels.
+    learned from labels. ``weighing`` is None unless the ranker weighs and values the labels of a crowd.
     """
 
     verdict: str
@@ -217,3 +251,4 @@ class TrainingReport(Page):
     method: tuple[tuple[str, str], ...]
     fit: dict[str, Any]
     crowd: Crowd | None = None
+    weighing: Weighing | None = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from crowdrank.report.content import CrowdSummary, Worker
 from crowdrank.report.markdown import bullets, safe, table, warnings
-from crowdrank.report.training import crowd_words, words
+from crowdrank.report.training import crowd_words, remap_words, words
 from crowdrank.report.training.content import (
     Annotator,
     Crowd,
@@ -16,6 +17,7 @@ from crowdrank.report.training.content import (
     MeasuredRow,
     OrderSummary,
     TrainingReport,
+    Weighing,
 )
 from crowdrank.report.words import interval, number, signed
 
@@ -30,8 +32,10 @@ def training_to_markdown(report: TrainingReport) -> str:
         [f"## {safe(report.verdict)}", bullets(map(safe, report.headline))],
         warnings(report),
         [] if report.measured is None else _measures(report.measured),
+        [] if report.weighing is None else _names(report),
         [] if report.curve is None else _curve("## Validation while training", report.curve),
         [] if report.crowd is None else _crowd(report.crowd),
+        [] if report.weighing is None else _weighing(report.weighing, report.fit),
         _folds(report),
         _tuned(report),
         _importance(report),
@@ -56,7 +60,7 @@ def _measures(measured: Measured) -> Iterator[str]:
 
 
 def _measured_row(row: MeasuredRow) -> list[str]:
-    name = "the ranker" if row.name == "ranker" else row.description
+    name = words.order_name(row)
     values = [signed(value, words.DECIMALS) for value in row.values.values()]
     if row.lead is None:
         return [name, *values, "", "", words.lead_label(row)]
@@ -94,15 +98,42 @@ def _crowd(crowd: Crowd) -> Iterator[str]:
         yield from _curve("## Convergence", crowd.steps, crowd.settled)
 
 
+def _names(report: TrainingReport) -> Iterator[str]:
+    """What the names in the table of measures mean."""
+    if report.measured is not None:
+        yield safe(remap_words.LOOKED)
+        pairs = remap_words.explain_names(report.fit, report.measured)
+        yield bullets(f"{safe(name)}: {safe(meaning)}" for name, meaning in pairs)
+
+
+def _weighing(found: Weighing, fit: dict[str, Any]) -> Iterator[str]:
+    yield "## Weights and values of labels"
+    yield safe(remap_words.explain_weighing(fit, found))
+    rows = (
+        [strip.label, number(len(strip.values)), *(number(value, 2) for value in vars(strip.span).values())]
+        for strip in found.strips
+    )
+    yield table(("Label", "Workers", "Least value", "Median", "Largest value"), rows, "lrrrr")
+    yield bullets(safe(remap_words.cloud_sentence(cloud)) for cloud in found.clouds)
+    yield "## Workers"
+    yield safe(remap_words.explain_workers(found.workers))
+    yield _worker_table(found.workers)
+    yield remap_words.workers_left(found.workers)
+
+
 def _workers(found: CrowdSummary, meaning: str) -> Iterator[str]:
     yield "## Workers"
     yield safe(meaning)
     yield ", ".join(f"{count:,} {verdict}" for verdict, count in found.verdicts.items()) + "; worst first."
-    own = list(found.rows[0].further)
-    head = ["Worker", "Verdict", "Quality", "90 % interval", "Judgments"]
-    yield table([*head, *map(safe, own)], map(_worker, found.rows), "llrrr" + "r" * len(own))
+    yield _worker_table(found)
     if len(found.rows) < found.workers:
         yield crowd_words.workers_left(found)
+
+
+def _worker_table(found: CrowdSummary) -> str:
+    own = list(found.rows[0].further)
+    head = ["Worker", "Verdict", "Quality", "90 % interval", "Judgments"]
+    return table([*head, *map(safe, own)], map(_worker, found.rows), "llrrr" + "r" * len(own))
 
 
 def _worker(row: Worker) -> list[str]:

@@ -1,4 +1,4 @@
-"""A curve of training, such as that of validation, as a picture: places in a box of 480 by 270."""
+"""Pictures of training, such as the curve of validation: places in a box of 480 by 270."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from crowdrank.report.axes import axis_of
 from crowdrank.report.content import Axis
-from crowdrank.report.training.content import Curve
+from crowdrank.report.training.content import Cloud, Curve, Strip
 from crowdrank.report.words import number, signed
 
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 468.0, 24.0, 226.0
@@ -60,6 +60,54 @@ def curve_picture(curve: Curve, where: str = " on the validation queries") -> Cu
         up=tuple(Tick(_y(tick, up), signed(tick)) for tick in up.ticks),
         description=_describe(curve, known, where),
     )
+
+
+@dataclass(frozen=True)
+class DotPicture:
+    """Dots, marks (such as medians) and ticks. The ticks at the left have a line across if they are numbers."""
+
+    dots: tuple[tuple[float, float], ...]
+    marks: tuple[tuple[float, float, float], ...]
+    across: tuple[Tick, ...]
+    up: tuple[Tick, ...]
+    lines: bool
+    name_across: str
+    name_up: str
+
+
+UNIT = Axis(0.0, 1.0, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0), 2)
+"""The axis of weights, values, qualities and shares."""
+GOLDEN = 0.618034
+"""Multiples of the golden ratio, less their whole part, are spread evenly."""
+
+
+def strip_picture(strips: tuple[Strip, ...]) -> DotPicture:
+    """The values of each label from left to right, one strip for each label, the largest label at the top.
+
+    Dots are spread within the height of a strip, which means nothing.
+    """
+    high = (BOTTOM - TOP) / max(len(strips), 1)
+    dots, marks, names = [], [], []
+    for place, strip in enumerate(reversed(strips)):
+        middle = TOP + (place + 0.5) * high
+        spread = [((order * GOLDEN) % 1 - 0.5) * 0.6 * high for order in range(len(strip.values))]
+        dots += [
+            (_x(value, UNIT), round(middle + off, 1)) for value, off in zip(strip.values, spread, strict=True)
+        ]
+        marks.append((_x(strip.span.median, UNIT), round(middle - 0.4 * high, 1), round(middle + 0.4 * high, 1)))
+        names.append(Tick(round(middle, 1), strip.label))
+    return DotPicture(tuple(dots), tuple(marks), _unit_ticks(), tuple(names), False, "Value", "Label")
+
+
+def cloud_picture(cloud: Cloud) -> DotPicture:
+    """The weight of each worker against something else."""
+    dots = tuple((_x(across, UNIT), _y(up, UNIT)) for across, up in cloud.points)
+    heights = tuple(Tick(_y(tick, UNIT), signed(tick)) for tick in UNIT.ticks)
+    return DotPicture(dots, (), _unit_ticks(), heights, True, cloud.against, "Weight")
+
+
+def _unit_ticks() -> tuple[Tick, ...]:
+    return tuple(Tick(_x(tick, UNIT), signed(tick)) for tick in UNIT.ticks)
 
 
 def _roomy(axis: Axis) -> Axis:

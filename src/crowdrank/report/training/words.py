@@ -40,15 +40,20 @@ FOLD_BASELINES = {
 """What the baselines of cross-validation are."""
 FOLDS = "Each fold has a ranker and a best single feature of its own, both found without its test queries."
 """How to read the table of folds."""
+CHOSEN = "What is kept was chosen on these validation queries, which flatters it: confirm a small lead on others."
 LEVELS = {
     "best_feature": "the best single feature",
     "mean_feature": "the mean of the standardized features",
     "equal_scores": "equal scores",
+    "best_baseline": "the best baseline",
+    "target_alone": "the best ranker from the target alone",
 }
 """What the baselines are called in the legend of the curve."""
 _FEATURE = "feature "
 _IMPORTANCE = {
     "linear": "The share of each feature in the sum of the absolute weights.",
+    "extended": "The share of each feature in the sum of the absolute weights. The weight of a tree is divided "
+    "among the features of its splits.",
     "trees": "The share of each feature in the gain of all splits: how much the splits that use it improved "
     "what training improves.",
     "net": "How much a small change of the feature changes the score (the root mean square over the training "
@@ -109,15 +114,14 @@ def headline(fit: Mapping[str, Any], measured: Measured | None) -> tuple[str, ..
     )
     if measured is None:
         return (trained, crowd_words.UNMEASURED) if crowd else (trained,)
-    reached = _reached(measured, crowd=crowd)
-    sentences = [trained, reached, *(lead_sentence(row, measured) for row in measured.baselines)]
+    leads = (lead_sentence(row, measured) for row in measured.baselines)
+    sentences = [trained, reached(measured, crowd=crowd), *leads]
     if measured.measure == crowd_words.LIKELIHOOD:
         sentences.append(crowd_words.LIKELIHOOD_MEANING)
     if not measured.baselines:
         sentences.append("There are too many features to try each one as a baseline.")
     if measured.chosen:
-        why = "What is kept was chosen on these validation queries, which flatters it"
-        sentences.append(f"{why}: confirm a small lead on others.")
+        sentences.append(CHOSEN)
     return tuple(sentences)
 
 
@@ -125,7 +129,8 @@ def _training_queries(fit: Mapping[str, Any]) -> int:
     return int(fit["details"].get("training", fit["judgments"])["queries"])
 
 
-def _reached(measured: Measured, *, crowd: bool) -> str:
+def reached(measured: Measured, *, crowd: bool) -> str:
+    """The measure of the ranker, and on which queries."""
     found = measured.rows[0].values[measured.measure]
     value = number(found, DECIMALS)
     queries = count_noun(measured.queries, "query", "queries")
@@ -170,6 +175,13 @@ def lead_sentence(row: MeasuredRow, measured: Measured) -> str:
     even = "Even there it" if measured.on == "training" else "It"
     verdict = "ahead of" if row.verdict == "ahead" else f"{row.verdict} than"
     return f"{even} is {verdict} {name}{within}: {figures}."
+
+
+def order_name(row: MeasuredRow) -> str:
+    """What an order in the table of measures is called. Of a ranker chosen among several it says which it is."""
+    if row.name != "ranker":
+        return row.description
+    return f"the ranker: {row.description}" if row.description else "the ranker"
 
 
 def lead_label(row: MeasuredRow) -> str:
@@ -325,14 +337,16 @@ def method(fit: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     details = fit["details"]
     crowd = crowd_words.learned_from_crowd(fit)
     judged = (("Judgments given", crowd_words.given_judgments(fit)),) if crowd else ()
-    reached = fit["log_likelihood"] if crowd else details.get("objective")
-    rows = "Rows of features given" if crowd else "Rows given"
+    name, value = "Objective", details.get("objective")
+    if crowd:
+        name, value = "Log likelihood", fit["log_likelihood"]
+    rows = "Rows given" if "judgments" not in fit["judgments"] else "Rows of features given"
     return (
         ("Ranker", fit["model"]),
         ("Parameters", _settings(fit["parameters"])),
         ("Parameters of the scorer", _settings(details.get("scorer_parameters", {})) or "none"),
         ("Iterations", number(fit["iterations"]) + ("" if fit["converged"] else ", and training could go on")),
-        ("Log likelihood" if crowd else "Objective", signed(reached, 2)),
+        *([] if value is None and not crowd else [(name, signed(value, 2))]),
         *judged,
         (rows, f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
         *environment_facts(dict(fit)),
