@@ -140,6 +140,14 @@ SIDE = b"worker,kind,low,high\n"
 TRAIN, SCORE = "train features.csv", "score ranker new.csv"
 CROWD = f"{TRAIN} --judgments lists.csv"
 CROWD_FILES = {"features.csv": BARE, "lists.csv": LISTS}
+LABELS = b"query,item,worker,label\n" + b"".join(
+    b"q%d,d%d,%s,%d\n" % (row // 8, row % 4, (b"ann", b"bob")[row // 4 % 2], (row * 3 + row // 8) % 4 > 1)
+    for row in range(48)
+)
+"""Two workers say 0 or 1 about each document."""
+TARGET = FEATURES.replace(b"\nq", b"\nt")
+EXPERT = "train features.csv --judgments labels.csv --target expert.csv"
+EXPERT_FILES = {"features.csv": BARE, "labels.csv": LABELS, "expert.csv": TARGET}
 RANKER_MISTAKES = {
     "no labels": (f"{TRAIN} --out new", {"features.csv": BARE}),
     "a label that is no number": (
@@ -203,6 +211,34 @@ RANKER_MISTAKES = {
     "side information of an unknown kind": (
         f"{CROWD} --side-info side.csv --out new",
         {**CROWD_FILES, "side.csv": SIDE + b"ann,rnage,1,\n"},
+    ),
+    "a crowd's labels without workers": (
+        f"{EXPERT} --out new",
+        {**EXPERT_FILES, "labels.csv": b"query,item,label\nq0,d0,1\nq0,d1,0\n"},
+    ),
+    "lists for a ranker that learns from labels of a crowd": (
+        f"{CROWD} --target expert.csv --out new",
+        {**CROWD_FILES, "expert.csv": TARGET},
+    ),
+    "a target in which nothing is better than anything else": (
+        f"{EXPERT} --out new",
+        {**EXPERT_FILES, "expert.csv": b"query,item,label,f1,f2\nt1,d1,2,0.5,1\nt1,d2,2,0.7,0\n"},
+    ),
+    "honeypots that nobody labeled": (
+        f"{EXPERT} --honeypots known.csv --out new",
+        {**EXPERT_FILES, "known.csv": b"query,item,label\nq0,D1,1\n"},
+    ),
+    "a honeypot on the experts' scale": (
+        f"{EXPERT} --honeypots known.csv --out new",
+        {**EXPERT_FILES, "known.csv": b"query,item,label\nq0,d1,4\n"},
+    ),
+    "a label feature that is no number": (
+        f"{EXPERT} --label-features seconds.csv --out new",
+        {**EXPERT_FILES, "seconds.csv": b"query,item,worker,seconds\nq0,d0,ann,fast\n"},
+    ),
+    "weights and values from a folder that has none": (
+        "train features.csv --judgments labels.csv --processing ranker --out new",
+        EXPERT_FILES,
     ),
     "a feature is missing in scoring": (SCORE, {"new.csv": FEATURES.replace(b"f2", b"F2", 1)}),
     "a value is missing in scoring alone": (SCORE, {"new.csv": FEATURES.replace(b"q0,d2,2,2,1", b"q0,d2,2,,1")}),

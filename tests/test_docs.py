@@ -62,7 +62,7 @@ def test_every_parameter_of_a_ranker_is_explained(kind):
     )
     own = ROOT / "docs" / "rankers" / f"{kind.name}.md"
     pages = (
-        shared + own.read_text() if own.exists() else next(one for one in sections if one.startswith(kind.name))
+        own.read_text() + shared if own.exists() else next(one for one in sections if one.startswith(kind.name))
     )
     for name, default in kind.parameters().items():
         assert f"| `{name}` |" in pages, name
@@ -110,6 +110,31 @@ def test_the_tutorial_of_annotators_runs(crowdrank, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "theta" in done.stdout
     assert "above_next" in done.stdout
+
+
+@pytest.mark.lightgbm
+def test_the_tutorial_of_expert_queries_runs(crowdrank, tmp_path):
+    """Every command as it is shown; the measures are those of the page, in the order of the page."""
+    page = (ROOT / "docs" / "rankers" / "expert-queries.md").read_text()
+    shown = [*re.findall(r"^\| .* \| (\d+\.\d) \|$", page, re.M), *re.findall(r"DCG@10 is (\d+\.\d)", page)]
+    measured = []
+    for line in re.findall(r"^    crowdrank (.*)$", page.replace("\\\n", " "), re.M):
+        ran = crowdrank(*shlex.split(line))
+        assert ran.code == 0, ran.err
+        if line.startswith("evaluate"):
+            measured.append(float(ran.out.split()[1]))
+    np.testing.assert_allclose(measured, [float(value) for value in shown], atol=0.051)
+    workers = pl.read_csv(tmp_path / "ranker" / "workers.csv").join(
+        pl.read_csv(tmp_path / "shop" / "workers.csv").select("worker", "kind"), on="worker"
+    )
+    cued, honest = (workers.filter(pl.col("kind") == kind) for kind in ("cue", "honest"))
+    assert set(cued["verdict"]) == {"reliable"}
+    assert cued["weight"].mean() < honest["weight"].mean()
+    assert cued["value_1"].mean() < honest["value_1"].mean()
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "value_1" in done.stdout
+    assert "honeypots_right|1" in done.stdout
 
 
 @pytest.mark.parametrize("name", cr.__all__)

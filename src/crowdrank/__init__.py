@@ -71,6 +71,8 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.rankers.folds import train_on_all as train_on_all
     from crowdrank.rankers.lregma import LRegMA as LRegMA
     from crowdrank.rankers.ltrma.ltrma import LTRMA as LTRMA
+    from crowdrank.rankers.remap.processing import Processing as Processing
+    from crowdrank.rankers.remap.remap import Remap as Remap
     from crowdrank.rankers.saved import load as load
     from crowdrank.rankers.scorers.linear import Linear as Linear
     from crowdrank.rankers.scorers.net import Net as Net
@@ -112,6 +114,7 @@ PUBLIC = {
     "errors": ("CrowdrankError", "FitError", "InputError", "NotFittedError", "Note", "UsageError"),
     "rankers.base": ("Ranker",),
     "rankers.folds": ("CrossValidation", "cross_validate", "train_on_all"),
+    "rankers.remap.processing": ("Processing",),
     "rankers.saved": ("load",),
     "rankers.scorers.linear": ("Linear",),
     "rankers.scorers.net": ("Net",),

@@ -61,7 +61,8 @@ def command(
         ),
     ] = None,
     scorer: Annotated[
-        str | None, typer.Option(help="linear, trees or net. Default: trees for lambdamart, else linear.")
+        str | None,
+        typer.Option(help="linear, trees or net. Default: trees for lambdamart and remap, else linear."),
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the ranker or its scorer, name=value.")
@@ -101,7 +102,9 @@ def command(
         list[str] | None,
         typer.Option(help="Features of other queries; may be repeated. Or a share of the queries, such as 0.2."),
     ] = None,
-    measure: Annotated[str | None, typer.Option(help="What validation looks at. Default: nDCG@10.")] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="What validation looks at. Default: nDCG@10; DCG@10 for remap.")
+    ] = None,
     folds: Annotated[
         str,
         typer.Option(help="Cross-validate first: the number of parts, or the word files if each file is a part."),

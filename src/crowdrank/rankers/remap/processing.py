@@ -39,7 +39,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Processing:
-    """A trained P.
+    """A trained P: the weight w = sigma(y alpha) and the value l = sigma(y beta) of a label with label features y.
+
+    Ustinovskiy et al. 2016, eq. 3. ``read`` takes the folder of a ranker or its processing.json, and
+    ``Remap.fit(processing=)`` applies it to another source.
 
     ``values``: the crowd's labels. ``weight_names``, ``value_names``: the label features of weights and values.
     ``crowd``: the distribution of each raw label feature in training, by which it is standardized. ``settings``:
