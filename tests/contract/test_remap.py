@@ -14,7 +14,7 @@ from rankers.remap.made import QUICK, crowd, fit, fitted
 from shards import CountingEngine, small_shards
 
 TOLERANCE = 1e-9
-FULL = {"learner": "auto", "trees": 10, "baselines": "few", "steps": 12}
+FULL = {"learner": "auto", "trees": 10, "baselines": "few", "iterations": 12}
 """Trees, learners and a consensus too."""
 SETTINGS = pytest.mark.parametrize("settings", [QUICK, FULL], ids=["ridge", "everything"])
 VARIES = ranker_entries()["remap"].varies["trees"]
@@ -82,7 +82,7 @@ def test_nothing_given_is_written_to():
     made = crowd()
     before = made.judgments.clone(), made.part("source").clone()
     ranker = fit(made)
-    assert ranker.get_params()["steps"] == 60
+    assert ranker.get_params()["iterations"] == 60
     assert made.judgments.equals(before[0])
     assert made.part("source").equals(before[1])
 
@@ -134,7 +134,7 @@ def test_on_a_cluster():
 
     engine = DaskEngine(workers=1)
     try:
-        found = scores(fit(crowd(), given={"engine": engine}, steps=6))
+        found = scores(fit(crowd(), given={"engine": engine}, iterations=6))
     finally:
         engine.close()
-    assert (found == scores(fit(crowd(), given={"engine": LocalEngine(1)}, steps=6))).all()
+    assert (found == scores(fit(crowd(), given={"engine": LocalEngine(1)}, iterations=6))).all()

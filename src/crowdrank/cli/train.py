@@ -182,6 +182,7 @@ class _Trained:
 def _check_crowd(crowd: CrowdInput, folds: str) -> None:
     """Raise an error if options of judgments come without any, or cannot be used with them."""
     if crowd.judgments.files:
+        _check_target(crowd)
         if folds:
             raise UsageError(
                 "--folds does not work with judgments yet.",
@@ -203,6 +204,16 @@ def _check_crowd(crowd: CrowdInput, folds: str) -> None:
     for option, value in named.items():
         if value:
             raise UsageError(f"{option} needs judgments.", hint=("Give them: ", Remedy("judgments", "FILE")))
+
+
+def _check_target(crowd: CrowdInput) -> None:
+    """Raise an error if options that a target has no use for come with one."""
+    if not crowd.has_target:
+        return
+    for option, value in {"--anchors": crowd.anchors, "--side-info": crowd.side_info}.items():
+        if value:
+            hint = "What is known about labels is given as honeypots." if option == "--anchors" else None
+            raise UsageError(f"{option} has no use with a target.", hint=hint)
 
 
 def _check_model(model: str | None, given: TrainingInput) -> str:

@@ -175,7 +175,7 @@ def ablate_draw(key: Key) -> dict[str, Any]:
         for method in METHODS:
             ranker = fit(crowd, **QUICK, method=method, weight_features=groups, value_features=groups)
             found[f"{name}|{method}"] = test.ranker(ranker)[FULL][-1]
-    found["start"] = test.ranker(fit(crowd, **QUICK, steps=0))[FULL][-1]
+    found["start"] = test.ranker(fit(crowd, **QUICK, iterations=0, start="label"))[FULL][-1]
     return found
 
 
@@ -239,7 +239,7 @@ def learned_draw(key: Key) -> dict[str, Any]:
 def test_gain(crowd: Crowd, ranker: Remap) -> dict[str, float]:
     """DCG@10 on test queries of a ranker, and of P at its start."""
     test = Test(crowd)
-    start = fit(crowd, **QUICK, steps=0)
+    start = fit(crowd, **QUICK, iterations=0, start="label")
     return {"ours": test.ranker(ranker)[FULL][-1], "start": test.ranker(start)[FULL][-1]}
 
 

@@ -11,6 +11,7 @@ from crowdrank.errors import InputError, UsageError
 from crowdrank.rankers.labeled import label_documents
 from crowdrank.rankers.remap.processing import FILE, UNLIKE, Moments, Processing
 from crowdrank.rankers.remap.remap import Remap
+from crowdrank.rankers.remap.setup import Setup
 from crowdrank.rankers.saved import load
 from crowdrank.rankers.validation import one_measure
 
@@ -73,13 +74,14 @@ def test_only_weights_or_only_values(method):
 @pytest.mark.parametrize("settings", [{"gradient": "softrank"}, {"objective": "err"}, {"objective": "ndcg"}])
 def test_other_objectives(settings):
     made = crowd()
-    assert dcg(fitted(**settings), made) > dcg(fitted(steps=0), made) + 0.3
+    assert dcg(fitted(**settings), made) > dcg(fitted(iterations=0), made) + 0.3
 
 
 def test_no_step_is_the_ridge_on_the_average_label():
     """Weights of 1/2 and values sigma(label): half of the labels' difference, and a penalty of twice mu."""
     made = crowd()
-    start, plain = fitted(steps=0), fitted(steps=0, baselines="all", mu=0.05)
+    start = fitted(iterations=0, start="label", target_weight=0.0)
+    plain = fitted(iterations=0, baselines="all", mu=0.05)
     test = made.part("test")
     one, two = start.score(test).score, plain.trained_.candidates["average, ridge"]
     assert np.corrcoef(one, two.scores(read_features(test))[0])[0, 1] > 0.99
@@ -142,7 +144,9 @@ class TestProcessing:
         assert moved.fit_.details["learner"] == "ridge"
         same = fit(crowd(), given={"processing": again, "target": None})
         mine = first.workers_.polars()["weight", "value_1"]
-        np.testing.assert_array_equal(same.workers_.polars()["weight", "value_1"].to_numpy(), mine.to_numpy())
+        np.testing.assert_allclose(
+            same.workers_.polars()["weight", "value_1"].to_numpy(), mine.to_numpy(), rtol=1e-9
+        )
         assert moved.validation_ is None
         assert moved.queries_ is None
 
@@ -164,8 +168,45 @@ class TestProcessing:
         with pytest.raises(InputError, match="honeypots_right"):
             Remap().fit(made.part("source"), made.judgments, processing=processing)
         graded = made.judgments.with_columns(label=pl.col("label") + 1)
-        with pytest.raises(InputError, match="the label 2"):
+        with pytest.raises(InputError, match="labels are 1, 2"):
             Remap().fit(made.part("source"), graded, processing=processing)
+
+    def test_label_features_are_found_by_name(self):
+        """Columns in another order, further columns, or honeypots that P does not know change nothing."""
+        made = crowd()
+        own = made.judgments.select(
+            "query", "item", "worker", one=pl.col("item").hash(1) % 7, two=pl.col("item").hash(2) % 5
+        )
+        given = {"label_features": own, "honeypots": None}
+        first = fit(made, given=given, guard=0.0)
+        processing = Processing.read_text(first.trained_.texts[FILE])
+        moved = {
+            "processing": processing,
+            "target": None,
+            "honeypots": None,
+            "label_features": own.with_columns(three=pl.lit(1.0)),
+        }
+        again = fit(
+            made,
+            given={
+                **moved,
+                "label_features": moved["label_features"].select(own.columns[:3] + ["three", "two", "one"]),
+            },
+        )
+        one, two = (ranker.workers_.polars()["weight", "value_1"].to_numpy() for ranker in (first, again))
+        np.testing.assert_allclose(one, two, rtol=1e-9)
+
+    def test_its_penalty_is_kept_or_given(self):
+        processing = Processing.read_text(fitted(mu=0.3).trained_.texts[FILE])
+        assert processing.mu == 0.3
+        found = [
+            fit(crowd(), given={"processing": processing, "target": None, "validation": None}, mu=mu)
+            .score(crowd().part("test"))
+            .score
+            for mu in ("auto", 0.3, 30.0)
+        ]
+        np.testing.assert_array_equal(found[0], found[1])
+        assert np.abs(found[0]).mean() > 2 * np.abs(found[2]).mean()
 
     @pytest.mark.parametrize("content", ["", "{}", '{"kind": "crowdrank processing", "format": 9}', "[1]"])
     def test_a_damaged_file(self, tmp_path, content):
@@ -185,7 +226,100 @@ def test_saved_with_trees_and_loaded(tmp_path):
     assert again.trained_.scorer == "extended"
 
 
+def test_features_are_standardized_over_all_documents_of_a_query():
+    """Also over those that nobody labeled, as in scoring."""
+    made = crowd()
+    first = made.part("source").group_by("query", maintain_order=True).head(4)
+    few = replace(made, judgments=made.judgments.join(first, on=["query", "item"], how="semi"))
+    setups = []
+    kept = Setup.__post_init__
+
+    def look(self):
+        kept(self)
+        setups.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Setup, "__post_init__", look)
+        fit(few, iterations=0)
+    documents, table = setups[0].documents, made.part("source")
+    own = table.with_columns(
+        ((pl.col("f05") - pl.col("f05").mean()) / pl.col("f05").std(ddof=0)).over("query").alias("z")
+    )
+    wanted = setups[0].given.source.keys().join(own, on=["query", "item"], maintain_order="left")["z"]
+    np.testing.assert_allclose(documents.values[:, 5], wanted.to_numpy(), atol=1e-5)
+
+
+def test_what_the_target_adds():
+    made = crowd()
+    assert dcg(fitted(), made) > dcg(fitted(target_weight=0.0), made) - 0.3
+    much = fitted(target_weight=1e6, baselines="few")
+    test = read_features(made.part("test"))
+    alone = much.trained_.candidates["target alone, ridge"].scores(test)[0]
+    assert np.corrcoef(much.score(made.part("test")).score, alone)[0, 1] > 0.95
+
+
+def test_measures_are_of_queries_that_did_not_choose():
+    """Each half of the validation queries is measured with what the other half would choose."""
+    ranker = fitted(mu="auto", start="auto")
+    shown = ranker.fit_.details["measured"]["ranker"]["DCG@10"]
+    assert shown <= ranker.validation_.polars()["value"].max() + 0.3
+    assert shown != ranker.validation_.polars()["value"].max()
+
+
 class TestInput:
+    def test_without_queries_in_the_judgments(self):
+        made = replace(crowd(), judgments=crowd().judgments.drop("query"))
+        honeypots = crowd().honeypots.drop("query")
+        one = fit(made, given={"honeypots": honeypots}, baselines="all").fit_.details["measured"]
+        two = fitted(baselines="all").fit_.details["measured"]
+        for name in ("average, ridge", "soft dawid-skene, ridge", "remap, ridge"):
+            assert one[name]["DCG@10"] == pytest.approx(two[name]["DCG@10"])
+
+    def test_gold_of_some_documents(self):
+        gold = crowd().gold.with_columns(
+            grade=pl.when(pl.col("query") < "query-100").then(pl.col("grade")).otherwise(-1)
+        )
+        half = gold.filter(pl.col("item").hash() % 2 == 0)
+        measured = fit(crowd(), given={"gold": half}, baselines="all").fit_.details["measured"]
+        assert np.isfinite(measured["oracle, ridge"]["DCG@10"])
+        assert np.isfinite(measured["oracle, regression"]["DCG@10"])
+
+    @pytest.mark.parametrize("part", ["target", "validation"])
+    def test_a_missing_value_elsewhere(self, part):
+        frame = crowd().labeled(part)
+        holed = frame.with_columns(f02=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise(pl.col("f02")))
+        with pytest.raises(InputError, match=f"{part}.* missing values") as caught:
+            fit(crowd(), given={part: holed})
+        assert "impute" in str(caught.value)
+        assert np.isfinite(
+            fit(crowd(), given={part: holed}, impute="mean").score(crowd().part("test")).score
+        ).all()
+
+    def test_few_queries(self):
+        made = crowd()
+        names = made.part("source")["query"].unique().sort()[:3].to_list()
+        few = replace(made, judgments=made.judgments.filter(pl.col("query").is_in(names)))
+        ranker = fit(few, given={"honeypots": None}, baselines="all", trees="auto")
+        assert {own["trees"] for own in ranker.fit_.details["processing"]["tried"]} == {0}
+        one = replace(made, judgments=made.judgments.filter(pl.col("query") == names[0]))
+        assert np.isfinite(
+            fit(one, given={"honeypots": None}, baselines="all").score(made.part("test")).score
+        ).all()
+
+    def test_validation_without_an_order(self):
+        flat = crowd().labeled("validation").with_columns(label=0)
+        with pytest.raises(InputError, match="no validation query"):
+            fit(crowd(), given={"validation": flat})
+
+    def test_names_that_are_taken(self):
+        own = crowd().judgments.select("query", "item", "worker", share_0=1.0)
+        with pytest.raises(InputError, match="share_0"):
+            fit(crowd(), given={"label_features": own})
+
+    def test_trees_need_their_labels(self):
+        with pytest.raises(UsageError, match="honeypots"):
+            fit(crowd(), given={"honeypots": None}, trees=5, grow_on="naive bayes")
+
     def test_a_target_is_needed(self):
         made = crowd()
         with pytest.raises(UsageError, match="needs a target"):

@@ -1,5 +1,6 @@
 """The ridge ranker of weighted samples against a direct solution by sample, and its derivatives by differences."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -107,7 +108,7 @@ def climb(case, method, **given):
     start = np.array([0, 3, 6])
     side = TargetSide(case.target, objective, objective.plan(Targets(start, grades, np.ones(6))), start)
     session = LocalEngine(1).open(case.shards)
-    return Climb(session, side, case.mu, lambda ranker: 0.0, method=method, guard=0.0, **given)
+    return Climb(session, side, case.mu, lambda ranker: np.zeros(1), method=method, guard=0.0, **given)
 
 
 @pytest.mark.parametrize("method", ["rw", "rm", "rw+rm"])
@@ -115,19 +116,20 @@ def test_only_what_is_asked_for_is_learned(method):
     case = Case()
     own = climb(case, method, rounds=3, patience=9)
     count = iter(range(9))
-    own.measure = lambda ranker: float(next(count))
+    own.measure = lambda ranker: np.array([float(next(count))])
     found = own.run(np.zeros(4), np.array([1.0, 0.0]))
     assert found.step == 3
     assert [step for step, _ in found.curve] == [0, 1, 2, 3]
-    assert bool(found.alpha.any()) == ("rw" in method)
-    assert bool((found.beta != [1.0, 0.0]).any()) == ("rm" in method)
-    np.testing.assert_allclose(found.ranker, case.direct(found.alpha, found.beta), atol=1e-10)
+    alpha, beta = found.at(3)
+    assert bool(alpha.any()) == ("rw" in method)
+    assert bool((beta != [1.0, 0.0]).any()) == ("rm" in method)
+    np.testing.assert_allclose(own.solve(alpha, beta), case.direct(alpha, beta), atol=1e-10)
 
 
 def test_the_best_step_is_kept_and_patience_ends_the_climb():
     own = climb(Case(), "rw+rm", rounds=50, patience=4)
     values = iter([0.1, 0.3, 0.2, 0.2, 0.3, 0.1, 0.9])
-    own.measure = lambda ranker: next(values)
+    own.measure = lambda ranker: np.array([next(values), np.nan])
     found = own.run(np.zeros(4), np.array([1.0, 0.0]))
     assert (found.step, found.value, len(found.curve)) == (1, 0.3, 6)
 
@@ -178,5 +180,17 @@ def test_chance_is_that_of_all_deals_of_the_label_features():
     np.testing.assert_allclose(spread.shrink(mean, sums, 3.0), mean, atol=1e-12)
     np.testing.assert_allclose(spread.shrink(mean + 2.9 * sd, sums, 3.0), mean, atol=1e-12)
     np.testing.assert_allclose(spread.shrink(mean - 6 * sd, sums, 3.0), mean - 6 * sd * (1 - 9 / 36), atol=1e-10)
+    heavy = replace(shard, weight=np.array([0.5, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0]))
+    pulls = heavy.weight * pull
+    found = [
+        pulls @ features[[*first, *second]]
+        for first in permutations(range(4))
+        for second in permutations(range(4, 7))
+    ]
+    sums = np.array([np.bincount(label, pulls), np.bincount(label, pulls**2)])
+    mean, sd = np.mean(found, axis=0), np.std(found, axis=0)
+    spread = RidgeSums().spread_of_weights(heavy, None)
+    np.testing.assert_allclose(spread.shrink(mean + 2.9 * sd, sums, 3.0), mean, atol=1e-12)
+    np.testing.assert_allclose(spread.shrink(mean + 6 * sd, sums, 3.0), mean + 6 * sd * 0.75, atol=1e-10)
     slope = np.array([5.0, -4.0])
     np.testing.assert_allclose(spread.shrink(slope, sums, 0.0), slope)

@@ -8,10 +8,11 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers, feature_rows, summed
 from crowdrank.kernels.segments import totals
+from crowdrank.prepared.documents import Documents
 from crowdrank.random import generator
-from crowdrank.rankers.remap.climbs import Climbs, Tried
+from crowdrank.rankers.remap.climbs import Climbs
 from crowdrank.rankers.remap.learners import LEARNERS, Learned
-from crowdrank.rankers.remap.setup import Setup, take_lists
+from crowdrank.rankers.remap.setup import Setup, take_lists, take_rows
 
 FEW = ("soft dawid-skene",)
 """The consensus labels of few baselines."""
@@ -29,7 +30,7 @@ class Baselines:
     setup: Setup
     climbs: Climbs
 
-    def train(self, best: Tried | None = None) -> dict[str, Learned]:
+    def train(self) -> dict[str, Learned]:
         """Train all, few or none of them. Without validation queries there is nothing to compare by."""
         kind = self.setup.ranker.baselines
         if kind == "none" or self.setup.held is None:
@@ -42,8 +43,8 @@ class Baselines:
         if kind == "all":
             found |= self._deviations()
             found |= self._oracle()
-            if best is not None:
-                found["placebo, ridge"] = self._placebo(best)
+            if self.setup.given.target is not None:
+                found["placebo, ridge"] = self._placebo()
         return found
 
     def _on_source(self, learner: str, label: Floats, weight: Floats | None = None) -> Learned:
@@ -52,17 +53,12 @@ class Baselines:
 
     def _target_alone(self) -> dict[str, Learned]:
         """Rankers that learn from the experts' labels of the target only."""
-        target = self.setup.given.target
-        if target is None:
+        if self.setup.given.target is None:
             return {}
-        learners = replace(self.setup.learners, documents=target.prepare(self.setup.preparation))
-        return {
-            f"target alone, {own}": learners.train(own, target.label, target.weight, grades=True)
-            for own in LEARNERS
-        }
+        return self._on_grades("target alone", self.setup.prepare(self.setup.given.target, "target"))
 
     def _oracle(self) -> dict[str, Learned]:
-        """Rankers that learn from experts' labels of the source, if they are known."""
+        """Rankers that learn from experts' labels of the source, if they are known. Those below 0 are not."""
         source, gold = self.setup.given.source, self.setup.given.gold
         if gold is None:
             return {}
@@ -72,13 +68,18 @@ class Baselines:
         grade = np.full(source.features.rows, np.nan)
         grade[rows[rows >= 0]] = frame["value"].to_numpy()[rows >= 0]
         own = grade[source.rows]
-        known = (~np.isnan(own)).astype(float)
+        known = own >= 0
         if not known.any():
             return {}
-        label = np.where(known > 0, own, 0.0)
+        documents = replace(self.setup.documents, label=np.where(known, own, 0.0))
+        return self._on_grades("oracle", take_rows(documents, known))
+
+    def _on_grades(self, name: str, documents: Documents) -> dict[str, Learned]:
+        """All learners on experts' labels."""
+        train = self.setup.learners.train
         return {
-            f"oracle, {learner}": self.setup.learners.train(learner, label, known, grades=True)
-            for learner in LEARNERS
+            f"{name}, {own}": train(own, documents.label, documents.weight, documents=documents, grades=True)
+            for own in LEARNERS
         }
 
     # -------------------------------------------------------------------------- reweighting by deviations
@@ -86,6 +87,8 @@ class Baselines:
     def _deviations(self) -> dict[str, Learned]:
         """RD: the weight of a sample is min(1/delta^2, 1/Delta^2), Delta its error (section 6.2 of the paper)."""
         source = self.setup.given.source
+        if source.lists < 2:
+            return {}
         values = self.setup.given.labels.values
         label = (source.samples["label"].to_numpy() - values[0]) / (values[-1] - values[0])
         error = np.abs(label - self._predicted()[source.document])
@@ -106,13 +109,13 @@ class Baselines:
         setup, source = self.setup, self.setup.given.source
         label = setup.consensus_labels["average"]
         order = generator(setup.seed, key=4).permutation(source.lists)
-        found = np.zeros(len(label))
-        for fold in range(FOLDS):
-            held = np.sort(order[fold::FOLDS])
+        found, folds = np.zeros(len(label)), min(FOLDS, source.lists)
+        learners = replace(setup.learners, held=None)
+        for fold in range(folds):
+            held = np.sort(order[fold::folds])
             others = np.sort(np.setdiff1d(order, held))
-            learners = replace(setup.learners, documents=take_lists(setup.documents, others), held=None)
-            rows = _rows_of(source.start, others)
-            trained = learners.train("ridge", label[rows], np.ones(len(rows)))
+            documents = take_lists(replace(setup.documents, label=label), others)
+            trained = learners.train("ridge", documents.label, documents.weight, documents=documents)
             mine = _rows_of(source.start, held)
             found[mine] = trained.function.scores(setup.documents.values[mine])
         sizes = np.diff(source.start)
@@ -120,7 +123,7 @@ class Baselines:
 
     # --------------------------------------------------------------------------------------- the placebo
 
-    def _placebo(self, best: Tried) -> Learned:
+    def _placebo(self) -> Learned:
         """P with the label features of other samples that have the same label, so that they say nothing."""
         setup = self.setup
         said = setup.given.source.samples["label"].to_numpy()
@@ -129,7 +132,7 @@ class Baselines:
         for value in setup.given.labels.values:
             own = np.flatnonzero(said == value)
             order[own] = own[rng.permutation(len(own))]
-        return self.climbs.learn_again(best, order)
+        return self.climbs.placebo(order)
 
 
 def _rows_of(start: Integers, lists: Integers) -> Integers:

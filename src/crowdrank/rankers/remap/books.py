@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Floats
 from crowdrank.kernels.segments import totals
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import flag
@@ -150,21 +149,20 @@ class Books:
         """Measures of the ranker and of all others on the validation queries, and the ranker's lead over each."""
         held = self.setup.held
         assert held is not None
-        reached = held.by_query(self.done.chosen.function.scores(held.values))
-        table: dict[str, Any] = {"ranker": self._row("", self.done.chosen)[0]}
+        reached = self.done.chosen.measured
+        table: dict[str, Any] = {"ranker": self._row("", self.done.chosen)}
         for name, own in self.done.everything().items():
-            row, values = self._row(name, own)
-            table[name] = {**row, "lead": paired_difference(reached, values)}
+            table[name] = {**self._row(name, own), "lead": paired_difference(reached, own.measured)}
         measure = self.setup.measure.text
         return {"queries_of": "validation", "queries": held.labeled.lists, "measure": measure, **table}
 
-    def _row(self, name: str, own: Learned) -> tuple[dict[str, Any], Floats]:
-        """The measures of one ranker, and the first one by query."""
+    def _row(self, name: str, own: Learned) -> dict[str, Any]:
+        """The measures of one ranker. The one that training watches is that of queries that did not choose P."""
         held = self.setup.held
         assert held is not None
         scores = own.function.scores(held.values)
         means = {one.text: held.labeled.queries.mean(one, scores) for one in shown_measures(self.setup.measure)}
-        return {"description": name, **means}, held.by_query(scores)
+        return {"description": name, **means, self.setup.measure.text: own.value}
 
     def _queries(self) -> QueryMeasures | None:
         if self.setup.held is None:

@@ -73,21 +73,42 @@ class TargetSide:
 
 @dataclass(frozen=True, eq=False)
 class Climbed:
-    """The end of a climb: the parameters of the best step, its ranker, and the value after each step."""
+    """alpha and beta after each step of a climb (J + 1, 2 M), and the measure by validation query (J + 1, Q)."""
 
-    alpha: Floats
-    beta: Floats
-    ranker: Floats
-    step: int
-    value: float
-    curve: tuple[tuple[int, float], ...]
+    points: Floats
+    measured: Floats
+    width: int
+
+    @property
+    def values(self) -> Floats:
+        """The mean over the queries for which the measure is defined, after each step."""
+        return np.asarray(np.nanmean(self.measured, axis=1))
+
+    @property
+    def step(self) -> int:
+        """The first of the best steps."""
+        return int(np.argmax(self.values))
+
+    @property
+    def value(self) -> float:
+        """The measure of the best step."""
+        return float(self.values[self.step])
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """(step, value)."""
+        return tuple(enumerate(self.values.tolist()))
+
+    def at(self, step: int) -> tuple[Floats, Floats]:
+        """alpha and beta after a step."""
+        return self.points[step, : self.width], self.points[step, self.width :]
 
 
 @dataclass(eq=False)
 class Climb:
     """A climb over the samples of a session.
 
-    ``penalty``: mu. ``measure`` of the ranker b on validation queries; larger is better. ``step``: epsilon, the
+    ``penalty``: mu. ``measure`` of the ranker b on each validation query; larger is better. ``step``: epsilon, the
     length of a step. ``rounds``: J, the most steps. ``patience``: after so many steps without a better value the
     climb ends. ``guard``: slopes count only beyond so many standard errors of chance; 0: as they are.
     """
@@ -95,7 +116,7 @@ class Climb:
     session: Any
     target: TargetSide
     penalty: float
-    measure: Callable[[Floats], float]
+    measure: Callable[[Floats], Floats]
     step: float = 0.05
     rounds: int = 60
     patience: int = 20
@@ -109,22 +130,22 @@ class Climb:
         """Climb from these parameters."""
         adam = _Adam(self.step, len(alpha) + len(beta))
         point, width = np.concatenate([alpha, beta]), len(alpha)
-        best, curve = None, list[tuple[int, float]]()
+        points, measured = list[Floats](), list[Floats]()
+        best, since = -np.inf, 0
         for number in range(self.rounds + 1):
             alpha, beta = point[:width], point[width:]
             ranker = self.solve(alpha, beta)
-            value = self.measure(ranker)
-            curve.append((number, value))
-            if best is None or value > best.value:
-                best = Climbed(alpha.copy(), beta.copy(), ranker, number, value, ())
-            if number == self.rounds or number - best.step >= self.patience:
+            points.append(point)
+            measured.append(self.measure(ranker))
+            value = float(np.nanmean(measured[-1]))
+            best, since = (value, 0) if value > best else (best, since + 1)
+            if number == self.rounds or since >= self.patience:
                 break
             slopes = self._slopes(alpha, beta, ranker)
             if self.report is not None:
                 self.report(number, value, float(np.abs(slopes).max(initial=0.0)))
             point = point + adam.step(slopes)
-        assert best is not None
-        return Climbed(best.alpha, best.beta, best.ranker, best.step, best.value, tuple(curve))
+        return Climbed(np.stack(points), np.stack(measured), width)
 
     def solve(self, alpha: Floats, beta: Floats) -> Floats:
         """b, and the factor of Z, which ``rm`` alone never changes."""

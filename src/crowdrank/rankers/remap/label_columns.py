@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Floats
+from crowdrank.data.io.columns import OPTIONAL
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.errors import InputError
 from crowdrank.rankers.remap.samples import KEY
@@ -20,13 +21,14 @@ NO_FEATURES = ("label", "weight", "timestamp")
 def read_label_columns(given: Any, samples: pl.DataFrame) -> dict[str, Floats]:
     """The further columns of a table with worker, item (and query), for each of these samples.
 
-    It may be the file of the judgments itself. Columns must be numbers. A sample that the table does not have, or
-    an empty cell, takes the mean of the column.
+    It may be the file of the judgments itself. Columns must be numbers. A label that has several rows takes their
+    mean. A label that the table does not have, or whose cell is empty, takes the mean of the column.
     """
     frame, name, columns = read_text_table(given)
-    for alias in ("qid", "query_id"):
-        if alias in columns:
-            columns.setdefault("query", columns[alias])
+    for role, names in (("worker", OPTIONAL["worker"]), ("query", (*OPTIONAL["query"], "query_id"))):
+        alias = next((own for own in names if own in columns), None)
+        if alias is not None:
+            columns.setdefault(role, columns[alias])
     for role in ("worker", "item"):
         if role not in columns:
             hint = f"The columns are {', '.join(map(repr, frame.columns))}."
@@ -40,9 +42,8 @@ def read_label_columns(given: Any, samples: pl.DataFrame) -> dict[str, Floats]:
         *[pl.col(columns[role]).cast(pl.String).alias(role) for role in roles],
         *[_numbers(frame, column, name) for column in own],
     )
-    if table.select(roles).is_duplicated().any():
-        table = table.group_by(roles).agg(pl.all().mean())
     join = [role for role in roles if role != "query" or samples["query"].null_count() < samples.height]
+    table = table.group_by(join).agg(pl.col(own).mean())
     found = samples.select(*KEY, "worker").join(
         table, on=join, how="left", nulls_equal=True, maintain_order="left"
     )

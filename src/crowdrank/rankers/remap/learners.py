@@ -21,6 +21,7 @@ from crowdrank.rankers.labeled import Labeled
 from crowdrank.rankers.objectives import LabelObjective, LambdaRank, SquaredError
 from crowdrank.rankers.remap.climb import factor
 from crowdrank.rankers.remap.ridge import Point, RidgeSums, SampleShard
+from crowdrank.rankers.remap.samples import center_within
 from crowdrank.rankers.scorers import Function, Scorer
 from crowdrank.rankers.scorers.base import Watch
 from crowdrank.rankers.scorers.linear import LinearFunction
@@ -29,6 +30,8 @@ from crowdrank.rankers.tasks import open_task
 LEARNERS = ("ridge", "regression", "lambdamart")
 PENALTIES = (0.03, 0.1, 0.3, 1.0)
 """The values of mu to try, each times the number of documents."""
+USUAL = 0.1
+"""mu if nothing chooses it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +53,24 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A trained function, how often it was improved, and its value on the validation queries."""
+    """A trained function, how often it was improved, and the measure of each validation query, if there are any.
+
+    The ridge ranker of P has measures of queries that did not choose its P; see ``Climbs.learned``.
+    """
 
     learner: str
     function: Function
     iterations: int
-    value: float
+    measured: Floats
     curve: tuple[tuple[int, float], ...] = ()
     converged: bool = True
     details: dict[str, Any] | None = None
+
+    @property
+    def value(self) -> float:
+        """The mean over the validation queries; minus infinity without any."""
+        known = self.measured[~np.isnan(self.measured)]
+        return float(known.mean()) if len(known) else -np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +85,27 @@ class Learners:
     seed: int
     penalty: float | None = None
 
-    def train(self, learner: str, label: Floats, weight: Floats, *, grades: bool = False) -> Learned:
-        """Train on a label, from 0 to 1 unless they are ``grades``, and a weight of each document."""
+    def train(
+        self,
+        learner: str,
+        label: Floats,
+        weight: Floats,
+        *,
+        documents: Documents | None = None,
+        grades: bool = False,
+    ) -> Learned:
+        """Train on a label, from 0 to 1 unless they are ``grades``, and a weight of each document.
+
+        ``documents``: other ones than those of the source.
+        """
+        given = self.documents if documents is None else documents
         if learner == "ridge":
-            return self._ridge(label / max(float(label.max()), 1.0), weight)
-        documents = replace(self.documents, label=label, weight=weight / max(float(weight.mean()), 1e-300))
+            return self._ridge(given, label / max(float(label.max()), 1.0), weight)
+        given = replace(given, label=label, weight=weight / max(float(weight.mean()), 1e-300))
         objective: LabelObjective[Any] = SquaredError("query")
         if learner == "lambdamart":
             objective = LambdaRank("ndcg", None, "exp" if grades else "linear", True, float(label.max()))
-        task = open_task(self.engine, documents, objective, seed=self.seed)
+        task = open_task(self.engine, given, objective, seed=self.seed)
         curve: list[tuple[int, float]] = []
         watch = None
         if self.held is not None:
@@ -89,19 +113,22 @@ class Learners:
                 self.held.values, self.held.value, lambda step, value: curve.append((step, value)), self.patience
             )
         trained = self.scorer.improve(task, watch=watch)
-        value = np.nan if self.held is None else self.held.value(trained.function.scores(self.held.values))
-        return Learned(learner, trained.function, trained.iterations, value, tuple(curve), trained.converged)
+        measured = self._measure(trained.function)
+        return Learned(learner, trained.function, trained.iterations, measured, tuple(curve), trained.converged)
 
-    def _ridge(self, label: Floats, weight: Floats) -> Learned:
-        """The ridge ranker, with the penalty that is best on the validation queries."""
-        session = self.engine.open(document_shards(self.documents, label, weight))
+    def _ridge(self, documents: Documents, label: Floats, weight: Floats) -> Learned:
+        """The ridge ranker, with the given penalty or the one that is best on the validation queries."""
+        session = self.engine.open(document_shards(documents, label, weight))
         found = session.evaluate(RidgeSums().system, Point(np.ones(1), np.ones(1)))
+        choices = (self.penalty,) if self.penalty is not None else PENALTIES if self.held is not None else (USUAL,)
         tried = []
-        for share in PENALTIES if self.penalty is None and self.held is not None else (self.penalty or 0.1,):
-            function = LinearFunction(solve(found.gram, found.right, share * float(weight.sum())))
-            value = np.nan if self.held is None else self.held.value(function.scores(self.held.values))
-            tried.append(Learned("ridge", function, 1, value, details={"mu": share}))
-        return max(tried, key=lambda one: -np.inf if np.isnan(one.value) else one.value)
+        for mu in choices:
+            function = LinearFunction(solve(found.gram, found.right, mu * len(label)))
+            tried.append(Learned("ridge", function, 1, self._measure(function), details={"mu": mu}))
+        return max(tried, key=lambda one: one.value)
+
+    def _measure(self, function: Function) -> Floats:
+        return np.empty(0) if self.held is None else self.held.by_query(function.scores(self.held.values))
 
 
 def solve(gram: Floats, right: Floats, penalty: float) -> Floats:
@@ -113,13 +140,14 @@ def solve(gram: Floats, right: Floats, penalty: float) -> Floats:
 
 def document_shards(documents: Documents, label: Floats, weight: Floats) -> list[SampleShard]:
     """Documents as samples with a fixed weight and value: sigma(inf) = 1, sigma(logit(label)) = label."""
+    values = center_within(documents.values, documents.start)
     shards = []
     for low, high in cut(documents.start[1:], width=max(documents.width // 8, 1)):
         rows = slice(int(documents.start[low]), int(documents.start[high]))
         count = rows.stop - rows.start
         shards.append(
             SampleShard(
-                documents.values[rows],
+                values[rows],
                 documents.start[low : high + 1] - rows.start,
                 np.arange(count),
                 weight[rows],

@@ -45,8 +45,8 @@ class Processing:
     ``Remap.fit(processing=)`` applies it to another source.
 
     ``values``: the crowd's labels. ``weight_names``, ``value_names``: the label features of weights and values.
-    ``crowd``: the distribution of each raw label feature in training, by which it is standardized. ``settings``:
-    how label features were made.
+    ``mu``: the penalty of its ridge ranker for each document. ``crowd``: the distribution of each raw label
+    feature in training, by which it is standardized. ``settings``: how label features were made.
     """
 
     values: tuple[float, ...]
@@ -54,6 +54,7 @@ class Processing:
     value_names: tuple[str, ...]
     alpha: Floats
     beta: Floats
+    mu: float = 0.1
     crowd: Mapping[str, Moments] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -65,32 +66,37 @@ class Processing:
         """l of each sample, from its standardized label features."""
         return np.asarray(expit(features @ self.beta))
 
-    def require(self, raw: RawFeatures) -> None:
-        """Raise an error if a label feature is missing."""
-        lacking = [name for name in self.crowd if name not in raw.columns]
-        if lacking:
-            raise InputError(
-                f"the processing needs the label feature {lacking[0]!r}, which this source does not have.",
-                hint="It was trained with honeypots or columns of its own: give them too.",
-            )
-
     def standardize(self, raw: RawFeatures) -> RawFeatures:
         """The raw features less their means, over their standard deviations; the crowd label as it is."""
-        return raw.standardized({name: (own.mean, own.sd) for name, own in self.crowd.items()})
+        known = {name: (own.mean, own.sd) for name, own in self.crowd.items() if name in raw.columns}
+        return raw.standardized(known)
 
     def check_labels(self, labels: CrowdLabels) -> None:
-        """Raise an error if the new crowd has labels that P does not know."""
-        unknown = [value for value in labels.values if value not in self.values]
-        if unknown:
-            known = ", ".join(f"{value:g}" for value in self.values)
+        """Raise an error if the new crowd has other labels than those that P knows."""
+        if tuple(labels.values) != self.values:
+            here, known = (", ".join(f"{value:g}" for value in own) for own in (labels.values, self.values))
             raise InputError(
-                f"the crowd has the label {unknown[0]:g}, but the processing was trained on the labels {known}."
+                f"the crowd's labels are {here}, but the processing was trained on the labels {known}."
             )
+
+    def pick(self, kind: str, names: tuple[str, ...], values: Floats) -> tuple[tuple[str, ...], Floats]:
+        """The label features that P needs for its ``kind``, "weight" or "value", in its own order."""
+        wanted = self.weight_names if kind == "weight" else self.value_names
+        place = {name: number for number, name in enumerate(names)}
+        lacking = [name for name in wanted if name not in place]
+        if lacking:
+            name = lacking[0].partition("|")[0]
+            raise InputError(
+                f"the processing needs the label feature {name!r}, which this source does not have.",
+                hint="It was trained with honeypots or columns of its own: give them too.",
+            )
+        return wanted, values[:, [place[name] for name in wanted]]
 
     def unlike_notes(self, raw: RawFeatures, weight: Floats) -> list[Note]:
         """A note if the new crowd looks unlike the old one: how far the means of raw features lie apart."""
         here = raw_moments(raw, weight)
-        apart = {name: abs(here[name].mean - own.mean) / max(own.sd, 1e-12) for name, own in self.crowd.items()}
+        both = {name: own for name, own in self.crowd.items() if name in here}
+        apart = {name: abs(here[name].mean - own.mean) / max(own.sd, 1e-12) for name, own in both.items()}
         far = sorted((name for name in apart if apart[name] > UNLIKE), key=lambda name: -apart[name])
         if not far:
             return []
@@ -137,6 +143,7 @@ class Processing:
             value_names=tuple(found["value_names"]),
             alpha=np.array(found["alpha"], float),
             beta=np.array(found["beta"], float),
+            mu=float(found["mu"]),
             crowd={name: Moments(**own) for name, own in found["crowd"].items()},
             settings=found["settings"],
         )

@@ -49,9 +49,11 @@ class Remap(Ranker):
     ranker for each document, or "auto". ``trees``: how many trees of an ensemble become features (section 5.2), or
     "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P ("remap") or of a consensus.
     ``start``: where P begins, at the crowd's "label" as in the paper, near the "consensus" of Dawid-Skene, or
-    "auto", both.
-    ``step_size``, ``steps``: epsilon and the most steps J of the climb. ``guard``: a slope counts only beyond so
-    many standard errors of what label features without meaning would have; 0: as in the paper.
+    "auto", both. ``step_size``, ``iterations``: epsilon and the most steps J of the climb. ``guard``: a slope
+    counts only beyond so many standard errors of what label features without meaning would have; 0: as in the
+    paper.
+    ``target_weight``: how much a document of the target counts in what is trained on the output of P, beside an
+    average one of the source; 0: as in the paper, not at all.
     ``weight_features``, ``value_features``: which label features weights and values depend on, by names and
     groups (basic, ds, glad, own, ranking); "all" is all but the last. ``crossed``: cross label features with the
     label. ``probability``: Pr(label = c) is the "posterior" of the true label, or "predictive", what the worker
@@ -76,8 +78,9 @@ class Remap(Ranker):
         grow_on: str = "remap",
         start: str = "auto",
         step_size: float = 0.05,
-        steps: int = 60,
+        iterations: int = 60,
         guard: float = 3.0,
+        target_weight: float = 3.0,
         weight_features: Any = "all",
         value_features: Any = "all",
         crossed: bool = True,
@@ -92,7 +95,8 @@ class Remap(Ranker):
     ) -> None:
         self.method, self.learner, self.scorer, self.objective, self.k = method, learner, scorer, objective, k
         self.gradient, self.mu, self.trees, self.grow_on = gradient, mu, trees, grow_on
-        self.start, self.step_size, self.steps, self.guard = start, step_size, steps, guard
+        self.start, self.step_size, self.iterations, self.guard = start, step_size, iterations, guard
+        self.target_weight = target_weight
         self.weight_features, self.value_features, self.crossed = weight_features, value_features, crossed
         self.probability, self.baselines, self.keep_features = probability, baselines, keep_features
         self.standardize, self.impute, self.measure = standardize, impute, measure
@@ -177,19 +181,25 @@ class Remap(Ranker):
             held = None if validation is None else self._labeled(source, validation, columns, "validation", notes)
             return None, held
         labeled = self._labeled(source, target, columns, "target", notes)
+        self._require_order(labeled)
+        if validation is None:
+            hint = ("Say which: ", Remedy("validation", "FILE"), ", or how many: ", Remedy("validation", "0.3"))
+            notes.append(Note("validation", f"Validation takes {SHARE:.0%} of the target's queries.", hint))
+        if validation is None or isinstance(validation, int | float):
+            share = SHARE if validation is None else float(validation)
+            training, held = split_by_query(labeled, share, whole("seed", self.seed))
+            self._require_order(training)
+            return training, held
+        return labeled, self._labeled(source, validation, columns, "validation", notes)
+
+    @staticmethod
+    def _require_order(labeled: Labeled) -> None:
         if labeled.informative == 0:
             raise InputError(
                 "in each query of the target all labels are equal, so there is no order to learn.",
                 source=labeled.features.source,
                 hint="Give queries with several documents and different labels.",
             )
-        if validation is None:
-            hint = ("Say which: ", Remedy("validation", "FILE"), ", or how many: ", Remedy("validation", "0.3"))
-            notes.append(Note("validation", f"Validation takes {SHARE:.0%} of the target's queries.", hint))
-        if validation is None or isinstance(validation, int | float):
-            share = SHARE if validation is None else float(validation)
-            return split_by_query(labeled, share, whole("seed", self.seed))
-        return labeled, self._labeled(source, validation, columns, "validation", notes)
 
     def _labeled(self, source: Features, given: Any, columns: Any, what: str, notes: list[Note]) -> Labeled:
         """Labeled documents of other queries with the features of the source."""

@@ -172,7 +172,7 @@ class RidgeSums:
 
 
 def _spread(shard: SampleShard, features: Floats) -> Spread:
-    which = (shard.label == np.arange(shard.labels)[:, None]) * shard.weight
+    which = (shard.label == np.arange(shard.labels)[:, None]).astype(float)
     return Spread(which.sum(axis=1), which @ features, which @ features**2)
 
 
@@ -192,8 +192,8 @@ class _Sampled:
 
     def by_label(self, pull: Floats) -> Floats:
         """The sum and the sum of squares of the pulls of each label."""
-        shard = self.shard
-        return np.stack([summed(shard.label, shard.weight * own, shard.labels) for own in (pull, pull**2)])
+        own = self.shard.weight * pull
+        return np.stack([summed(self.shard.label, each, self.shard.labels) for each in (own, own**2)])
 
     def mean(self, values: Floats) -> Floats:
         """The weighted mean over the documents of each query; 0 if they have no weight."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from crowdrank.data import Floats
 from crowdrank.errors import Note
 from crowdrank.rankers.base import Progress, TrainedRanker
 from crowdrank.rankers.remap.baselines import Baselines
@@ -32,8 +31,8 @@ class Remapping:
             self.processing, best, tried = climbs.learn_processing()
         else:
             self.processing = self._take_processing(self.setup.given.processing)
-        mine = self._learn(best)
-        baselines = Baselines(self.setup, climbs).train(best)
+        mine = self._learn(None if best is None else climbs.learned(best, tried))
+        baselines = Baselines(self.setup, climbs).train()
         chosen, name = self._choose(mine, baselines)
         done = Done(chosen, name, mine, baselines, best, tried)
         return Books(self.setup, self.processing, done).trained(time.perf_counter() - began)
@@ -41,31 +40,22 @@ class Remapping:
     def _take_processing(self, given: Processing) -> Processing:
         """A P that was trained before, after a look at whether the crowd is like its own."""
         given.check_labels(self.setup.given.labels)
-        given.require(self.setup.raw)
         self.setup.notes += given.unlike_notes(self.setup.raw, self.setup.given.source.weight)
         return given
 
-    def _learn(self, best: Tried | None) -> dict[str, Learned]:
-        """The learners on the output of P."""
-        label, weight = self.setup.process(self.processing)
+    def _learn(self, ridge: Learned | None) -> dict[str, Learned]:
+        """The learners on the output of P; ``ridge``: the ridge ranker of its climb, if there was one."""
         asked = LEARNERS if self.setup.ranker.learner == "auto" else (self.setup.ranker.learner,)
         if self.setup.held is None and self.setup.ranker.learner == "auto":
             asked = ("ridge",)
-        found = {}
-        for learner in asked:
-            if learner == "ridge" and best is not None:
-                details = {"mu": best.mu, "trees": best.trees}
-                found[learner] = Learned(
-                    "ridge",
-                    best.function,
-                    best.climbed.step,
-                    best.climbed.value,
-                    best.climbed.curve,
-                    details=details,
-                )
-            else:
-                found[learner] = self.setup.learners.train(learner, label, weight)
-        return found
+        documents = self.setup.with_target(*self.setup.process(self.processing))
+        learners = self.setup.learners
+        return {
+            learner: ridge
+            if learner == "ridge" and ridge is not None
+            else learners.train(learner, documents.label, documents.weight, documents=documents)
+            for learner in asked
+        }
 
     def _choose(self, mine: dict[str, Learned], others: dict[str, Learned]) -> tuple[Learned, str]:
         """The learner on P's output that is kept; or a consensus that is better on the validation queries.
@@ -104,9 +94,5 @@ class Remapping:
         """Whether one leads the other on the validation queries by more than the standard error of the lead."""
         if self.setup.held is None:
             return False
-        lead = paired_difference(self._by_query(one), self._by_query(other))
+        lead = paired_difference(one.measured, other.measured)
         return lead["stderr"] is not None and bool(lead["mean"] > lead["stderr"])
-
-    def _by_query(self, learned: Learned) -> Floats:
-        assert self.setup.held is not None
-        return self.setup.held.by_query(learned.function.scores(self.setup.held.values))

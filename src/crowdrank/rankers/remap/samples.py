@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from crowdrank.errors import InputError, Note, Remedy
 from crowdrank.prepared.documents import Documents, list_starts, sort_by_content
 from crowdrank.prepared.plan import cut
 from crowdrank.random import generator
+from crowdrank.rankers.labeled import Labeled
 from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.remap.ridge import SampleShard
 
@@ -168,20 +169,24 @@ class Source:
         """The number of queries."""
         return len(self.start) - 1
 
-    def ids(self) -> pl.DataFrame:
-        """query, item of each document."""
-        return self.features.take(self.rows).ids()
+    def keys(self) -> pl.DataFrame:
+        """query, item of each document, as the labels name them: without a query if they have none."""
+        return self.samples[np.searchsorted(self.document, np.arange(len(self.rows)))].select(*KEY)
 
     def documents(self, preparation: Preparation) -> Documents:
-        """The documents with prepared features, and labels and weights that are still to be given."""
+        """The documents with prepared features, and labels and weights that are still to be given.
+
+        Features are standardized within the query over all its documents, as in scoring.
+        """
         count = len(self.rows)
-        values = preparation.apply(self.features.dense(self.rows), self.start)
-        return Documents(values, self.start, np.zeros(count), np.ones(count), self.rows)
+        labeled = Labeled(self.features, self.rows, self.start, np.zeros(count), np.ones(count), self.query)
+        return dense_documents(labeled.prepare(preparation))
 
     def shards(self, values: Any, by_weight: Floats, by_value: Floats, lists: Any = None) -> list[SampleShard]:
         """The samples in shards, with these prepared features of all documents; of some queries only."""
         inside = np.ones(self.lists, bool) if lists is None else np.isin(np.arange(self.lists), lists)
         sample_list = np.searchsorted(self.start, self.document, side="right") - 1
+        values = center_within(values, self.start)
         shards = []
         kept = np.flatnonzero(inside)
         sizes = np.diff(self.start)[kept]
@@ -256,6 +261,21 @@ def _unused_notes(features: Features, rows: Integers, labels: CrowdLabels) -> li
         else f"{count} documents have features, but no label, and are"
     )
     return [Note(UNUSED, f"{features.source}: {words} left out.")] if count else []
+
+
+def dense_documents(documents: Documents) -> Documents:
+    """The same documents with features that are no longer sparse, nor in a file."""
+    values = documents.values
+    if hasattr(values, "read"):
+        values = values.read(0, len(documents.label))
+    return replace(documents, values=values.toarray() if hasattr(values, "toarray") else values)
+
+
+def center_within(values: Floats, start: Integers) -> Floats:
+    """The values less the mean of their query. The intercepts make up for it, and sums lose no digits."""
+    sizes = np.diff(start)[:, None]
+    mean = np.add.reduceat(values, start[:-1], axis=0, dtype=np.float64) / sizes
+    return np.asarray(values - np.repeat(mean, sizes[:, 0], axis=0), np.float32)
 
 
 def _both(one: Floats, other: Floats, rows: Integers) -> tuple[Floats, Floats]:
