@@ -18,9 +18,9 @@ REMAP_TARGETS = (
     ),
     Target(
         "remap-table4-both", "Remap table 4: workers of all rigors and qualities",
-        partial(remap.table4, crowd="both"), 10, keeps=True,
+        partial(remap.table4, crowd="both"), 5, keeps=True,
     ),
-    Target("remap-table5", "Remap table 5: label features by group", remap.table5, 10, keeps=True),
+    Target("remap-table5", "Remap table 5: label features by group", remap.table5, 5, keeps=True),
     Target(
         "remap-figure2", "Remap figure 2: the value of a label by the worker's rigor",
         partial(remap.figure_learned, figure=2), 10, keeps=True,
@@ -29,19 +29,19 @@ REMAP_TARGETS = (
         "remap-figure3", "Remap figure 3: the weight of a label by the worker's quality",
         partial(remap.figure_learned, figure=3), 10, keeps=True,
     ),
-    Target("remap-figure4", "Remap figure 4: trees as features", remap.figure4, 10, keeps=True),
+    Target("remap-figure4", "Remap figure 4: trees as features", remap.figure4, 5, keeps=True),
     Target("remap-transfer", "Remap section 7: P on another source", remap.transfer, 10, keeps=True),
     Target(
         "remap-mq2008-real", "Remap table 4 on MQ2008, an ordinary crowd (needs its data)",
-        partial(remap.on_mq2008, remap.table4, crowd="real"), 10, keeps=True,
+        partial(remap.on_mq2008, remap.table4, crowd="real"), 5, keeps=True,
     ),
     Target(
         "remap-mq2008-heur40", "Remap table 4 on MQ2008, many follow a cue (needs its data)",
-        partial(remap.on_mq2008, remap.table4, crowd="heur40"), 10, keeps=True,
+        partial(remap.on_mq2008, remap.table4, crowd="heur40"), 5, keeps=True,
     ),
     Target(
         "remap-mq2008-transfer", "Remap section 7 on MQ2008 (needs its data)",
-        partial(remap.on_mq2008, remap.transfer), 10, keeps=True,
+        partial(remap.on_mq2008, remap.transfer), 5, keeps=True,
     ),
     Target("remap-labels", "Remap's label features on real labels (needs data)", remap_labels.real_labels, 1),
 )  # fmt: skip

@@ -190,7 +190,7 @@ class TestProcessing:
             made,
             given={
                 **moved,
-                "label_features": moved["label_features"].select(own.columns[:3] + ["three", "two", "one"]),
+                "label_features": moved["label_features"].select([*own.columns[:3], "three", "two", "one"]),
             },
         )
         one, two = (ranker.workers_.polars()["weight", "value_1"].to_numpy() for ranker in (first, again))
