@@ -385,8 +385,8 @@ def on_mq2008(make: Any, seeds: int, data: Path | None, *, ledger: Ledger, **giv
     made: PaperTable = make(seeds, data, ledger=ledger, options={"file": files, "workers": 80}, **given)
     remark = (
         "Documents and grades 0 to 2 of MQ2008. Each draw splits its 784 queries anew: 60 % source, 30 target, 30 "
-        "validation, the rest test. 80 workers. The draws share documents, so their errors are rather too small. Where "
-        "a second source is drawn, some of its test queries were in the target of the first one."
+        "validation, the rest test. 80 workers. The draws share documents, so their errors are rather too small. "
+        "If a second source is drawn, some of its test queries were in the target of the first one."
     )
     return PaperTable(f"{made.title}, MQ2008", made.columns, made.labels, made.rows, [remark, *made.remarks])
 

@@ -153,14 +153,16 @@ class TestProcessing:
     def test_an_unlike_crowd_is_noted(self):
         processing = Processing.read_text(fitted().trained_.texts[FILE])
         shifted = {
-            name: Moments(own.mean + 2 * UNLIKE * own.sd, own.sd) if name == "glad_ability" else own
-            for name, own in processing.crowd.items()
+            name: Moments(own.mean + 2 * UNLIKE * own.sd, own.sd) if name == "glad_ability|1" else own
+            for name, own in processing.by_label.items()
         }
-        ranker = fit(crowd(), given={"processing": replace(processing, crowd=shifted), "target": None})
+        ranker = fit(crowd(), given={"processing": replace(processing, by_label=shifted), "target": None})
         notes = [note.message for note in ranker.fit_.warnings if note.code == "unlike-crowd"]
         assert len(notes) == 1
-        assert "1 of 14" in notes[0]
-        assert "glad_ability (2.0)" in notes[0]
+        assert "1 of 28" in notes[0]
+        assert "glad_ability|1 (2.0)" in notes[0]
+        same = fit(crowd(), given={"processing": processing, "target": None})
+        assert "unlike-crowd" not in {note.code for note in same.fit_.warnings}
 
     def test_what_it_lacks_is_an_error(self):
         processing = Processing.read_text(fitted().trained_.texts[FILE])

@@ -17,7 +17,7 @@ from crowdrank.rankers.objectives import LabelObjective, LambdaRank, SoftRank, S
 from crowdrank.rankers.remap.climb import Climb, Climbed, TargetSide
 from crowdrank.rankers.remap.label_features import CROWD_LABEL
 from crowdrank.rankers.remap.learners import PENALTIES, Learned, document_shards, solve
-from crowdrank.rankers.remap.processing import Processing, raw_moments
+from crowdrank.rankers.remap.processing import Processing, label_moments, raw_moments
 from crowdrank.rankers.remap.ridge import Point, RidgeSums, System
 from crowdrank.rankers.remap.setup import Setup, take_lists, take_rows
 from crowdrank.rankers.scorers import Function
@@ -205,13 +205,16 @@ class Climbs:
     def _blank(self) -> Processing:
         """P at its start: alpha = 0, and beta is 1 for the crowd label, 0 for all others."""
         weight_names, value_names = self.setup.by_weight[0], self.setup.by_value[0]
+        labels, source = self.setup.given.labels, self.setup.given.source
+        said = source.samples["label"].to_numpy()
         return Processing(
             values=tuple(self.setup.given.labels.values),
             weight_names=weight_names,
             value_names=value_names,
             alpha=np.zeros(len(weight_names)),
             beta=np.array([float(name == CROWD_LABEL) for name in value_names]),
-            crowd=raw_moments(self.setup.raw, self.setup.given.source.weight),
+            crowd=raw_moments(self.setup.raw, source.weight),
+            by_label=label_moments(self.setup.raw, labels.values.tolist(), said, source.weight),
             settings=self.setup.asked.as_dict(),
         )
 

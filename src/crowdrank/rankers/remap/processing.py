@@ -8,7 +8,7 @@ It is saved as a file of its own and applied to another source, without its targ
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,8 @@ class Processing:
 
     ``values``: the crowd's labels. ``weight_names``, ``value_names``: the label features of weights and values.
     ``mu``: the penalty of its ridge ranker for each document. ``crowd``: the distribution of each raw label
-    feature in training, by which it is standardized. ``settings``: how label features were made.
+    feature in training, by which it is standardized. ``by_label``: the same among the samples of each label.
+    ``settings``: how label features were made.
     """
 
     values: tuple[float, ...]
@@ -56,6 +57,7 @@ class Processing:
     beta: Floats
     mu: float = 0.1
     crowd: Mapping[str, Moments] = field(default_factory=dict)
+    by_label: Mapping[str, Moments] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def weights(self, features: Floats) -> Floats:
@@ -92,10 +94,13 @@ class Processing:
             )
         return wanted, values[:, [place[name] for name in wanted]]
 
-    def unlike_notes(self, raw: RawFeatures, weight: Floats) -> list[Note]:
-        """A note if the new crowd looks unlike the old one: how far the means of raw features lie apart."""
-        here = raw_moments(raw, weight)
-        both = {name: own for name, own in self.crowd.items() if name in here}
+    def unlike_notes(self, raw: RawFeatures, labels: Sequence[float], said: Floats, weight: Floats) -> list[Note]:
+        """A note if the new crowd looks unlike the old one: how far the means of raw features lie apart.
+
+        They are compared among samples with the same label, so that a consensus at a mirror image shows.
+        """
+        here = label_moments(raw, labels, said, weight)
+        both = {name: own for name, own in self.by_label.items() if name in here}
         apart = {name: abs(here[name].mean - own.mean) / max(own.sd, 1e-12) for name, own in both.items()}
         far = sorted((name for name in apart if apart[name] > UNLIKE), key=lambda name: -apart[name])
         if not far:
@@ -145,6 +150,7 @@ class Processing:
             beta=np.array(found["beta"], float),
             mu=float(found["mu"]),
             crowd={name: Moments(**own) for name, own in found["crowd"].items()},
+            by_label={name: Moments(**own) for name, own in found["by_label"].items()},
             settings=found["settings"],
         )
         if (made.alpha.size, made.beta.size) != (len(made.weight_names), len(made.value_names)):
@@ -164,4 +170,16 @@ def raw_moments(raw: RawFeatures, weight: Floats) -> dict[str, Moments]:
             mean = float(weight @ column) / total
             sd = float(np.sqrt(weight @ (column - mean) ** 2 / total))
             found[name] = Moments(mean, sd if sd > 1e-9 * max(abs(mean), 1e-300) else 1.0)
+    return found
+
+
+def label_moments(raw: RawFeatures, labels: Sequence[float], said: Floats, weight: Floats) -> dict[str, Moments]:
+    """The distribution of each raw feature among the samples of each label."""
+    found = dict[str, Moments]()
+    for value in labels:
+        own = said == value
+        columns = {name: column[own] for name, column in raw.columns.items()}
+        if own.any():
+            moments = raw_moments(RawFeatures(columns, raw.group), weight[own])
+            found |= {f"{name}|{value:g}": moment for name, moment in moments.items()}
     return found

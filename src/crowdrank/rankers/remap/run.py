@@ -40,7 +40,9 @@ class Remapping:
     def _take_processing(self, given: Processing) -> Processing:
         """A P that was trained before, after a look at whether the crowd is like its own."""
         given.check_labels(self.setup.given.labels)
-        self.setup.notes += given.unlike_notes(self.setup.raw, self.setup.given.source.weight)
+        source = self.setup.given.source
+        said = source.samples["label"].to_numpy()
+        self.setup.notes += given.unlike_notes(self.setup.raw, given.values, said, source.weight)
         return given
 
     def _learn(self, ridge: Learned | None) -> dict[str, Learned]:
