@@ -182,6 +182,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Honeypots that say less than they could",
         "Check their ids, or let each worker label some of them.",
     ),
+    "target-alone": (
+        "The target does better without the crowd",
+        "A ranker on the experts' labels alone may serve you better; check both on further queries.",
+    ),
     "unlike-crowd": (
         "The crowd is unlike the one before",
         "Weights and values that were learned on another crowd may mislead here; learn them again from a target.",
