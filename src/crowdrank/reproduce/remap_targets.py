@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from crowdrank.reproduce import remap, remap_labels
+from crowdrank.reproduce import remap, remap_figures, remap_labels, remap_moved
 from crowdrank.reproduce.target import Target
 
 REMAP_TARGETS = (
@@ -23,25 +23,28 @@ REMAP_TARGETS = (
     Target("remap-table5", "Remap table 5: label features by group", remap.table5, 5, keeps=True),
     Target(
         "remap-figure2", "Remap figure 2: the value of a label by the worker's rigor",
-        partial(remap.figure_learned, figure=2), 10, keeps=True,
+        partial(remap_figures.figure_learned, figure=2), 10, keeps=True,
     ),
     Target(
         "remap-figure3", "Remap figure 3: the weight of a label by the worker's quality",
-        partial(remap.figure_learned, figure=3), 10, keeps=True,
+        partial(remap_figures.figure_learned, figure=3), 10, keeps=True,
     ),
-    Target("remap-figure4", "Remap figure 4: trees as features", remap.figure4, 5, keeps=True),
-    Target("remap-transfer", "Remap section 7: P on another source", remap.transfer, 10, keeps=True),
+    Target("remap-figure4", "Remap figure 4: trees as features", remap_figures.figure4, 5, keeps=True),
+    Target(
+        "remap-additions", "Remap: what each addition to the paper brings", remap_figures.additions, 10, keeps=True
+    ),
+    Target("remap-transfer", "Remap section 7: P on another source", remap_moved.transfer, 10, keeps=True),
     Target(
         "remap-mq2008-real", "Remap table 4 on MQ2008, an ordinary crowd (needs its data)",
-        partial(remap.on_mq2008, remap.table4, crowd="real"), 5, keeps=True,
+        partial(remap_moved.on_mq2008, remap.table4, crowd="real"), 5, keeps=True,
     ),
     Target(
         "remap-mq2008-heur40", "Remap table 4 on MQ2008, many follow a cue (needs its data)",
-        partial(remap.on_mq2008, remap.table4, crowd="heur40"), 5, keeps=True,
+        partial(remap_moved.on_mq2008, remap.table4, crowd="heur40"), 5, keeps=True,
     ),
     Target(
         "remap-mq2008-transfer", "Remap section 7 on MQ2008 (needs its data)",
-        partial(remap.on_mq2008, remap.transfer), 5, keeps=True,
+        partial(remap_moved.on_mq2008, remap_moved.transfer), 5, keeps=True,
     ),
     Target("remap-labels", "Remap's label features on real labels (needs data)", remap_labels.real_labels, 1),
 )  # fmt: skip
