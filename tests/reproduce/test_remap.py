@@ -75,6 +75,7 @@ def test_transfer(ledger):
     assert {"P of another source", "remap", "average", "oracle" if "oracle" in labels else "placebo"} <= labels
 
 
+@pytest.mark.long
 def test_on_mq2008(ledger, real):
     few = {"workers": 20, "source": 60, "target": 10, "validation": 10, "test": 20, "honeypots": 5}
     seen = {}
