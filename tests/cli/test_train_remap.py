@@ -79,7 +79,7 @@ class TestOutput:
             "8 target queries."
         )
         assert said[-2].startswith("Kept: remap with ridge (weights and values of ")
-        assert said[-2].endswith("mu = 0.3, no trees).")
+        assert said[-2].endswith("penalty 0.3).")
         assert said[-1].startswith("DCG@10 on 8 validation queries: ")
         assert " (best baseline, target alone with ridge: " in said[-1]
         fit = json.loads((tmp_path / "ranker" / "fit.json").read_text())

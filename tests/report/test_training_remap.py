@@ -74,7 +74,8 @@ class TestClaims:
         assert report.headline[2] == (
             "Weights and values were learned in 12 steps, for a ridge ranker of the features and 100 trees grown "
             "on the labels of remap with the penalty 0.1 for each document. The ranker is that of ridge "
-            "regression, the best of the learners on the validation queries."
+            "regression, the simplest: on the validation queries no other learner leads it by more than a "
+            "standard error."
         )
         assert report.measured.rows[0].description == "remap with ridge"
 

@@ -346,7 +346,7 @@ def _train_on_target(asked: _Request, ranker: Remap, engine: Engine) -> _Trained
             missing=asked.missing,
             engine=engine,
             progress=shown,
-            **given.crowd.read_known(),
+            **given.crowd.read_known(given.gold_columns),
         )
     return _Trained(ranker, None, reading)
 

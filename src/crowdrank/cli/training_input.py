@@ -93,14 +93,16 @@ class CrowdInput:
         single = (self.anchors, self.side_info, self.honeypots, self.label_features)
         return [*self.judgments.files, *self.target, *(file for file in single if file is not None)]
 
-    def read_known(self) -> dict[str, Any]:
-        """The arguments of ``Remap.fit`` on what is known about the crowd's labels."""
+    def read_known(self, columns: str) -> dict[str, Any]:
+        """The arguments of ``Remap.fit`` on what is known about the crowd's labels. ``columns``: of gold."""
+        from crowdrank.data import read_gold
         from crowdrank.rankers.remap.processing import Processing
 
         return {
-            "honeypots": self.honeypots,
+            "honeypots": None if self.honeypots is None else read_gold(self.honeypots, columns=columns),
             "label_features": self.label_features,
             "processing": None if self.processing is None else Processing.read(self.processing),
+            "judgment_columns": self.judgments.columns or None,
         }
 
     def read(self) -> dict[str, Any]:

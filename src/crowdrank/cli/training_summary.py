@@ -54,15 +54,20 @@ def _summarize_target(ranker: Ranker) -> None:
         return
     others = {name: own for name, own in found.items() if isinstance(own, Mapping) and name != "ranker"}
     best = next((own for name, own in others.items() if is_baseline(name)), None)
-    _say(
-        _measured(
-            {**found, "best_feature": best and {**best, "description": f"best baseline, {best['description']}"}}
-        )
-    )
+    beside = best and {**best, "description": f"best baseline, {best['description']}"}
+    _say(_measured({**found, "best_feature": beside}) + _lead_over(best))
+
+
+def _lead_over(best: Mapping[str, Any] | None) -> str:
+    """The lead over the best baseline with its interval."""
+    lead = best and best["lead"]
+    if not lead or lead["low"] is None:
+        return ""
+    return f"; lead {lead['mean']:+.4f}, {lead['level']:.0%} interval {lead['low']:+.4f} to {lead['high']:+.4f}"
 
 
 def _learned_with(details: Mapping[str, Any]) -> str:
-    if not details["target_queries"]:
+    if "processing" not in details:
         return "weights and values that were learned before"
     return _count(details["target_queries"], "target query", "target queries")
 
@@ -72,8 +77,8 @@ def _how(details: Mapping[str, Any]) -> str:
     if details["chosen"] != "remap" or "processing" not in details:
         return ""
     found = details["processing"]
-    trees = _count(found["trees"], "tree", "trees") if found["trees"] else "no trees"
-    return f" (weights and values of {_count(found['step'], 'step', 'steps')}, mu = {found['mu']:g}, {trees})"
+    trees = f", {_count(found['trees'], 'tree', 'trees')} as features" if found["trees"] else ""
+    return f" (weights and values of {_count(found['step'], 'step', 'steps')}, penalty {found['mu']:g}{trees})"
 
 
 def _say(line: str) -> None:

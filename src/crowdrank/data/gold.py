@@ -29,10 +29,11 @@ GRADES = ("grade", "gold", "label", "relevance", "true_rank")
 class Scored:
     """A number for each item, by query: a gold standard's grades or a ranking's scores.
 
-    ``frame`` has query (null if there is only one query), item, value; larger = better.
+    ``frame`` has query (null if there is only one query), item, value; larger = better. ``source``: the file.
     """
 
     frame: pl.DataFrame
+    source: str | None = None
 
     def require_common(self, index: Index) -> None:
         """Raise an error, before any fit, if this gold cannot score judgments with this index."""
@@ -64,14 +65,14 @@ def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, letor: Let
     found = next((grade for grade in GRADES if grade in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a gold file; its columns are {', '.join(columns.values())}.",
+            f"is not a gold file; its columns are {', '.join(frame.columns)}.",
             source=name,
             hint=f"Gold has item and one of {', '.join(GRADES)}; query is optional.",
         )
     scored = _read_scores(frame, name, columns, found)
     if found == "true_rank":
         scored = scored.with_columns(pl.col("value").max().over("query") - pl.col("value"))
-    return Scored(scored)
+    return Scored(scored, name)
 
 
 def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:

@@ -182,6 +182,11 @@ KINDS: dict[str, tuple[str, str]] = {
         "Honeypots that say less than they could",
         "Check their ids, or let each worker label some of them.",
     ),
+    "labels": (
+        "Odd labels",
+        "Repeated, contradicting or very rare labels may be slips of the file; look at them.",
+    ),
+    "label-features": ("Label features of your own", "These columns say something about each label."),
     "target-alone": (
         "The target does better without the crowd",
         "A ranker on the experts' labels alone may serve you better; check both on further queries.",

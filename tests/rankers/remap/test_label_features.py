@@ -116,7 +116,8 @@ def test_columns_of_ones_own(binary, tmp_path):
     labels, _, raw = binary
     frame = pl.DataFrame([(*row, number) for number, row in enumerate(ROWS)], orient="row",
                          schema=["query", "item", "worker", "label", "seconds"])  # fmt: skip
-    found = read_label_columns(frame, labels.samples)
+    found, notes = read_label_columns(frame, labels.samples)
+    assert [note.message for note in notes] == ["frame: label features seconds."]
     assert list(found) == ["seconds"]
     wanted = {row[1:3]: number for number, row in enumerate(ROWS)}
     own = [wanted[pair] for pair in zip(labels.samples["item"], labels.samples["worker"], strict=True)]
@@ -124,8 +125,13 @@ def test_columns_of_ones_own(binary, tmp_path):
     more = raw.with_columns("own", found)
     assert choose_names(more, "own", "weight_features") == ["seconds"]
     blank = frame.with_columns(seconds=pl.when(pl.col("item") == "a").then(None).otherwise(4.0))
-    np.testing.assert_array_equal(read_label_columns(blank, labels.samples)["seconds"], 4.0)
-    with pytest.raises(InputError, match="no column besides"):
+    np.testing.assert_array_equal(read_label_columns(blank, labels.samples)[0]["seconds"], 4.0)
+    assert "seconds (for 5 of 8 labels" in read_label_columns(blank, labels.samples)[1][0].message
+    named = frame.rename({"item": "doc", "worker": "judge"}).with_columns(device=pl.lit("phone"))
+    again, notes = read_label_columns(named, labels.samples, "item=doc,label=label")
+    np.testing.assert_array_equal(again["seconds"], own)
+    assert "'device'" in notes[1].message
+    with pytest.raises(InputError, match="no column of numbers besides"):
         read_label_columns(frame.drop("seconds"), labels.samples)
     with pytest.raises(InputError, match="no column 'worker'"):
         read_label_columns(frame.drop("worker"), labels.samples)

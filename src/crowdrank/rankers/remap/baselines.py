@@ -40,9 +40,9 @@ class Baselines:
             if kind == "all" or name in FEW:
                 found |= {f"{name}, {own}": self._on_source(own, label) for own in LEARNERS}
         found |= self._target_alone()
+        found |= self._oracle()
         if kind == "all":
             found |= self._deviations()
-            found |= self._oracle()
             if self.setup.given.target is not None:
                 found["placebo, ridge"] = self._placebo()
         return found

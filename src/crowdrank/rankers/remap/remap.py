@@ -8,18 +8,18 @@ source: document d has the weight sum of w and the label sum of w l / sum of w o
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any, Self
 
-from crowdrank.data import Features, Scored, read_features, read_gold
+from crowdrank.data import Features, Scored, check_rows, feature_rows, read_features, read_gold
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.parameters import whole
 from crowdrank.rankers.base import Progress, Ranker
 from crowdrank.rankers.judged import read_judgments
-from crowdrank.rankers.labeled import Labeled, label_documents, split_by_query
+from crowdrank.rankers.labeled import Labeled, label_documents, overlap_notes, split_by_query
 from crowdrank.rankers.remap.climb import METHODS
 from crowdrank.rankers.remap.climbs import GROWN_ON
+from crowdrank.rankers.remap.label_columns import LabelColumns
 from crowdrank.rankers.remap.learners import LEARNERS
 from crowdrank.rankers.remap.processing import Processing
 from crowdrank.rankers.remap.run import Remapping
@@ -133,13 +133,13 @@ class Remap(Ranker):
         self._check_parameters()
         table = read_features(features, columns=columns)
         tables = read_judgments(judgments, columns=judgment_columns)
-        name = str(honeypots) if isinstance(honeypots, str | Path) else None
-        labels = read_labels(tables, _scored(honeypots), source=name)
+        labels = read_labels(tables, _scored(honeypots))
         source = join_source(table, labels, missing=missing)
         known = None if processing is None else Processing.read(processing)
         notes = [*labels.notes, *source.notes]
         training, held = self._target(table, target, validation, columns, notes, needed=known is None)
-        given = Given(source, labels, training, held, _scored(gold), known, label_features)
+        own = None if label_features is None else LabelColumns(label_features, judgment_columns)
+        given = Given(source, labels, training, held, _known_gold(_scored(gold), table), known, own)
         with open_engine(engine) as place, one_blas_thread():
             run = Remapping(Setup(self, given, place, notes), progress)
             self._trained = run.train(began)
@@ -190,7 +190,16 @@ class Remap(Ranker):
             training, held = split_by_query(labeled, share, whole("seed", self.seed))
             self._require_order(training)
             return training, held
-        return labeled, self._labeled(source, validation, columns, "validation", notes)
+        held = self._labeled(source, validation, columns, "validation", notes)
+        both = int(held.query.is_in(labeled.query.to_list()).sum())
+        if both == held.lists:
+            raise InputError(
+                "every validation query is in the target too, so validation would measure what was learned.",
+                source=held.features.source,
+                hint=("Give other queries, or take a share of the target: ", Remedy("validation", "0.5")),
+            )
+        notes += overlap_notes(labeled, held)
+        return labeled, held
 
     @staticmethod
     def _require_order(labeled: Labeled) -> None:
@@ -217,6 +226,15 @@ class Remap(Ranker):
             queries = "1 query is" if both == 1 else f"{both} queries are"
             notes.append(Note(f"{what}-overlap", f"{queries} both in the source and in the {what}."))
         return found
+
+
+def _known_gold(gold: Scored | None, table: Features) -> Scored | None:
+    """Gold of the source; an error if it grades no document of it."""
+    if gold is not None:
+        query = None if gold.frame["query"].null_count() == gold.frame.height else gold.frame["query"]
+        rows = feature_rows(table, query, gold.frame["item"])
+        check_rows(table, rows, gold.frame, "graded", missing="drop")
+    return gold
 
 
 def _scored(given: Any) -> Scored | None:

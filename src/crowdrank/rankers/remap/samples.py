@@ -32,6 +32,8 @@ WIDTH = 8
 """A shard has fewer documents by the number of features over this."""
 HONEYPOT = "honeypot"
 UNUSED = "unused-features"
+RARE = 1e-3
+"""A label that is rarer than this may be a slip."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,8 @@ class CrowdLabels:
         return self.frame.filter(~pl.col(HONEYPOT)).drop(HONEYPOT)
 
 
-def read_labels(tables: list[Judgments], honeypots: Scored | None, *, source: str | None = None) -> CrowdLabels:
-    """The labels of a crowd, from a table of ratings that names its workers. ``source``: of the honeypots."""
+def read_labels(tables: list[Judgments], honeypots: Scored | None) -> CrowdLabels:
+    """The labels of a crowd, from a table of ratings that names its workers."""
     ratings = _one_table(tables)
     if ratings.worker is None:
         raise InputError(
@@ -81,7 +83,8 @@ def read_labels(tables: list[Judgments], honeypots: Scored | None, *, source: st
     )
     frame = frame.group_by("query", "item", "worker", "label").agg(pl.col("weight").sum())
     frame = frame.sort("query", "item", "worker", "label")
-    known, notes = _match_honeypots(frame, honeypots, values, source)
+    known, notes = _match_honeypots(frame, honeypots, values)
+    notes += _label_notes(ratings, frame)
     marks = frame.select(*KEY).clear() if known is None else known.select(*KEY)
     frame = frame.join(
         marks.with_columns(pl.lit(True).alias(HONEYPOT)),
@@ -110,12 +113,12 @@ def _one_table(tables: list[Judgments]) -> Ratings:
 
 
 def _match_honeypots(
-    frame: pl.DataFrame, honeypots: Scored | None, values: Floats, source: str | None
+    frame: pl.DataFrame, honeypots: Scored | None, values: Floats
 ) -> tuple[pl.DataFrame | None, list[Note]]:
     """The honeypots that somebody labeled, and notes. A label outside the scale of the crowd is an error."""
     if honeypots is None:
         return None, []
-    known = honeypots.frame.rename({"value": "label"})
+    known, source = honeypots.frame.rename({"value": "label"}), honeypots.source
     outside = known.filter(~pl.col("label").is_in(values.tolist()))
     if outside.height:
         first = outside.row(0, named=True)
@@ -126,6 +129,7 @@ def _match_honeypots(
             hint="A honeypot's label is what the crowd should have said, on its own scale.",
         )
     if known["query"].null_count() == known.height and frame["query"].null_count() == 0:
+        _require_one_query(frame, known, source)
         known = known.drop("query").join(frame.select(*KEY).unique(), on="item", how="inner").select(*KEY, "label")
     used = known.join(frame.select(*KEY).unique(), on=KEY, how="semi", nulls_equal=True)
     if not used.height:
@@ -244,6 +248,39 @@ def join_source(features: Features, labels: CrowdLabels, *, missing: str = "erro
         samples["weight"].to_numpy(), np.searchsorted(labels.values, samples["label"].to_numpy()),
         len(labels.values), tuple(notes),
     )  # fmt: skip
+
+
+def _require_one_query(frame: pl.DataFrame, known: pl.DataFrame, source: str | None) -> None:
+    """Raise an error if a honeypot without a query was labeled for several queries."""
+    pairs = frame.select(*KEY).unique().join(known, on="item", how="semi")
+    several = pairs.group_by("item").len().filter(pl.col("len") > 1).sort("item")
+    if several.height:
+        item, count = several.row(0)
+        raise InputError(
+            f"the honeypot {item!r} names no query, but was labeled for {count} queries.",
+            source=source,
+            hint="Give the honeypots a column named query.",
+        )
+
+
+def _label_notes(ratings: Ratings, frame: pl.DataFrame) -> list[Note]:
+    """Notes on labels that repeat or contradict others of the same worker, and on labels that hardly occur."""
+    notes = []
+    repeated = ratings.rows - frame.height
+    if repeated:
+        rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"
+        notes.append(
+            Note("labels", f"{rows} the label of the same worker for the same document, and count as weight.")
+        )
+    against = int((frame.group_by("query", "item", "worker").len()["len"] > 1).sum())
+    if against:
+        cases = "1 document" if against == 1 else f"{against} documents"
+        notes.append(Note("labels", f"For {cases} a worker gave different labels; all of them count."))
+    counts = frame.group_by("label").agg(pl.col("weight").sum()).sort("label")
+    rare = counts.filter(pl.col("weight") < RARE * float(counts["weight"].sum()))
+    for value, weight in rare.iter_rows():
+        notes.append(Note("labels", f"The label {value:g} occurs only {weight:g} times: is it a slip?"))
+    return notes
 
 
 def _unused_notes(features: Features, rows: Integers, labels: CrowdLabels) -> list[Note]:

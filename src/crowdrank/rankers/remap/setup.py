@@ -18,7 +18,7 @@ from crowdrank.prepared.documents import Documents
 from crowdrank.rankers.labeled import Labeled
 from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation
 from crowdrank.rankers.remap.consensus import Consensus
-from crowdrank.rankers.remap.label_columns import read_label_columns
+from crowdrank.rankers.remap.label_columns import LabelColumns
 from crowdrank.rankers.remap.label_features import RawFeatures, choose_names, cross, raw_features
 from crowdrank.rankers.remap.learners import Held, Learners
 from crowdrank.rankers.remap.processing import Processing, raw_moments
@@ -45,7 +45,7 @@ class Given:
     held: Labeled | None
     gold: Scored | None
     processing: Processing | None
-    own: Any
+    own: LabelColumns | None
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,8 @@ class Setup:
         source, asked = self.given.source, self.asked
         found = raw_features(self.given.labels, self.consensus, source.samples, asked.probability)
         if self.given.own is not None:
-            own = read_label_columns(self.given.own, source.samples)
+            own, notes = self.given.own.read(source.samples)
+            self.notes += notes
             taken = [name for name in own if name in found.columns]
             if taken:
                 raise InputError(

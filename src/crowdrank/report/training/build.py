@@ -89,6 +89,7 @@ def _with_target(report: TrainingReport, ranker: Ranker) -> TrainingReport:
     """The report in the words of a ranker that learned from labels of a crowd and of experts."""
     fit, measured = report.fit, report.measured
     verdict, tone = remap_words.verdict(fit, measured)
+    fallen = remap_words.fell_back(fit) is not None
     kept = [note for note in ranker.fit_.warnings if note.code != remap_words.FALLBACK]  # the verdict says that
     return replace(
         report,
@@ -98,7 +99,7 @@ def _with_target(report: TrainingReport, ranker: Ranker) -> TrainingReport:
         verdict=verdict,
         tone=tone,
         headline=remap_words.headline(fit, measured),
-        scoring=(*report.scoring, remap_words.PROCESSING),
+        scoring=report.scoring if fallen else (*report.scoring, remap_words.PROCESSING),
         method=(*report.method, *remap_words.method(fit)),
         weighing=weighing_of(ranker),
     )
@@ -182,8 +183,10 @@ def _levels(measured: Measured, measure: str) -> dict[str, float]:
     rows = {row.name: row for row in measured.baselines}
     if measured.rows[0].description:
         own = [row for row in measured.baselines if is_baseline(row.name)]
-        alone = [row for row in own if row.name.startswith("target alone") and row is not own[0]]
-        rows = dict(zip(("best_baseline", "target_alone"), (*own[:1], *alone[:1]), strict=False))
+        alone = [row for row in own if row.name.startswith("target alone")][:1]
+        rows = {"best_baseline": own[0]} if own else {}
+        if alone and alone[0] is not own[0]:
+            rows["target_alone"] = alone[0]
     values = {name: row.values.get(measure) for name, row in rows.items()}
     return {name: value for name, value in values.items() if value is not None}
 

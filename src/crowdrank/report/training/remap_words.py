@@ -36,6 +36,14 @@ LOOKED = (
     "Everything in this table used the validation queries, to stop or to choose a penalty, and the ranker is the "
     "best of several. So the differences are optimistic: confirm them on other queries."
 )
+CHOICES = {
+    "ridge": "the simplest: on the validation queries no other learner leads it by more than a standard error",
+    "other": "which leads simpler ones by more than a standard error on the validation queries",
+}
+"""Why a learner is kept."""
+STARTS = {"label": "the crowd's labels as they are", "consensus": "values near the labels of Dawid-Skene"}
+"""Where weights and values start."""
+CONSENSUS = ("majority", "average", "dawid-skene", "soft dawid-skene", "glad", "naive bayes")
 SAID = {
     "better": "better than",
     "ahead": "ahead of",
@@ -43,7 +51,7 @@ SAID = {
     "worse": "worse than",
     "unknown": "not comparable with",
 }
-PROCESSING = ("For another crowd", "crowdrank train FEATURES --judgments JUDGMENTS --processing FOLDER --out NEW")
+PROCESSING = ("For another crowd", 'Remap().fit(features, judgments, processing="FOLDER")')
 """How to use the weights and values again."""
 
 
@@ -112,11 +120,13 @@ def trained_sentence(fit: Mapping[str, Any]) -> str:
 def _known(details: Mapping[str, Any]) -> Iterator[str]:
     """What it knows besides the labels of the crowd."""
     target, held, honeypots = (details[name] for name in ("target_queries", "validation_queries", "honeypots"))
-    if target:
-        other = f"{target:,} other {'query' if target == 1 else 'queries'}"
+    other = f"{target:,} other {'query' if target == 1 else 'queries'}"
+    if "processing" in details:
         yield f"How much a label counts and what it is worth were learned from {other} with experts' labels."
     else:
         yield "How much a label counts and what it is worth were learned before, from another crowd."
+    if target and "processing" not in details:
+        yield f"The documents of {other} with experts' labels train the ranker too."
     if held:
         yield f"{count_noun(held, 'further query', 'further queries')} validate."
     if honeypots:
@@ -129,7 +139,7 @@ def choice(fit: Mapping[str, Any]) -> str:
     details = fit["details"]
     learner, found = details["learner"], details.get("processing")
     asked = fit["parameters"]["learner"] == learner
-    why = "as asked" if asked else "the best of the learners on the validation queries"
+    why = "as asked" if asked else CHOICES["ridge" if learner == "ridge" else "other"]
     if not asked and not details["validation_queries"]:
         why = "because no validation queries choose among the learners"
     kept = f"The ranker is that of {words_of(learner, fit)}, {why}."
@@ -138,6 +148,9 @@ def choice(fit: Mapping[str, Any]) -> str:
 
 def climb_sentence(found: Mapping[str, Any]) -> str:
     """How weights and values were learned."""
+    if not found["step"]:
+        start = STARTS[found["start"]]
+        return f"No step did better than the start, {start}, so nothing was learned about the labels."
     trees = ""
     if found["trees"]:
         grown = "remap" if found["grown_on"] == "remap" else f"the consensus {found['grown_on']}"
@@ -166,17 +179,25 @@ def explain_names(fit: Mapping[str, Any], measured: Measured) -> tuple[tuple[str
 
 
 def _leads(measured: Measured) -> Iterator[str]:
-    """The ranker beside the best baseline, beside the target alone, and beside all of them."""
+    """The ranker beside the best consensus, beside the target alone, and beside all baselines."""
     rows = baselines_of(measured)
     if not rows:
         yield "No baselines were trained."
         return
-    target = next((row for row in rows if row.name.startswith("target alone")), rows[0])
-    yield _lead("the best baseline", rows[0], measured)
-    if target is not rows[0]:
-        yield _lead("the best ranker from the target alone", target, measured)
+    kinds = (("the best plain consensus", CONSENSUS), ("the best ranker from the target alone", ("target alone",)))
+    shown = [(name, _first(rows, labels)) for name, labels in kinds]
+    if rows[0] not in [row for _, row in shown]:
+        yield _lead("the best baseline", rows[0], measured)
+    for name, row in shown:
+        if row is not None:
+            yield _lead(name, row, measured)
     if len(rows) > 2:
         yield _count_verdicts(rows)
+
+
+def _first(rows: tuple[MeasuredRow, ...], labels: tuple[str, ...]) -> MeasuredRow | None:
+    """The best of the rows with these labels."""
+    return next((row for row in rows if row.name.partition(",")[0] in labels), None)
 
 
 def _lead(name: str, row: MeasuredRow, measured: Measured) -> str:
