@@ -31,9 +31,9 @@ REMAP_TARGETS = (
     ),
     Target("remap-figure4", "Remap figure 4: trees as features", remap_figures.figure4, 5, keeps=True),
     Target(
-        "remap-additions", "Remap: what each addition to the paper brings", remap_figures.additions, 10, keeps=True
+        "remap-additions", "Remap: what each addition to the paper brings", remap_figures.additions, 5, keeps=True
     ),
-    Target("remap-transfer", "Remap section 7: P on another source", remap_moved.transfer, 10, keeps=True),
+    Target("remap-transfer", "Remap section 7: P on another source", remap_moved.transfer, 5, keeps=True),
     Target(
         "remap-mq2008-real", "Remap table 4 on MQ2008, an ordinary crowd (needs its data)",
         partial(remap_moved.on_mq2008, remap.table4, crowd="real"), 5, keeps=True,
