@@ -130,6 +130,25 @@ class TestOutput:
         assert {"seconds|0", "seconds|1"} <= set(found["weight_names"])
 
 
+def test_a_column_of_the_target_alone_may_be_ignored(crowdrank, files, tmp_path):
+    frame = files["target"].with_columns(url=pl.lit("a page"))
+    frame.write_csv(tmp_path / "urls.csv")
+    quick = ("--set", "baselines=none", "--set", "trees=0", "--set", "learner=ridge")
+    words = (
+        "train",
+        "features.csv",
+        "--judgments",
+        "judgments.csv",
+        "--target",
+        "urls.csv",
+        *quick,
+        "--out",
+        "own",
+    )
+    assert crowdrank(*words).code == 2
+    assert crowdrank(*words, "--columns", "ignore=url").code == 0
+
+
 class TestMistakes:
     def test_a_target_without_labels(self, fails, files, tmp_path):
         files["target"].drop("label").write_csv(tmp_path / "bare.csv")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crowdrank.errors import CrowdrankError, Remedy
@@ -41,30 +42,30 @@ class JudgmentFiles:
         """The names that are meant for this file. A name that only another file has is not."""
         if len(self.files) == 1 or not mapping:
             return mapping
-        own = set(_column_names(file))
-        others = [name for other in self.files if other != file for name in _column_names(other)]
+        own = set(column_names(file))
+        others = [name for other in self.files if other != file for name in column_names(other)]
         return {
             role: name
             for role, name in mapping.items()
-            if not name or _matches(name, own) or not _matches(name, others)
+            if not name or matches(name, own) or not matches(name, others)
         }
 
 
-def _column_names(file: str) -> list[str]:
-    """The columns of a file; none of standard input, which can be read only once."""
+def column_names(file: str) -> list[str]:
+    """The columns of a file; none of standard input, which can be read only once, nor of what is no file."""
     from crowdrank.data.io.files import open_sources
     from crowdrank.data.io.letor import LetorRole
     from crowdrank.data.spool.folder import Spool
     from crowdrank.data.spool.memory import budget
 
-    if file == "-":
+    if file == "-" or not Path(file).exists():
         return []
     return [
         name for one in open_sources(file, LetorRole("ranks"), Spool(), budget(None)) for name in one.columns()
     ]
 
 
-def _matches(wanted: str, names: Any) -> bool:
+def matches(wanted: str, names: Any) -> bool:
     """Whether a column has this name, or matches the pattern of several columns."""
     return any(fnmatchcase(name.strip().lower(), wanted.strip().lower()) for name in names)
 

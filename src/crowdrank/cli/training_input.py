@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.cli.judgment_files import COLUMNS, JudgmentFiles, names_columns, naming_columns
+from crowdrank.cli.judgment_files import (
+    COLUMNS,
+    JudgmentFiles,
+    column_names,
+    matches,
+    names_columns,
+    naming_columns,
+)
 from crowdrank.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +42,23 @@ class TrainingInput:
         """These files as one table of features."""
         from crowdrank.data import read_features
 
-        return read_features(files, columns=self.columns, memory=self.memory, spool=self.spool)
+        return read_features(files, columns=self._columns_of(files), memory=self.memory, spool=self.spool)
+
+    def _columns_of(self, files: list[str]) -> dict[str, str]:
+        """The names that are meant for these files. A name that only other files of features have is not."""
+        from crowdrank.data import parse_mapping
+
+        mapping = parse_mapping(self.columns)
+        named = [*self.features, *(self.crowd.target if self.crowd else []), *self.validation]
+        others = [file for file in named if file not in files]
+        if not mapping or not others:
+            return mapping
+        own, theirs = ({name for file in each for name in column_names(file)} for each in (files, others))
+        return {
+            role: name
+            for role, name in mapping.items()
+            if not name or matches(name, own) or not matches(name, theirs)
+        }
 
     def read_labels(self) -> Scored | None:
         """The labels of files of their own."""

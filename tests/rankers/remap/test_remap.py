@@ -15,7 +15,7 @@ from crowdrank.rankers.remap.setup import Setup
 from crowdrank.rankers.saved import load
 from crowdrank.rankers.validation import one_measure
 
-from .made import crowd, fit, fitted
+from .made import QUICK, crowd, fit, fitted
 
 
 def dcg(ranker, made, name=None):
@@ -312,6 +312,47 @@ class TestInput:
         flat = crowd().labeled("validation").with_columns(label=0)
         with pytest.raises(InputError, match="no validation query"):
             fit(crowd(), given={"validation": flat})
+
+    def test_validation_within_the_target(self):
+        target = crowd().labeled("target")
+        with pytest.raises(InputError, match="every validation query is in the target"):
+            fit(crowd(), given={"validation": target})
+        both = pl.concat([crowd().labeled("validation"), target.filter(pl.col("query") == target["query"][0])])
+        codes = {note.code for note in fit(crowd(), given={"validation": both}).fit_.warnings}
+        assert "validation-overlap" in codes
+
+    def test_a_honeypot_of_several_queries(self):
+        made = crowd()
+        local = pl.col("item").rank("dense").over("query").cast(pl.String)
+        judgments, source = (frame.with_columns(item=local) for frame in (made.judgments, made.part("source")))
+        short = made.judgments.with_columns(short=local).join(made.honeypots, on=["query", "item"])
+        honeypots = (
+            short.group_by("short")
+            .agg(pl.col("label_right").first())
+            .rename({"short": "item", "label_right": "label"})
+        )
+        with pytest.raises(InputError, match="names no query, but was labeled for"):
+            Remap(**QUICK).fit(
+                source, judgments, target=made.labeled("target"), validation=made.labeled("validation"),
+                honeypots=honeypots,
+            )  # fmt: skip
+
+    def test_odd_labels_are_noted(self):
+        made = crowd()
+        first = made.judgments.head(3)
+        odd = pl.concat([
+            made.judgments, first, first.with_columns(label=1 - pl.col("label")),
+            first.head(1).with_columns(label=pl.lit(2, pl.Int64)),
+        ])  # fmt: skip
+        ranker = fit(replace(made, judgments=odd), given={"honeypots": None})
+        said = [note.message for note in ranker.fit_.warnings if note.code == "labels"]
+        assert said[0].startswith("3 rows repeat")
+        assert said[1].startswith("For 3 documents a worker gave different labels")
+        assert said[2].startswith("The label 2 occurs only 1 times")
+
+    def test_gold_of_other_documents(self):
+        with pytest.raises(InputError, match="no item in common"):
+            fit(crowd(), given={"gold": crowd().gold.with_columns(item="z" + pl.col("item"))})
 
     def test_names_that_are_taken(self):
         own = crowd().judgments.select("query", "item", "worker", share_0=1.0)
