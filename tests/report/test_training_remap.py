@@ -102,8 +102,8 @@ class TestClaims:
     @pytest.mark.parametrize(
         ("low", "high", "verdict"),
         [
-            (0.1, 0.5, "The ranker is ahead of the baselines"),
-            (-0.1, 0.5, "The ranker is not shown to beat every baseline"),
+            (0.1, 0.5, "Ahead of plain consensus and the experts alone"),
+            (-0.1, 0.5, "Not shown to beat plain consensus and the experts alone"),
             (-0.5, -0.1, "The ranker is worse than a baseline"),
         ],
     )

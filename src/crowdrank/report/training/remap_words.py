@@ -44,6 +44,13 @@ CHOICES = {
 STARTS = {"label": "the crowd's labels as they are", "consensus": "values near the labels of Dawid-Skene"}
 """Where weights and values start."""
 CONSENSUS = ("majority", "average", "dawid-skene", "soft dawid-skene", "glad", "naive bayes")
+BESIDE = {
+    "better": "Better than",
+    "ahead": "Ahead of",
+    "no better": "Not shown to beat",
+    "worse": "Worse than",
+    "unknown": "Not comparable with",
+}
 SAID = {
     "better": "better than",
     "ahead": "ahead of",
@@ -91,7 +98,15 @@ def verdict(fit: Mapping[str, Any], measured: Measured | None) -> tuple[str, str
         return f"A plain consensus was enough: {describe(chosen_name(fit['details']))}", "doubt"
     if measured is None:
         return words.verdict(None, crowd=True)
-    return words.verdict(replace(measured, rows=(measured.rows[0], *baselines_of(measured))))
+    rows = baselines_of(measured)
+    text, tone = words.verdict(replace(measured, rows=(measured.rows[0], *rows)))
+    consensus, alone = (_first(rows, labels) for labels in (CONSENSUS, ("target alone",)))
+    if consensus is None or alone is None:
+        return text, tone
+    first, second = BESIDE[consensus.verdict], BESIDE[alone.verdict].lower()
+    if consensus.verdict == alone.verdict:
+        return f"{first} plain consensus and the experts alone", tone
+    return f"{first} plain consensus, {second} the experts alone", tone
 
 
 def headline(fit: Mapping[str, Any], measured: Measured | None) -> tuple[str, ...]:
