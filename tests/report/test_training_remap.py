@@ -104,7 +104,7 @@ class TestClaims:
         [
             (0.1, 0.5, "Ahead of plain consensus and the experts alone"),
             (-0.1, 0.5, "Not shown to beat plain consensus and the experts alone"),
-            (-0.5, -0.1, "The ranker is worse than a baseline"),
+            (-0.5, -0.1, "Worse than plain consensus and the experts alone"),
         ],
     )
     def test_the_verdict_follows_the_intervals_of_baselines(self, trained, low, high, verdict):
