@@ -248,8 +248,8 @@ def figure_annotators(
         "nDCG@n of the estimated order (figures 20 and 23), in which equal thetas share their places. LTRMA-S3 "
         "knows who is truly best; in the paper this is always function 8.",
         "LTRMA-S1 knows the labels of a quarter of the training queries.",
-        "Each annotator has a theta of its own, as in the paper. Groups of annotators make nearly the same errors, "
-        "and no list can tell which group is right: with short lists LTRMA may follow the wrong one, unless "
+        "Each annotator has a theta of its own, as in the paper. Groups of them make nearly the same errors, and "
+        "no list can tell which group is right: with short lists LTRMA may follow the wrong one, unless "
         "something is known (S1, S3). The defaults weight look-alikes only among ten annotators or more.",
         "Half of a query of MQ2008 has more than ten documents in one of four queries.",
         _QUERIES, _ERRORS, _P, "The paper has longer lists, and plots without numbers.", *left,

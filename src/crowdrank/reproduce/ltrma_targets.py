@@ -35,7 +35,7 @@ LTRMA_TARGETS = (
         "ltrma-h5", "LTRMA with spammers and malicious annotators, one label per list",
         partial(ltrma_hard.hard_crowd, preset="ltrma-h5", lists=(*FEW, 100)), 20, keeps=True,
     ),
-    Target("ltrma-long", "LTRMA on the top 10 of 500 documents", ltrma_hard.long_lists, 5, keeps=True),
+    Target("ltrma-long", "LTRMA on the top 10 of 500 documents", ltrma_hard.long_lists, 2, keeps=True),
     Target(
         "ltrma-mq2008", "LTRMA figures 13 to 15 on MQ2008, simulated crowds (needs its data)",
         ltrma_letor.mq2008, 2, keeps=True,
