@@ -110,8 +110,8 @@ class SystemsExperiment:
 
     def fill(self) -> None:
         """Compute what is missing."""
-        draws = [(fold, seed) for fold in self.folds.folds for seed in draws(self.seeds)]
-        self.ledger.fill([self.key(*draw, name) for draw in draws for name in self.names], self._compute)
+        cells = [(fold, seed) for fold in self.folds.folds for seed in draws(self.seeds)]
+        self.ledger.fill([self.key(*cell, name) for cell in cells for name in self.names], self._compute)
 
     def key(self, fold: int, seed: int, name: str) -> Key:
         """The key of a cell. The aggregators have no seed."""
