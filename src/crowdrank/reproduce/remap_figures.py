@@ -77,7 +77,7 @@ def figure_learned(
     )
 
 
-TREES = (0, 50, 100, 200, 400)
+TREES = (0, 100, 200, 400)
 
 
 def trees_draw(key: Key) -> dict[str, Any]:

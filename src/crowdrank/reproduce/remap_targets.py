@@ -29,7 +29,7 @@ REMAP_TARGETS = (
         "remap-figure3", "Remap figure 3: the weight of a label by the worker's quality",
         partial(remap_figures.figure_learned, figure=3), 10, keeps=True,
     ),
-    Target("remap-figure4", "Remap figure 4: trees as features", remap_figures.figure4, 5, keeps=True),
+    Target("remap-figure4", "Remap figure 4: trees as features", remap_figures.figure4, 3, keeps=True),
     Target(
         "remap-additions", "Remap: what each addition to the paper brings", remap_figures.additions, 5, keeps=True
     ),
