@@ -51,7 +51,7 @@ GROWTH: dict[str, list[dict[str, Any]]] = {
     "lists": [{**PLAIN, "lists": count} for count in (100, 1000, 10_000)],
     "annotators": [{**PLAIN, "annotators": count} for count in (5, 15, 50)],
     "list length": [{**LENGTHS, "documents": count} for count in (15, 100, 500)],
-    "k": [{**LENGTHS, "documents": 500, "k": count} for count in (10, 100)],
+    "k": [{**LENGTHS, "documents": 100, "k": count} for count in (10, 50)],
 }
 ENGINES: dict[str, Callable[[], Any]] = {
     "1 thread": lambda: cr.LocalEngine(1),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Constraints, Floats, Rankings, SideInfo, summed
+from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError, parameter
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.models.parameters import number, whole
@@ -42,8 +43,15 @@ NARROW = 200
 """Up to so many weights of a linear ranker, all of them count in the uncertainty of the expertise."""
 LOOK_EVERY = 5
 """After how many steps validation looks."""
+MANY = 200_000
+"""With fewer documents one thread is quicker than several."""
 FAR = 1 << 20
 """The step numbers of draws outside the loop begin here."""
+
+
+def calm_engine(engine: Engine, documents: int) -> Engine:
+    """One thread for few documents: a step on small arrays is quick, and threads would wait for each other."""
+    return LocalEngine(1) if type(engine) is LocalEngine and documents < MANY else engine
 
 
 class LTRMAParameters(Protocol):
@@ -82,7 +90,8 @@ class Learning:
         """EM, and everything that follows from its end."""
         start = favored_start(self.constraints, len(self.judged.voices), START)
         self.expectation = replace(self._expectation(), first=tuple(start))
-        self.session = self.run.engine.open(self.shards, start=self.expectation.start, seed=self.run.seed)
+        engine = calm_engine(self.run.engine, len(self.run.documents.label))
+        self.session = engine.open(self.shards, start=self.expectation.start, seed=self.run.seed)
         if self._knows_truth() and self.constraints is None:
             start = self._start_from_truth()
         state, settled = self._climb(start)
@@ -302,7 +311,8 @@ class Learning:
         quiet = np.append(theta, (0.0, 0.0))
         at = Expectancy(function, quiet, 2 * FAR, self.run.seed, self._sweeps(LIKELIHOOD_DRAWS))
         expectation = Expectation(len(judged.voices))
-        energy = self.run.engine.open(shards).evaluate(expectation.temper, at).energy
+        engine = calm_engine(self.run.engine, len(self.run.documents.label))
+        energy = engine.open(shards).evaluate(expectation.temper, at).energy
         return -energy - judged.statements.log_normalizers(quiet, judged.sizes)
 
     def _held_out(self, function: Function | None, theta: Floats) -> Floats | None:
