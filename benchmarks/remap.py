@@ -200,8 +200,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
 HEAD = """# Figures of remap
 
 Written by `python -m benchmarks.remap write`: the tables of `crowdrank reproduce`, and the times of
-`benchmarks/remap.py`. Crowds are simulated, over simulated documents or over MQ2008 (LETOR 4.0). Only the labels in
-the table of real labels are real.
+`benchmarks/remap.py`. Crowds are simulated, over simulated documents or over MQ2008 (LETOR 4.0). Only the labels
+of the table of real labels are real.
 """
 
 
