@@ -45,6 +45,11 @@ class GrowingIndex:
         return self._workers.setdefault(worker, len(self._workers))
 
     @property
+    def sizes(self) -> tuple[int, int]:
+        """How many nodes and how many workers there are."""
+        return len(self._nodes), len(self._workers)
+
+    @property
     def nodes(self) -> Sequence[tuple[str | None, str]]:
         """The (query, item) of each code."""
         return list(self._nodes)

@@ -80,9 +80,17 @@ class OnlineState(ABC):
         index = self.index
         nodes = index.node(left, query), index.node(right, query)
         code = -1 if worker is None else index.worker(worker)
-        self.grow(len(index.nodes), len(index.workers))
+        self.grow(*index.sizes)
         said = 0 if winner is None else 1 if winner == left else -1
         return Vote(*nodes, said, weight, code)
+
+
+class Estimate(NamedTuple):
+    """What a state says: the score of each node, its variance, and further arrays of the model by name."""
+
+    score: Floats
+    variance: Floats
+    further: dict[str, Floats]
 
 
 S = TypeVar("S", bound=OnlineState)
@@ -117,13 +125,17 @@ class OnlineModel(VotesModel, Generic[S]):
         """Learn from one vote."""
         return self.fold(state, (vote,))
 
+    def fold_batch(self, state: S, batch: Batch) -> S:
+        """Learn from a batch of votes, one after the other."""
+        return self.fold(state, batch.votes())
+
     @abstractmethod
-    def estimate(self, state: S) -> tuple[Floats, Floats]:
-        """The score of each node in this state, and its variance."""
+    def estimate(self, state: S) -> Estimate:
+        """What this state says of each node."""
 
     def posterior(self, state: S) -> Posterior:
         """What the state knows, by ids. The items of a query count as one connected part."""
-        score, variance = self.estimate(state)
+        score, variance, _ = self.estimate(state)
         query, item, worker = state.index.columns()
         part = state.index.query_codes()
         score = score - (np.bincount(part, score) / np.maximum(np.bincount(part), 1))[part] + self.level
@@ -131,7 +143,10 @@ class OnlineModel(VotesModel, Generic[S]):
         return Posterior(query, item, worker if len(worker) else None, part, score, normal)
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
-        found = self._passes(votes, whole("orders", self.orders, low=1), run.seed)
+        return self._outcome(votes, run, self._passes(votes, run))
+
+    def _outcome(self, votes: Votes, run: Run, found: Passes) -> Outcome:
+        """The result of the passes."""
         covariance = Independent(self._variance(votes, found))
         spread = votes.spread_scores(found.score, covariance)
         return Outcome(
@@ -143,25 +158,34 @@ class OnlineModel(VotesModel, Generic[S]):
             posterior=NormalPosterior(covariance, FILTERED),
         )
 
-    def _passes(self, votes: Votes, orders: int, seed: int) -> Passes:
+    def _passes(self, votes: Votes, run: Run) -> Passes:
         """One pass over the votes in their order, or one pass for each of several random orders."""
-        sequence = VoteSequence(votes)
+        sequence, orders = VoteSequence(votes), whole("orders", self.orders, low=1)
         if orders == 1:
-            score, within = self.estimate(self._pass(votes, sequence.in_order()))
-            return Passes(score, np.zeros_like(score), within, 1)
+            score, within, further = self.estimate(self._pass(votes, run, sequence.in_order()))
+            return Passes(score, np.zeros_like(score), within, 1, further)
         mean, square, within = np.zeros((3, len(votes.nodes)))
-        for count, batch in enumerate(sequence.in_random_orders(seed, orders), start=1):
-            score, variance = self.estimate(self._pass(votes, [batch]))
+        means: dict[str, Floats] = {}
+        for count, batch in enumerate(sequence.in_random_orders(run.seed, orders), start=1):
+            score, variance, further = self.estimate(self._pass(votes, run, [batch]))
             away = score - mean
             mean += away / count
             square += away * (score - mean)
             within += variance / orders
-        return Passes(mean, square / (orders - 1), within, orders)
+            means = {name: means.get(name, 0.0) + value / orders for name, value in further.items()}
+        return Passes(mean, square / (orders - 1), within, orders, means)
 
-    def _pass(self, votes: Votes, batches: Iterable[Batch]) -> S:
+    def _pass(self, votes: Votes, run: Run, batches: Iterable[Batch]) -> S:
+        state = self._begin(votes, run)
+        for batch in batches:
+            self.fold_batch(state, batch)
+        return state
+
+    def _begin(self, votes: Votes, run: Run) -> S:
+        """What is known before the first of these votes."""
         state = self.start(ties=votes.tie_share)
         state.grow(len(votes.nodes), votes.n_workers)
-        return self.fold(state, (vote for batch in batches for vote in batch.votes()))
+        return state
 
     def _variance(self, votes: Votes, found: Passes) -> Floats:
         """The variance of the mean over the passes: the variance within a pass, plus that between orders."""
@@ -171,12 +195,15 @@ class OnlineModel(VotesModel, Generic[S]):
 @dataclass(frozen=True, eq=False)
 class Passes:
     """The result of passes over the votes, for each node: the mean score over the orders, its variance ``between``
-    them (0 for one order), and the mean of the model's own variance ``within`` a pass."""
+    them (0 for one order), and the mean of the model's own variance ``within`` a pass. ``further``: the means of
+    the
+    further arrays of the estimates."""
 
     score: Floats
     between: Floats
     within: Floats
     orders: int
+    further: dict[str, Floats]
 
     def details(self) -> dict[str, Any]:
         """What fit.json says about the orders."""

@@ -247,6 +247,14 @@ _ENTRIES = (
         package="trueskillthroughtime",
     ),
     Entry(
+        "online-crowd-bt",
+        f"{_PAIRS}.online_crowd_bt:OnlineCrowdBT",
+        "Crowd-BT that learns vote by vote",
+        "Chen et al. 2013",
+        workers="needed",
+        varies=SEQUENTIAL,
+    ),
+    Entry(
         "majority-vote",
         f"{_LABELS}.majority:MajorityVote",
         "the share of the votes for each label",

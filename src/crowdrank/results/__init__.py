@@ -1,5 +1,6 @@
 """What a fit returns: one frozen Result with the ranking, the workers, the posterior and further tables."""
 
+from crowdrank.results.beliefs import Beliefs, beta_of_moments
 from crowdrank.results.evidence import Evidence
 from crowdrank.results.fit import Fit, to_plain
 from crowdrank.results.posterior import (
@@ -31,6 +32,7 @@ from crowdrank.results.tables import (
 __all__ = [
     "EXACT_LIMIT",
     "LEVEL",
+    "Beliefs",
     "Confusion",
     "Covariance",
     "Difference",
@@ -52,6 +54,7 @@ __all__ = [
     "Workers",
     "Z",
     "agreement_interval",
+    "beta_of_moments",
     "center",
     "to_plain",
     "verdicts",

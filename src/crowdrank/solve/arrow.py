@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -263,9 +263,10 @@ class Scaled(Covariance):
 
 @dataclass(frozen=True, eq=False)
 class Independent(Covariance):
-    """Scores that vary independently, with given variances."""
+    """Scores and worker parameters (K, b) that vary independently, with given variances."""
 
     variances: Floats
+    worker_variances: Floats = field(default_factory=lambda: np.zeros((0, 1)))
     pairwise_limit: ClassVar[int] = 1000
 
     def block(self, nodes: Integers) -> Floats:
@@ -275,3 +276,15 @@ class Independent(Covariance):
     def variance(self, nodes: Integers) -> Floats:
         """The given variances. In a part with many items, the mean varies little."""
         return self.variances[nodes]
+
+    def worker_variance(self) -> Floats:
+        """The given variances."""
+        return self.worker_variances
+
+    def sample(
+        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Independent draws about 0."""
+        scores = super().sample(parts, count, generator)[0]
+        normal = generator.standard_normal((count, *self.worker_variances.shape))
+        return scores, normal * np.sqrt(self.worker_variances)

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.base import Outcome, Run
-from crowdrank.models.online import TIES, OnlineModel, OnlineState, Passes, VoteTuple
+from crowdrank.models.online import TIES, Estimate, OnlineModel, OnlineState, Passes, VoteTuple
 from crowdrank.models.pairs.predict import Judged
 from crowdrank.models.parameters import number
 from crowdrank.prepared.votes import Votes
@@ -95,12 +95,12 @@ class Elo(OnlineModel["EloState"]):
             met[pair] = met.get(pair, 0.0) + weight
         return state
 
-    def estimate(self, state: EloState) -> tuple[Floats, Floats]:
+    def estimate(self, state: EloState) -> Estimate:
         """The ratings in points, and the variance of one order."""
         ratings, step = np.array(state.ratings), 2.0 * state.half_step
         left, before = _memory(ratings, *state.pairs(), step)
         variance = before - 0.5 * step * np.expm1(-2.0 * step * left)
-        return state.initial + state.unit * ratings, state.unit**2 * variance
+        return Estimate(state.initial + state.unit * ratings, state.unit**2 * variance, {})
 
     def _variance(self, votes: Votes, found: Passes) -> Floats:
         """The variance of one order, or of the mean over several."""

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.models.base import Outcome, Run
-from crowdrank.models.online import TIES, OnlineModel, OnlineState, VoteTuple
+from crowdrank.models.online import TIES, Estimate, OnlineModel, OnlineState, VoteTuple
 from crowdrank.models.parameters import ESTIMATED, number
 from crowdrank.models.predictors import values_at
 from crowdrank.prepared.votes import Votes
@@ -110,9 +110,9 @@ class TrueSkill(OnlineModel["SkillState"]):
             variance[j] = other * (1.0 - b) / kept_b
         return state
 
-    def estimate(self, state: SkillState) -> tuple[Floats, Floats]:
+    def estimate(self, state: SkillState) -> Estimate:
         """The means and variances of the skills."""
-        return np.array(state.mean), np.array(state.variance)
+        return Estimate(np.array(state.mean), np.array(state.variance), {})
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         outcome, rules = super()._fit(votes, run), self.start(ties=votes.tie_share)
