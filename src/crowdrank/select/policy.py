@@ -1,0 +1,134 @@
+"""How questions are chosen: the selector, and the rules that every question obeys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from crowdrank.errors import UsageError
+from crowdrank.select.gains import KINDS
+
+SELECTORS = {
+    "random": "a random pair",
+    "even": "even exposure: the items asked about least",
+    "uncertainty": "the pair whose vote is hardest to predict",
+    "gain": "expected information gain, Crowd-BT eq. 10",
+    "joint": "expected information gain of both scores together",
+    "information": "mutual information of the vote and the scores",
+}
+GAMMAS = ("halved", "auto", "gold")
+HALVED_FROM = 10.0
+"""gamma at the start if it is halved: the paper's value for a sufficient budget."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How questions are chosen.
+
+    ``select``: one of ``SELECTORS``. ``gamma``: how much learning about judges counts (eq. 10); a number, or
+    ``"halved"`` (from 10, halved every ``tau`` % of the budget), ``"auto"`` (see ``select.gamma``) or ``"gold"``
+    (the best on gold pairs). ``epsilon``: the share of random questions. ``top``: only the first ``top`` places
+    matter (None: all).
+
+    ``cold``: an item's first questions, this many, go by even exposure. ``pair_cap``: the most questions on a
+    pair. ``item_cap``: how often a judge may see an item. ``judge_share``: the largest share of all questions
+    for a judge. ``rest``: a judge does not see the items of the last ``rest`` questions again at once.
+    ``floor``: a pair is not asked if a perfect judge is expected to tell the better item with a lower
+    probability (1/2: all pairs). ``repeats``: whether a judge may be asked a pair again.
+
+    ``differ``, ``same``: attributes in which the items of a pair must differ, or agree. ``own``: attributes of
+    items that a judge must not share ("not the own team's").
+
+    ``gold_first`` of a judge's first ``gold_among`` questions, and a share of ``gold_share`` of the later ones,
+    are gold pairs, if there are any. ``pending``: how much of the expected effect of an open question counts
+    already.
+    """
+
+    select: str = "gain"
+    gamma: float | str = 1.0
+    tau: float = 25.0
+    epsilon: float = 0.0
+    top: int | None = None
+    cold: int = 2
+    pair_cap: int | None = None
+    item_cap: int | None = None
+    judge_share: float | None = None
+    rest: int = 1
+    floor: float = 0.5
+    repeats: bool = False
+    differ: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    gold_first: int = 2
+    gold_among: int = 6
+    gold_share: float = 0.05
+    pending: float = 0.6
+
+    def __post_init__(self) -> None:
+        if self.select not in SELECTORS:
+            raise UsageError(
+                f"There is no selector {self.select!r}.", hint=f"The selectors are {', '.join(SELECTORS)}."
+            )
+        if isinstance(self.gamma, str) and self.gamma not in GAMMAS:
+            raise UsageError(
+                f"The setting 'gamma' must be a number of at least 0 or one of {', '.join(GAMMAS)}. "
+                f"Got {self.gamma!r}."
+            )
+        if not isinstance(self.gamma, str):
+            _within("gamma", self.gamma, 0.0, math.inf)
+        for name, low, high in (
+            ("tau", 1e-9, 100.0), ("epsilon", 0.0, 1.0), ("judge_share", 1e-9, 1.0), ("floor", 0.5, 0.999),
+            ("gold_share", 0.0, 1.0), ("pending", 0.0, 1.0),
+        ):  # fmt: skip
+            if getattr(self, name) is not None:
+                _within(name, getattr(self, name), low, high)
+        for name, low in (
+            ("top", 1), ("cold", 0), ("pair_cap", 1), ("item_cap", 1), ("rest", 0), ("gold_first", 0),
+            ("gold_among", 1),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
+                raise UsageError(f"The setting {name!r} must be a whole number of at least {low}. Got {value!r}.")
+        if not isinstance(self.repeats, bool):
+            raise UsageError(f"The setting 'repeats' must be true or false. Got {self.repeats!r}.")
+        for name in ("differ", "same", "own"):
+            if not isinstance(getattr(self, name), tuple):
+                raise UsageError(f"The setting {name!r} must name attributes. Got {getattr(self, name)!r}.")
+
+    @classmethod
+    def of(cls, select: str, settings: Mapping[str, Any]) -> Policy:
+        """From settings by name. An unknown name is an error that lists the names."""
+        known = [own.name for own in fields(cls) if own.name != "select"]
+        for name in settings:
+            if name not in known:
+                raise UsageError(
+                    f"Selection has no setting {name!r}.", hint=f"The settings are {', '.join(known)}."
+                )
+        lists = {name: _names(settings[name]) for name in ("differ", "same", "own") if name in settings}
+        return cls(select=select, **{**settings, **lists})
+
+    @property
+    def kind(self) -> int | None:
+        """The number of the gain; None for selectors that go without one."""
+        return KINDS.get(self.select)
+
+    @property
+    def least_difference(self) -> float:
+        """The floor as a difference of scores: the logit of the probability."""
+        return math.log(self.floor / (1.0 - self.floor))
+
+
+def _within(name: str, value: Any, low: float, high: float) -> None:
+    good = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    if not good or not low <= value <= high:
+        wanted = f"of at least {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
+        raise UsageError(f"The setting {name!r} must be a number {wanted}. Got {value!r}.")
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Names of attributes: a text with + between them, or a list."""
+    if isinstance(value, str):
+        return tuple(name.strip() for name in value.split("+") if name.strip())
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else value

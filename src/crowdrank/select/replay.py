@@ -1,0 +1,151 @@
+"""What each way of asking would have needed: a selector replayed on recorded votes, or on a simulated crowd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from crowdrank.data.arrays import Floats, Integers
+from crowdrank.measures import pairwise_accuracy
+from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
+from crowdrank.random import generator
+from crowdrank.select.loop import Loop
+from crowdrank.select.policy import Policy
+from crowdrank.select.pool import Pool
+from crowdrank.simulate.respondents import Respondents
+
+MOST_PAIRS = 200_000
+"""The accuracy is predicted from at most this many pairs."""
+
+
+class Recorded(NamedTuple):
+    """Recorded votes by codes: ``said`` is 1 if left won, -1 if right won, 0 for a tie."""
+
+    left: Integers
+    right: Integers
+    said: Integers
+    judge: Integers
+    items: int
+    judges: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy after so many ``votes``; ``predicted`` is what the model itself expects it to be."""
+
+    votes: Integers
+    accuracy: Floats
+    predicted: Floats
+
+    def first(self, level: float) -> float:
+        """The number of votes at which the accuracy first reached a level; infinite if it never did."""
+        reached = np.flatnonzero(self.accuracy >= level)
+        return float(self.votes[reached[0]]) if len(reached) else np.inf
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a replay goes: how many votes, how often to look, how to rank at a look, when to refit.
+
+    ``rank``: ``"means"`` sorts the current means, ``"refit"`` fits all votes so far (the end of section 4.1).
+    ``refit``: after how many votes a batch fit takes over; None for never.
+    """
+
+    budget: int
+    look: int = 50
+    rank: str = "means"
+    refit: int | None = None
+
+
+def replay_recorded(
+    votes: Recorded,
+    truth: Floats,
+    policy: Policy,
+    plan: Plan,
+    *,
+    seed: int = 0,
+    model: OnlineCrowdBT | None = None,
+) -> Curve:
+    """Ask for recorded votes, each once, in the order of the policy. ``truth`` (N): NaN if it is not known."""
+    loop = Loop(votes.items, votes.judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
+    pool = Pool(votes.left, votes.right, votes.judge, votes.items, policy, seed=seed, budget=plan.budget)
+
+    def step() -> bool:
+        chosen = pool.choose(loop.live_beliefs())
+        if chosen is None:
+            return False
+        question, row = chosen
+        loop.record(question.left, question.right, int(votes.said[row]), int(votes.judge[row]))
+        return True
+
+    return _curve(loop, step, truth, plan)
+
+
+def replay_simulated(
+    crowd: Respondents, policy: Policy, plan: Plan, *, seed: int = 0, who: str = "arrives",
+    model: OnlineCrowdBT | None = None,
+) -> Curve:  # fmt: skip
+    """Ask a simulated crowd. ``who``: judges arrive at random, ``"arrives"``, or the best is asked, ``"best"``."""
+    items, judges = len(crowd.scores), len(crowd.quality)
+    loop = Loop(items, judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
+    random, everyone = generator(seed, 4), range(judges)
+
+    def step() -> bool:
+        question = loop.ask_best(everyone) if who == "best" else loop.ask(int(random.integers(judges)))
+        if question is None or question.judge is None:
+            return False
+        loop.learn(question, crowd.answer(question.judge, question.left, question.right))
+        return True
+
+    return _curve(loop, step, crowd.scores, plan)
+
+
+def _curve(loop: Loop, step: Callable[[], bool], truth: Floats, plan: Plan) -> Curve:
+    known = np.flatnonzero(np.isfinite(truth))
+    found: list[tuple[int, float, float]] = []
+    for count in range(1, plan.budget + 1):
+        if not step():
+            break
+        if count % plan.look == 0 or count == plan.budget:
+            score, variance = _ranking(loop, plan)
+            found.append(
+                (count, pairwise_accuracy(score[known], truth[known]), predicted_accuracy(score, variance))
+            )
+    votes, accuracy, predicted = np.array(found).reshape(-1, 3).T
+    return Curve(votes.astype(np.int64), accuracy, predicted)
+
+
+def _ranking(loop: Loop, plan: Plan) -> tuple[Floats, Floats]:
+    """Scores and their variances at a look."""
+    if plan.rank == "refit":
+        return loop.place(loop.fit_batch())
+    found = loop.model.estimate(loop.state)
+    return found.score, found.variance
+
+
+def predicted_accuracy(score: Floats, variance: Floats, seed: int = 0) -> float:
+    """The mean over pairs of Phi(|d| / sqrt(v_i + v_j)): how often the model expects to order a pair right."""
+    from scipy.special import ndtr
+
+    count = len(score)
+    if count < 2:
+        return 1.0
+    if count * (count - 1) // 2 <= MOST_PAIRS:
+        i, j = np.triu_indices(count, 1)
+    else:
+        rng = generator(seed, 5)
+        i = rng.integers(0, count, MOST_PAIRS)
+        j = (i + rng.integers(1, count, MOST_PAIRS)) % count
+    return float(ndtr(np.abs(score[i] - score[j]) / np.sqrt(np.maximum(variance[i] + variance[j], 1e-300))).mean())
+
+
+def mean_curve(curves: Sequence[Curve]) -> tuple[Integers, Floats, Floats, Floats]:
+    """Votes, mean accuracy, its standard error, and mean predicted accuracy, up to the shortest curve."""
+    length = min(len(curve.votes) for curve in curves)
+    accuracy = np.stack([curve.accuracy[:length] for curve in curves])
+    error = accuracy.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.zeros(length)
+    predicted = np.stack([curve.predicted[:length] for curve in curves]).mean(axis=0)
+    return curves[0].votes[:length], accuracy.mean(axis=0), error, predicted
