@@ -60,6 +60,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.models.pairs.judge_bt import JudgeBT as JudgeBT
     from crowdrank.models.pairs.majority_bt import MajorityBT as MajorityBT
     from crowdrank.models.pairs.mpm import MPM as MPM
+    from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT as OnlineCrowdBT
     from crowdrank.models.pairs.thurstone import Thurstone as Thurstone
     from crowdrank.models.pairs.trueskill import TrueSkill as TrueSkill
     from crowdrank.models.pairs.variance_bt import VarianceBT as VarianceBT

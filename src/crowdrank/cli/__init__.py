@@ -15,11 +15,24 @@ from typing import Any
 
 import typer
 
-from crowdrank.cli import compare, demo, evaluate, export, models, rank, reproduce, score, simulate, train
+from crowdrank.cli import (
+    ask,
+    compare,
+    demo,
+    evaluate,
+    export,
+    models,
+    next,
+    rank,
+    reproduce,
+    score,
+    simulate,
+    train,
+)
 from crowdrank.cli.words import flag
 from crowdrank.errors import CrowdrankError
 
-COMMANDS = (rank, models, compare, evaluate, train, score, export, simulate, reproduce, demo)
+COMMANDS = (rank, models, compare, evaluate, train, score, export, next, ask, simulate, reproduce, demo)
 
 app = typer.Typer(
     name="crowdrank",

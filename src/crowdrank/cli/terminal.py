@@ -14,7 +14,7 @@ from crowdrank.errors import Note
 if TYPE_CHECKING:
     import polars as pl
 
-CHOICES = ("auto", "from-folds")
+CHOICES = ("auto", "from-folds", "many-votes")
 """Notes that say what was chosen: a model, or parameters."""
 
 

@@ -1,6 +1,6 @@
 """What a fit returns: one frozen Result with the ranking, the workers, the posterior and further tables."""
 
-from crowdrank.results.beliefs import Beliefs, beta_of_moments
+from crowdrank.results.beliefs import QUALITY, VARIANCE, Beliefs, beta_of_moments
 from crowdrank.results.evidence import Evidence
 from crowdrank.results.fit import Fit, to_plain
 from crowdrank.results.posterior import (
@@ -32,6 +32,8 @@ from crowdrank.results.tables import (
 __all__ = [
     "EXACT_LIMIT",
     "LEVEL",
+    "QUALITY",
+    "VARIANCE",
     "Beliefs",
     "Confusion",
     "Covariance",

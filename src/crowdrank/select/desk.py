@@ -4,10 +4,10 @@ It keeps what is known (``Beliefs``), what was asked (``History``) and the open 
 allowed question under a ``Policy``. An open question is a lease: its pair is not given to anyone else while
 other pairs are left, and a part of its expected effect counts already, so that the next question goes elsewhere.
 
-If no allowed pair is left for a judge, nobody is refused before the softer rules have been given up, in this
-order: pairs that are out with someone else are shared, the one that is out longest first; items that the judge
-has just seen may come again; pairs that the judge has judged may come again. Caps and exclusions are never given
-up.
+If no allowed pair is left for a judge who asks, nobody is refused before the softer rules have been given up, in
+this order: pairs that are out with someone else are shared, the least shared and oldest first; items that the
+judge has just seen may come again; pairs that the judge has judged may come again. Caps and exclusions are never
+given up. In a batch, only the first of these is given up.
 """
 
 from __future__ import annotations
@@ -97,9 +97,12 @@ class Desk:
 
     # ------------------------------------------------------------------------------ questions
 
-    def ask(self, judge: int | None = None) -> Question | None:
-        """The next question for this judge, or for anyone; None if no pair is allowed. It is out until it ends."""
-        found = self._choose(judge)
+    def ask(self, judge: int | None = None, *, softens: bool = True) -> Question | None:
+        """The next question for this judge, or for anyone; None if no pair is allowed. It is out until it ends.
+
+        ``softens``: whether a judge may be asked again about the same pair or items if nothing else is left.
+        """
+        found = self._choose(judge, SOFTER if softens else SOFTER[:2])
         return None if found is None else self._hand_out(found)
 
     def ask_best(self, judges: Sequence[int]) -> Question | None:
@@ -112,7 +115,7 @@ class Desk:
         if not len(allowed):
             return None
         if kind is None or self._is_random() or self._coldest() is not None:
-            return self.ask(int(self._random.choice(allowed)))
+            return self.ask(int(self._random.choice(allowed)), softens=False)
         gamma = self.gamma
         bounds = self._judge_bounds(allowed, kind, gamma)
         best: Question | None = None
@@ -125,13 +128,19 @@ class Desk:
                 best = Question(found.left, found.right, judge, found.gain, "gain")
         return None if best is None else self._hand_out(best)
 
-    def batch(self, count: int, judges: Sequence[int] | None = None) -> list[Question]:
-        """``count`` questions at once, best first, each chosen as if those before it were answered in part."""
-        found = []
+    def batch(self, count: int, judges: Sequence[int] | None = None, each: int | None = None) -> list[Question]:
+        """``count`` questions at once, best first, each chosen as if those before it were answered in part.
+
+        ``each``: the most questions of a judge in this batch.
+        """
+        found: list[Question] = []
+        given: Counter[int | None] = Counter()
         for _ in range(count):
-            question = self.ask() if judges is None else self.ask_best(judges)
+            free = judges if judges is None or each is None else [own for own in judges if given[own] < each]
+            question = self.ask(softens=False) if free is None else self.ask_best(free)
             if question is None:
                 break
+            given[question.judge] += 1
             found.append(question)
         return found
 
@@ -186,7 +195,7 @@ class Desk:
 
     # -------------------------------------------------------------------------------- choosing
 
-    def _choose(self, judge: int | None) -> Question | None:
+    def _choose(self, judge: int | None, steps: Sequence[_Soft]) -> Question | None:
         if judge is not None:
             if self._over_share(judge):
                 return None
@@ -194,7 +203,7 @@ class Desk:
             if gold is not None:
                 return gold
         kind = self.policy.kind
-        for soft in (_Soft(), _Soft(shares=True), _Soft(True, True), _Soft(True, True, True)):
+        for soft in steps:
             if soft.shares:
                 found = self._shared(judge, soft)
             elif self._is_random() or self.policy.select == "random":
@@ -296,9 +305,11 @@ class Desk:
         return Question(item, int(others[place]), judge, float(gains[place]), "cold")
 
     def _shared(self, judge: int | None, soft: _Soft) -> Question | None:
-        """An allowed pair that is out with someone else, the one that is out longest; then any allowed pair."""
+        """A pair that is out with someone else, the least shared and oldest one; then any allowed pair."""
         blocked, taken = self._blocked(judge, soft), self._taken(judge, soft)
-        for lease in self.leases.values():  # in the order in which they were handed out
+        out = Counter(self._leased)
+        order = sorted(self.leases.values(), key=lambda own: (out[self._key(own.question)], own.question.number))
+        for lease in order:
             i, j = lease.question[:2]
             if blocked is not None and (blocked[i] or blocked[j]):
                 continue
@@ -437,6 +448,10 @@ class _Soft(NamedTuple):
     shares: bool = False
     soon: bool = False
     repeats: bool = False
+
+
+SOFTER = (_Soft(), _Soft(shares=True), _Soft(True, True), _Soft(True, True, True))
+"""What is given up, step by step, before a judge is refused."""
 
 
 def _top_cut(mean: Floats, variance: Floats, top: int | None, group: Integers) -> Floats:

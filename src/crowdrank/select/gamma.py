@@ -3,7 +3,7 @@
 The paper fixes it (5 for a limited budget, 10 for a sufficient one), or halves it every tau % of the budget, and
 leaves its choice by itself to future work. By itself here, it follows what is not known about the judges:
 
-    gamma = 10 min(1, sd(q) / mean(q)),      q = 2 eta - 1,
+    gamma = 5 min(1, sd(q) / mean(q)),      q = 2 eta - 1,
 
 where sd(q) is the mean posterior standard deviation of a judge's q and mean(q) the mean size of q. A crowd of
 unknown judges is explored; good judges soon have a small sd and gamma tends to 0; if judges turn out poor,
@@ -17,7 +17,7 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 from crowdrank.select.policy import HALVED_FROM, Policy
 
-MOST = 10.0
+MOST = 5.0
 
 
 def current_gamma(policy: Policy, used: float, alpha: Floats, beta: Floats) -> float:

@@ -11,37 +11,50 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from crowdrank.data import LEFT, RIGHT, TIE, Floats, Index, Pairs
+from crowdrank.data import LEFT, RIGHT, TIE, Anchors, Floats, Index, Integers, Pairs
 from crowdrank.kernels.compiled import can_compile
 from crowdrank.models.base import Model
 from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.models.pairs.filter_bank import FilterState
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
-from crowdrank.results import Beliefs, Posterior
+from crowdrank.results import QUALITY, Beliefs, Posterior
 from crowdrank.select.desk import Desk, Question
 from crowdrank.select.history import History
 from crowdrank.select.policy import Policy
+from crowdrank.select.recorded import Recorded
 from crowdrank.select.rules import Rules
 
 
 class Loop:
-    """``items`` and ``judges``: how many. ``refit``: after how many votes a batch fit takes over (None: never)."""
+    """``items`` and ``judges``: how many. ``refit``: after how many votes a batch fit takes over (None: never).
+
+    ``model``: what learns vote by vote; qualities Beta(10, 1) unless given. ``votes``: what was answered before; a
+    batch fit of it is the start. ``gold``: pairs of known order (better, worse).
+    """
 
     def __init__(
         self, items: int, judges: int, policy: Policy, *, model: OnlineCrowdBT | None = None,
-        rules: Rules | None = None, seed: int = 0, budget: int | None = None, refit: int | None = None,
-        batch: Model | None = None, compiled: bool | None = None,
+        rules: Rules | None = None, votes: Recorded | None = None, gold: Integers | None = None, seed: int = 0,
+        budget: int | None = None, refit: int | None = None, batch: Model | None = None,
+        compiled: bool | None = None,
     ) -> None:  # fmt: skip
         self.items, self.judges, self.refit_every = items, judges, refit
-        self.model = OnlineCrowdBT() if model is None else model
+        self.model = OnlineCrowdBT(prior=QUALITY) if model is None else model
         self.batch = CrowdBT() if batch is None else batch
-        self.state = self._named(self.model.start(ties=0.0))
+        self.gold = np.zeros((0, 2), np.int64) if gold is None else gold
+        self.state = self._with_gold(self._named(self.model.start(ties=0.0)))
         self.votes: list[tuple[int, int, int, int]] = []
+        history = History(items, judges)
+        if votes is not None and len(votes.left):
+            columns = (column.tolist() for column in votes[:4])
+            self.votes = list(zip(*columns, strict=True))
+            history = History.of_votes(items, judges, votes.left, votes.right, votes.judge)
+            self._resume()
         self._leader = self.state.leader
         rules = Rules.none(items, judges) if rules is None else rules
         compiled = can_compile() if compiled is None else compiled  # a loop asks often
         self.desk = Desk(
-            self.beliefs(), policy, History(items, judges), rules, seed=seed, budget=budget, compiled=compiled
+            self.beliefs(), policy, history, rules, seed=seed, gold=self.gold, budget=budget, compiled=compiled
         )
 
     def _named(self, state: FilterState) -> FilterState:
@@ -115,15 +128,32 @@ class Loop:
 
     def refit(self) -> None:
         """A batch fit of all votes takes the place of the online state."""
-        self.state = self.model.resume(self.fit_batch(), index=self.state.index, ties=0.0)
+        self._resume()
         self._leader = self.state.leader
         self.desk.replace(self.beliefs())
 
+    def _resume(self) -> None:
+        index = self.state.index
+        self.state = self._with_gold(self.model.resume(self.fit_batch(), index=index, ties=0.0))
+
+    def _with_gold(self, state: FilterState) -> FilterState:
+        """The state with the gold pairs: a vote on one of them says how good the judge is."""
+        for better, worse in self.gold.tolist():
+            state.gold[min(better, worse), max(better, worse)] = 1 if better < worse else -1
+        return state
+
     def fit_batch(self) -> Posterior:
         """The posterior of a batch fit of all votes."""
-        posterior = self.batch.fit(self.table()).posterior_
+        posterior = self.batch.clone().fit(self.table(), anchors=self._anchors()).posterior_
         assert isinstance(posterior, Posterior)
         return posterior
+
+    def _anchors(self) -> Anchors:
+        """The gold pairs, by names."""
+        if not len(self.gold):
+            return Anchors()
+        names = np.array(self._names(self.items))
+        return Anchors(pairs=Pairs.from_votes(winner=names[self.gold[:, 0]], loser=names[self.gold[:, 1]]))
 
     def table(self) -> Pairs:
         """The votes so far."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,21 +14,11 @@ from crowdrank.random import generator
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
 from crowdrank.select.pool import Pool
+from crowdrank.select.recorded import Recorded
 from crowdrank.simulate.respondents import Respondents
 
 MOST_PAIRS = 200_000
 """The accuracy is predicted from at most this many pairs."""
-
-
-class Recorded(NamedTuple):
-    """Recorded votes by codes: ``said`` is 1 if left won, -1 if right won, 0 for a tie."""
-
-    left: Integers
-    right: Integers
-    said: Integers
-    judge: Integers
-    items: int
-    judges: int
 
 
 @dataclass(frozen=True)

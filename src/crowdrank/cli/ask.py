@@ -1,0 +1,161 @@
+"""crowdrank ask: the loop "next, ask, append" with a judge that is any command."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crowdrank.cli.answers_file import AnswersFile
+from crowdrank.cli.judge_process import JudgeError, JudgeProcess
+from crowdrank.cli.options import Columns, join_columns, parse_settings
+from crowdrank.errors import UsageError
+
+if TYPE_CHECKING:
+    from crowdrank.data.roster import Roster
+    from crowdrank.select.campaign import Campaign
+    from crowdrank.select.desk import Question
+
+NAME = "ask"
+MOST_SKIPS = 20
+"""After this many skips in a row the loop stops."""
+
+
+def command(
+    judge: Annotated[
+        list[str], typer.Option(help="A command that answers a question; repeat it for several judges.")
+    ],
+    out: Annotated[Path, typer.Option(help="File that the answers are appended to, as CSV.")],
+    judgments: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files of what was answered elsewhere; the file of --out is read too."),
+    ] = None,
+    items: Annotated[
+        str | None, typer.Option(help="File of the items: item, query, and attributes such as a text.")
+    ] = None,
+    budget: Annotated[int, typer.Option(help="How many answers the file of --out should have in the end.")] = 100,
+    name: Annotated[
+        list[str] | None, typer.Option(help="The worker id of a judge, in the order of --judge.")
+    ] = None,
+    select: Annotated[
+        str, typer.Option(help="How to choose: random, even, uncertainty, gain, joint, information.")
+    ] = "gain",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the selection, name=value.")
+    ] = None,
+    exclude: Annotated[
+        str | None, typer.Option(help="File of pairs never to ask (left,right) or of items to hide (worker,item).")
+    ] = None,
+    anchors: Annotated[str | None, typer.Option(help="File of gold pairs, which are mixed in.")] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Start each command once; it answers one line per line of input.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 120.0,
+    columns: Columns = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+) -> None:
+    """Ask judges that are commands, question by question, until the budget is used.
+
+    Each question is one line of JSON on the command's standard input: question, query, and left and right with the
+    item and all columns of --items. The command prints left, right, tie or skip. Every answer is in --out FILE
+    before the next question is asked, so an interrupted run loses nothing, and the same command goes on.
+    """
+    from crowdrank.data.roster import Roster
+    from crowdrank.select.campaign import Campaign
+    from crowdrank.select.policy import Policy
+
+    names = _names(judge, name or [])
+    if budget < 1:
+        raise UsageError(f"--budget must be a whole number of at least 1. Got {budget}.")
+    policy = Policy.of(select, parse_settings(settings or []))
+    with ExitStack() as stack:
+        file = stack.enter_context(AnswersFile(out))
+        listed = None if items is None else Roster.read(items, "item")
+        campaign = Campaign.start(
+            _answers(judgments or [], join_columns(columns), file), items=listed, judges=names, exclude=exclude,
+            anchors=anchors, policy=policy, seed=seed, budget=budget,
+        )  # fmt: skip
+        file.expect(campaign.columns)
+        people = [
+            JudgeProcess(own, words, keep=keep, timeout=timeout) for own, words in zip(names, judge, strict=True)
+        ]
+        for person in people:
+            stack.callback(person.close)
+        _run(campaign, people, file, budget, listed)
+
+
+def _run(
+    campaign: Campaign, people: list[JudgeProcess], file: AnswersFile, budget: int, listed: Roster | None
+) -> None:
+    """Ask the judges in turn. Stops when the budget is used or no judge can be asked anything."""
+    from crowdrank.cli.terminal import status
+
+    skipped, turn, began = 0, file.rows, file.rows
+    refused: set[str] = set()
+    with status("asking") as show:
+        while file.rows < budget and len(refused) < len(people):
+            person = people[turn % len(people)]
+            turn += 1
+            question = None if person.name in refused else campaign.ask(person.name)
+            if question is None:
+                refused.add(person.name)
+                continue
+            if show is not None:
+                show(f"asking: {file.rows} of {budget} answers")
+            answer = person.ask(_task(campaign, question, file.rows + 1, listed))
+            if answer == "skip":
+                campaign.skip(question)
+                skipped += 1
+                if skipped >= MOST_SKIPS:
+                    raise JudgeError(
+                        f"The judges skipped {skipped} questions in a row.",
+                        hint="What was answered before is kept.",
+                    )
+                continue
+            skipped = 0
+            file.append(campaign.row(file.rows + 1, question, answer))
+            campaign.learn(question, answer)
+    print(f"{file.rows} answers are in {file.path}, {file.rows - began} of them new", file=sys.stderr)
+    if file.rows < budget:
+        print("warning: No judge can be asked anything else: caps and exclusions leave no pair.", file=sys.stderr)
+
+
+def _names(judges: list[str], given: list[str]) -> list[str]:
+    """The worker id of each judge."""
+    names = given or (["judge"] if len(judges) == 1 else [f"judge-{place}" for place in range(1, len(judges) + 1)])
+    if len(names) != len(judges) or len(set(names)) != len(names):
+        raise UsageError(
+            f"--name must give a different name to each of the {len(judges)} judges. Got {', '.join(names)}."
+        )
+    return names
+
+
+def _answers(files: list[str], columns: str, file: AnswersFile) -> Any:
+    """What was answered before, elsewhere and in the file itself; None if nothing was."""
+    from crowdrank.data import parse_mapping, read, to_pairs
+    from crowdrank.select.field import join_votes
+
+    tables = [to_pairs(read(files, columns=parse_mapping(columns)))] if files else []
+    if file.rows:
+        tables.append(to_pairs(read(file.path)))
+    return join_votes(tables) if tables else None
+
+
+def _task(campaign: Campaign, question: Question, number: int, listed: Roster | None) -> dict[str, Any]:
+    """A question as the judge sees it, with all columns of the items."""
+    query, left, right = campaign.named(question)
+    sides = {"left": left, "right": right}
+    shown = {side: {"item": item, **_attributes(listed, query, item)} for side, item in sides.items()}
+    return {"question": number, "query": query, **shown}
+
+
+def _attributes(listed: Roster | None, query: str | None, item: str) -> dict[str, Any]:
+    if listed is None:
+        return {}
+    found = listed.frame.filter(item=item)
+    if listed.by_query:
+        found = found.filter(query=query)
+    return {name: found[name][0] for name in listed.attributes}

@@ -1,0 +1,100 @@
+"""crowdrank next: which questions to ask next."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crowdrank.cli.options import Columns, join_columns, parse_settings
+from crowdrank.cli.output import File, frame_writer
+from crowdrank.errors import UsageError
+
+if TYPE_CHECKING:
+    from crowdrank.models.base import Model
+
+NAME = "next"
+
+
+def command(
+    judgments: Annotated[
+        list[str] | None, typer.Argument(help="Files of what was answered so far; none before the first answer.")
+    ] = None,
+    count: Annotated[int, typer.Option(help="How many questions.")] = 100,
+    judges: Annotated[
+        str | None, typer.Option(help="File of the judges who can be asked: worker, and attributes.")
+    ] = None,
+    items: Annotated[
+        str | None, typer.Option(help="File of the items that take part: item, query, and attributes.")
+    ] = None,
+    select: Annotated[
+        str, typer.Option(help="How to choose: random, even, uncertainty, gain, joint, information.")
+    ] = "gain",
+    model: Annotated[
+        str | None, typer.Option(help="What is fitted to the answers; a model with a posterior.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the selection or of the model, name=value.")
+    ] = None,
+    exclude: Annotated[
+        str | None, typer.Option(help="File of pairs never to ask (left,right) or of items to hide (worker,item).")
+    ] = None,
+    anchors: Annotated[
+        str | None, typer.Option(help="File of gold pairs, which are mixed in, or of workers with known quality.")
+    ] = None,
+    show: Annotated[
+        str, typer.Option(help="Columns of the items to add for both sides: text+image gives left_text, ...")
+    ] = "",
+    columns: Columns = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="File for the questions, as CSV.")] = None,
+) -> None:
+    """Say which questions to ask next.
+
+    Prints question, query, left, right, and worker if --judges are given, best first: as CSV, on stdout or in
+    --out FILE. The sides are random. Append the answers to the judgments and run it again.
+    """
+    from crowdrank.cli.terminal import print_frame, status, warn
+    from crowdrank.data import parse_mapping, read
+    from crowdrank.data.roster import Roster
+    from crowdrank.select.questions import next_questions
+
+    own, chosen = split_settings(parse_settings(settings or []), model)
+    shown = [name.strip() for name in show.split("+") if name.strip()]
+    if shown and items is None:
+        raise UsageError("--show names columns of the items.", hint="Give them with --items FILE.")
+    with nullcontext() if out is None else File(out) as file:
+        with status("reading") as show_step:
+            answered = read(judgments, columns=parse_mapping(join_columns(columns))) if judgments else None
+            listed = None if items is None else Roster.read(items, "item")
+            if show_step is not None:
+                show_step("choosing")
+            found = next_questions(
+                answered, count, judges=judges, items=listed, exclude=exclude, anchors=anchors, model=chosen,
+                select=select, seed=seed, settings=own,
+            )  # fmt: skip
+        warn(found.notes)
+        tasks = found.tasks(listed, shown)
+        if file is None:
+            print_frame(tasks, "csv")
+        else:
+            file.write(frame_writer(tasks))
+            print(f"{len(tasks)} questions are in {out}", file=sys.stderr)
+
+
+def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, Any], Model | None]:
+    """The settings of the selection, and the model with those that are its own."""
+    from dataclasses import fields
+
+    from crowdrank.models.registry import find
+    from crowdrank.select.policy import Policy
+
+    own = {field.name for field in fields(Policy)} - {"select"}
+    rest = {name: value for name, value in given.items() if name not in own}
+    mine = {name: value for name, value in given.items() if name in own}
+    if model is None:
+        return {**mine, **rest}, None  # an unknown name is an error of the selection
+    return mine, find(model).make(rest)
