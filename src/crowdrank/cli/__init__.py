@@ -24,6 +24,7 @@ from crowdrank.cli import (
     models,
     next,
     rank,
+    replay,
     reproduce,
     score,
     simulate,
@@ -32,7 +33,7 @@ from crowdrank.cli import (
 from crowdrank.cli.words import flag
 from crowdrank.errors import CrowdrankError
 
-COMMANDS = (rank, models, compare, evaluate, train, score, export, next, ask, simulate, reproduce, demo)
+COMMANDS = (rank, models, compare, evaluate, train, score, export, next, ask, replay, simulate, reproduce, demo)
 
 app = typer.Typer(
     name="crowdrank",

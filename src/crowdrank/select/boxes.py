@@ -38,7 +38,7 @@ from crowdrank.select.gains import (
 )
 
 BLOCK = 8
-CUTS = 64
+CUTS = 16
 """Into how many pieces the range of t is cut for bounds on the gain of the judge."""
 CONVEX = 0.5
 """If alpha and beta are at least this, the gain of the judge is convex in t."""
@@ -165,14 +165,14 @@ class Boxes:
         at_least: float = -np.inf,
     ) -> Best:  # fmt: skip
         """The best pair of a gain above ``at_least``, by the compiled search. ``blocked``: items to leave out."""
-        table, gamma = _judge_table(judge, gamma), gamma if counts(judge, gamma) else 0.0
+        gamma = gamma if counts(judge, gamma) else 0.0
         mask = np.zeros(len(self), np.bool_) if blocked is None else blocked
         many = int(mask.sum()) > max(len(self) // 50, 64)
         if many:  # bounds that count items that are left out would be loose
             self._fill(~mask)
         found = _compiled()(
             self.ranges, self.leaves, self.order, self.mean, self.variance, self.weight, self.group, self.apart,
-            mask, *taken, self.floor, kind, *judge, gamma, table, at_least,
+            mask, *taken, self.floor, kind, *judge, gamma, at_least,
         )  # fmt: skip
         if many:
             self._fill(np.ones(len(self), bool))
@@ -230,7 +230,8 @@ class Boxes:
     def bound(self, kind: int, judge: Judge, gamma: float) -> float:
         """A bound on the gain of every pair for this judge."""
         root, q = self.ranges[1], abs(judge.alpha - judge.beta) / (judge.alpha + judge.beta)
-        return float(box_bound(root, root, kind, judge.slope, q, _judge_table(judge, gamma)))
+        table = judge_table(judge.alpha, judge.beta, gamma if counts(judge, gamma) else 0.0)
+        return float(box_bound(root, root, kind, judge.slope, q, table))
 
 
 def counts(judge: Judge, gamma: float) -> bool:
@@ -241,18 +242,6 @@ def counts(judge: Judge, gamma: float) -> bool:
 def pair_key(left: Any, right: Any, count: int) -> Any:
     """One number for two items, whichever comes first."""
     return np.minimum(left, right) * np.int64(count) + np.maximum(left, right)
-
-
-def _judge_table(judge: Judge, gamma: float) -> Floats:
-    """gamma times the judge's gain at t = 0, 1 / CUTS, ..., 1; empty if it does not count.
-
-    The gain is convex in t unless alpha or beta is small, so its chords are above it. If one is small, each
-    value is that of the next t: the gain rises in t.
-    """
-    if not counts(judge, gamma):
-        return np.zeros(0)
-    table = np.asarray(gamma * judge_gain(np.linspace(0.0, 1.0, CUTS + 1), judge.alpha, judge.beta))
-    return table if min(judge.alpha, judge.beta) >= CONVEX else np.append(table[1:], table[-1])
 
 
 # --------------------------------------------------------------------------------------- compiled
@@ -288,6 +277,19 @@ def box_bound(one: Floats, two: Floats, kind: int, slope: float, q: float, table
     return best
 
 
+def judge_table(alpha: float, beta: float, gamma: float) -> Floats:
+    """gamma times the judge's gain at t = 0, 1 / CUTS, ..., 1; empty if gamma is 0.
+
+    The gain is convex in t unless alpha or beta is small, so its chords are above it. If one is small, each value
+    is that of the next t: the gain rises in t.
+    """
+    table = np.zeros(CUTS + 1 if gamma > 0.0 else 0)
+    ahead = 0 if min(alpha, beta) >= CONVEX else 1
+    for place in range(len(table)):
+        table[place] = gamma * judge_gain(min((place + ahead) / CUTS, 1.0), alpha, beta)
+    return table
+
+
 def between(table: Floats, t: float) -> float:
     """The chord of the table at t in [0, 1], which bounds the judge's gain from above."""
     cuts = len(table) - 1
@@ -312,12 +314,12 @@ def is_among(keys: Integers, key: int) -> bool:
 def search_pairs(
     ranges: Floats, leaves: int, order: Integers, mean: Floats, variance: Floats, weight: Floats, group:
     Integers, apart: Integers, blocked: NDArray[np.bool_], taken: Integers, own: Integers, floor: float, kind:
-    int, slope: float, alpha: float, beta: float, gamma: float, table: Floats, at_least: float,
+    int, slope: float, alpha: float, beta: float, gamma: float, at_least: float,
 ) -> tuple[int, int, float, int]:  # fmt: skip
     """The best pair, best first. The largest bound is at the top of the heap."""
     count, looked = len(mean), 0
     best, left, right = at_least, -1, -1
-    q = abs(alpha - beta) / (alpha + beta)
+    q, table = abs(alpha - beta) / (alpha + beta), judge_table(alpha, beta, gamma)
     heap = [(-np.inf, 1, 1)]
     while len(heap) > 0:
         above, a, b = heapq.heappop(heap)
@@ -370,6 +372,6 @@ def search_pairs(
 def _compiled() -> Any:
     own = (
         update_beta, log_gamma, digamma, beta_divergence, entropy, eq10_gain, joint_gain, information_gain,
-        flatten, score_gain, judge_gain, pair_gain, between, box_bound, meets, is_among, search_pairs,
+        flatten, score_gain, judge_gain, pair_gain, judge_table, between, box_bound, meets, is_among, search_pairs,
     )  # fmt: skip
     return compile_together(*own)["search_pairs"]

@@ -21,6 +21,23 @@ MOST_PAIRS = 200_000
 """The accuracy is predicted from at most this many pairs."""
 
 
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The true ``values`` of the items, NaN if they are not known; ``group``: only items of one query compare."""
+
+    values: Floats
+    group: Integers | None = None
+
+    def accuracy(self, score: Floats) -> float:
+        """The share of pairs in the right order (eq. 20); the mean over the queries that have such pairs."""
+        known = np.flatnonzero(np.isfinite(self.values))
+        if self.group is None:
+            return pairwise_accuracy(score[known], self.values[known])
+        parts = [known[self.group[known] == own] for own in np.unique(self.group[known])]
+        found = [pairwise_accuracy(score[part], self.values[part]) for part in parts]
+        return float(np.nanmean(found)) if np.isfinite(found).any() else float("nan")
+
+
 @dataclass(frozen=True)
 class Curve:
     """Accuracy after so many ``votes``; ``predicted`` is what the model itself expects it to be."""
@@ -50,15 +67,9 @@ class Plan:
 
 
 def replay_recorded(
-    votes: Recorded,
-    truth: Floats,
-    policy: Policy,
-    plan: Plan,
-    *,
-    seed: int = 0,
-    model: OnlineCrowdBT | None = None,
+    votes: Recorded, truth: Truth, policy: Policy, plan: Plan, *, seed: int = 0, model: OnlineCrowdBT | None = None
 ) -> Curve:
-    """Ask for recorded votes, each once, in the order of the policy. ``truth`` (N): NaN if it is not known."""
+    """Ask for recorded votes, each once, in the order of the policy."""
     loop = Loop(votes.items, votes.judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
     pool = Pool(votes.left, votes.right, votes.judge, votes.items, policy, seed=seed, budget=plan.budget)
 
@@ -89,20 +100,17 @@ def replay_simulated(
         loop.learn(question, crowd.answer(question.judge, question.left, question.right))
         return True
 
-    return _curve(loop, step, crowd.scores, plan)
+    return _curve(loop, step, Truth(crowd.scores), plan)
 
 
-def _curve(loop: Loop, step: Callable[[], bool], truth: Floats, plan: Plan) -> Curve:
-    known = np.flatnonzero(np.isfinite(truth))
+def _curve(loop: Loop, step: Callable[[], bool], truth: Truth, plan: Plan) -> Curve:
     found: list[tuple[int, float, float]] = []
     for count in range(1, plan.budget + 1):
         if not step():
             break
         if count % plan.look == 0 or count == plan.budget:
             score, variance = _ranking(loop, plan)
-            found.append(
-                (count, pairwise_accuracy(score[known], truth[known]), predicted_accuracy(score, variance))
-            )
+            found.append((count, truth.accuracy(score), predicted_accuracy(score, variance)))
     votes, accuracy, predicted = np.array(found).reshape(-1, 3).T
     return Curve(votes.astype(np.int64), accuracy, predicted)
 

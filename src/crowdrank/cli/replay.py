@@ -1,0 +1,118 @@
+"""crowdrank replay: what each way of asking would have needed."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdrank.cli.options import Columns, Gold, GoldColumns, join_columns, parse_settings
+from crowdrank.cli.output import Folder, text_writer
+from crowdrank.cli.sources import Sources
+from crowdrank.errors import UsageError
+
+if TYPE_CHECKING:
+    from crowdrank.select.study import Study
+
+NAME = "replay"
+
+
+def command(
+    judgments: Annotated[list[str] | None, typer.Argument(help="Files of recorded votes.")] = None,
+    gold: Gold = None,
+    simulate: Annotated[
+        str | None,
+        typer.Option(help="A simulated crowd: bt, beta-5-1, spammers, distance-free, position, drift, coin."),
+    ] = None,
+    budget: Annotated[int, typer.Option(help="How many votes each way of asking gets.")] = 1000,
+    select: Annotated[
+        str,
+        typer.Option(help="Selectors, separated by commas: random, even, uncertainty, gain, joint, information."),
+    ] = "random,even,gain",
+    seeds: Annotated[int, typer.Option(help="How many seeds to average over.")] = 10,
+    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    look: Annotated[int | None, typer.Option(help="Look at the ranking after every so many votes.")] = None,
+    rank: Annotated[str, typer.Option(help="Rank by the current means, or by a refit at every look.")] = "means",
+    refit: Annotated[
+        int | None, typer.Option(help="After how many votes a batch fit takes over. Default: never.")
+    ] = None,
+    who: Annotated[
+        str, typer.Option(help="In a simulated crowd: a judge arrives at random, or the best one is asked.")
+    ] = "arrives",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the selection, the model or the crowd, name=value."),
+    ] = None,
+    columns: Columns = None,
+    gold_columns: GoldColumns = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for replay.json and a report with the curves.")] = None,
+) -> None:
+    """Show what each way of asking would have needed.
+
+    Every selector chooses its own votes, from recorded ones (each can be used once) or from a simulated crowd.
+    Prints how many votes each needed to reach 90, 95 and 98 % of the accuracy of a fit to all recorded votes, or
+    an accuracy of 0.90, 0.95 and 0.98 in a simulated crowd. With --out DIR the folder gets replay.json,
+    report.html, report.md.
+    """
+    from crowdrank.cli.terminal import status, warn
+    from crowdrank.select.study import replay
+
+    names = [name.strip() for name in select.split(",") if name.strip()]
+    if not names:
+        raise UsageError("--select names no selector.")
+    own = parse_settings(settings or [])
+    with nullcontext() if out is None else Folder(out) as folder:
+        with status("replaying") as shown:
+            table, grades = None, None
+            if judgments:
+                table, grades = Sources(judgments, join_columns(columns), gold, join_columns(gold_columns)).read()
+                if grades is None:
+                    raise UsageError(
+                        "A replay of recorded votes needs the truth.", hint="Give it with --gold FILE."
+                    )
+            found = replay(
+                table, gold=grades, simulate=simulate, budget=budget, selects=names, seeds=seeds, first_seed=seed,
+                look=look, rank=rank, refit=refit, who=who, settings=own, progress=shown,
+            )  # fmt: skip
+        warn(found.notes)
+        if folder is not None:
+            _write(folder, found)
+        if json:
+            print(json_module.dumps(found.as_dict(), indent=2, allow_nan=False))
+        else:
+            _show(found)
+
+
+def _write(folder: Folder, found: Study) -> None:
+    from crowdrank.report import build_replay, replay_to_html, replay_to_markdown
+
+    report = build_replay(found)
+    texts = {
+        "replay.json": json_module.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n",
+        "report.html": replay_to_html(report),
+        "report.md": replay_to_markdown(report),
+    }
+    folder.write({name: text_writer(text) for name, text in texts.items()})
+    print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
+
+
+def _show(found: Study) -> None:
+    """Print a table on a terminal, aligned text in a pipe."""
+    from crowdrank.cli.terminal import print_aligned, table
+    from crowdrank.report import build_replay
+
+    report = build_replay(found)
+    columns = ("selector", *(f"to {level}" for level in report.levels), "accuracy", "±", "predicted")
+    rows = [
+        [line.select, *line.to, f"{line.accuracy:.4f}", f"{line.error:.4f}", f"{line.predicted:.4f}"]
+        for line in report.lines
+    ]
+    if sys.stdout.isatty():
+        table("", columns, rows, left=("selector",))
+    else:
+        print_aligned(columns, rows, left=("selector",))

@@ -1,0 +1,208 @@
+"""Ways of asking side by side: each selector replayed over several seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from crowdrank.data import Scored
+from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
+from crowdrank.models.parameters import whole
+from crowdrank.results import QUALITY
+from crowdrank.select.field import Field
+from crowdrank.select.loop import Loop
+from crowdrank.select.policy import SELECTORS, Policy
+from crowdrank.select.recorded import Recorded
+from crowdrank.select.replay import Curve, Plan, Truth, mean_curve, replay_recorded, replay_simulated
+from crowdrank.select.rules import codes_of
+from crowdrank.simulate.respondents import Respondents
+
+LEVELS = (0.90, 0.95, 0.98)
+USUAL = ("random", "even", "gain")
+"""The selectors that are replayed unless others are named."""
+CROWD_SETTINGS = ("items", "workers", "spread", "alpha", "beta")
+MODEL_SETTINGS = ("variance", "prior", "rule", "link")
+RANKS = ("means", "refit")
+WHO = ("arrives", "best")
+LOOKS = 40
+"""About how often the ranking is looked at, unless ``look`` says how often."""
+
+
+@dataclass(frozen=True, eq=False)
+class SelectorRun:
+    """One selector: its curves over the seeds, and the accuracy that counts as 1 (``reach``)."""
+
+    select: str
+    curves: tuple[Curve, ...]
+    reach: float
+
+    def votes_to(self, level: float) -> tuple[float | None, float]:
+        """The mean number of votes to a level times the reach, None if some seed missed it; and who reached it."""
+        first = np.array([curve.first(level * self.reach) for curve in self.curves])
+        reached = np.isfinite(first)
+        return float(first.mean()) if reached.all() else None, float(reached.mean())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures of this selector, as ``crowdrank replay --json`` prints them."""
+        votes, accuracy, error, predicted = mean_curve(self.curves)
+        to = {f"{level:.2f}": self.votes_to(level) for level in LEVELS}
+        return {
+            "select": self.select,
+            "votes": votes.tolist(),
+            "accuracy": [round(value, 6) for value in accuracy.tolist()],
+            "accuracy_se": [round(value, 6) for value in error.tolist()],
+            "predicted": [round(value, 6) for value in predicted.tolist()],
+            "to": {level: None if mean is None else round(mean, 1) for level, (mean, _) in to.items()},
+            "reached": {level: share for level, (_, share) in to.items()},
+            "enough_at": None,
+            "enough_share": None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Selectors side by side, in the order in which they were named.
+
+    ``source``: what was replayed. ``reach``: the accuracy of a fit to all recorded votes, or 1 for a simulated
+    crowd; ``to`` counts the votes to a share of it.
+    """
+
+    runs: tuple[SelectorRun, ...]
+    source: str
+    reach: float
+    budget: int
+    seeds: int
+    rank: str
+    notes: tuple[Note, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``crowdrank replay --json`` prints."""
+        return {
+            "source": self.source,
+            "reach": round(self.reach, 6),
+            "budget": self.budget,
+            "seeds": self.seeds,
+            "rank": self.rank,
+            "selectors": [run.as_dict() for run in self.runs],
+        }
+
+
+def replay(
+    judgments: Any = None, *, gold: Scored | None = None, simulate: str | None = None, budget: int = 1000,
+    selects: Sequence[str] = USUAL, seeds: int = 10, first_seed: int = 0, look: int | None = None,
+    rank: str = "means", refit: int | None = None, who: str = "arrives",
+    settings: Mapping[str, Any] | None = None, progress: Callable[[str], None] | None = None,
+) -> Study:  # fmt: skip
+    """What each way of asking would have needed.
+
+    ``judgments`` and ``gold``: recorded votes, from which questions are chosen, and the truth; or ``simulate``:
+    a crowd of ``simulate.respondents``. Each of ``selects`` is replayed with ``seeds`` seeds, ``budget`` votes
+    each. ``rank``: ``"means"`` or ``"refit"``; ``refit``: after how many votes a batch fit takes over (None:
+    never). ``who``: in a simulated crowd, judges arrive at random or the best one is asked. ``settings``: of the
+    policy, of online-crowd-bt (variance, prior, rule, link), and of the crowd (items, workers, spread, alpha,
+    beta).
+    """
+    plan = _plan(budget, look, rank, refit)
+    seeds = whole("seeds", seeds, low=1)
+    if who not in WHO:
+        raise UsageError(f"The parameter 'who' must be one of {', '.join(WHO)}. Got {who!r}.")
+    policy, own, crowd = _split(settings or {})
+    policies = [Policy.of(name, policy) for name in selects]
+    model = OnlineCrowdBT(**{"prior": QUALITY, **own})
+    if simulate is not None:
+        if judgments is not None:
+            raise UsageError("Either recorded votes or a simulated crowd can be replayed, not both.")
+        Respondents.make(simulate, **crowd)  # a wrong name or setting fails first
+        reach, source = 1.0, f"the simulated crowd {simulate}"
+
+        def one(chosen: Policy, seed: int) -> Curve:
+            people = Respondents.make(simulate, seed=seed, **crowd)
+            return replay_simulated(people, chosen, plan, seed=seed, who=who, model=model)
+    else:
+        if judgments is None or gold is None:
+            raise UsageError(
+                "A replay needs recorded votes and gold, or a simulated crowd.",
+                hint="Give judgments and gold, or the name of a crowd.",
+            )
+        if crowd:
+            raise UsageError(f"{next(iter(crowd))!r} is a setting of simulated crowds; these votes are recorded.")
+        votes, truth = _recorded(judgments, gold)
+        plan = _plan(min(budget, len(votes.left)), look, rank, refit)
+        reach, source = _reach(votes, truth), f"{len(votes.left)} recorded votes"
+
+        def one(chosen: Policy, seed: int) -> Curve:
+            return replay_recorded(votes, truth, chosen, plan, seed=seed, model=model)
+
+    runs = []
+    for chosen in policies:
+        curves = []
+        for seed in range(first_seed, first_seed + seeds):
+            if progress is not None:
+                progress(f"{chosen.select}: seed {seed - first_seed + 1} of {seeds}")
+            curves.append(one(chosen, seed))
+        runs.append(SelectorRun(chosen.select, tuple(curves), reach))
+    return Study(tuple(runs), source, reach, plan.budget, seeds, rank, tuple(_notes(budget, plan.budget)))
+
+
+def _plan(budget: int, look: int | None, rank: str, refit: int | None) -> Plan:
+    budget = whole("budget", budget, low=1)
+    if rank not in RANKS:
+        raise UsageError(f"The parameter 'rank' must be one of {', '.join(RANKS)}. Got {rank!r}.")
+    every = max(budget // LOOKS, 1) if look is None else whole("look", look, low=1)
+    return Plan(budget, every, rank, None if refit is None else whole("refit", refit, low=1))
+
+
+def _split(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Settings of the policy, of the model and of the crowd."""
+    own = {field.name for field in fields(Policy)} - {"select"}
+    known = (*sorted(own), *MODEL_SETTINGS, *CROWD_SETTINGS)
+    for name in settings:
+        if name not in known:
+            raise UsageError(f"A replay has no setting {name!r}.", hint=f"The settings are {', '.join(known)}.")
+    groups = (own, MODEL_SETTINGS, CROWD_SETTINGS)
+    policy, model, crowd = ({name: settings[name] for name in settings if name in group} for group in groups)
+    for name in ("items", "workers"):
+        if name in crowd:
+            crowd[name] = whole(name, crowd[name], low=1)
+    return policy, model, crowd
+
+
+def _recorded(judgments: Any, gold: Scored) -> tuple[Recorded, Truth]:
+    """The votes by codes, and the true values of their items."""
+    field = Field.of(judgments, None, None)
+    votes = field.coded_votes()
+    if field.table is not None and field.table.index.workers is None:
+        votes = votes._replace(judge=np.zeros(len(votes.left), np.int64), judges=1)
+    nodes = pl.DataFrame({"query": field.query, "item": field.item})
+    own = gold.frame.select("query", "item", "value")
+    keys = ["item"] if own["query"].null_count() == len(own) else ["query", "item"]
+    if keys == ["query", "item"] and field.query.null_count():
+        raise InputError("The gold names queries, but the votes have no query column.")
+    values = nodes.join(own.select(*keys, "value"), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    truth = values["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    group = None if field.query.null_count() else codes_of(field.query.to_list())
+    found = Truth(truth, group)
+    if not math.isfinite(found.accuracy(np.zeros(len(truth)))):
+        raise InputError("The gold orders no two items of these votes.")
+    return votes, found
+
+
+def _reach(votes: Recorded, truth: Truth) -> float:
+    """The accuracy of a batch fit to all votes."""
+    loop = Loop(votes.items, votes.judges, Policy(select="random"), votes=votes)
+    return truth.accuracy(loop.place(loop.fit_batch())[0])
+
+
+def _notes(asked: int, used: int) -> list[Note]:
+    if used == asked:
+        return []
+    return [Note("fewer-votes", f"The budget was {asked}, but there are only {used} recorded votes.")]
+
+
+__all__ = ["SELECTORS", "SelectorRun", "Study", "replay"]
