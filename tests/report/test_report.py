@@ -7,10 +7,12 @@ import pytest
 import crowdrank as cr
 from crowdrank.errors import Note
 from crowdrank.report import build
+from crowdrank.report.next_votes import NextPair, next_pairs
 from crowdrank.report.notes import cautions
 from crowdrank.report.suggestions import suggestions
 from crowdrank.report.units import UNITS
 from crowdrank.report.words import connection_sentences, explain_quality, split_sentence
+from crowdrank.select.questions import next_questions
 from helpers import random_labels, random_lists, random_votes
 
 
@@ -216,43 +218,46 @@ class TestSuggestions:
     def test_nothing_where_nothing_is_open(self):
         assert suggestions(ranked(), crowd(("w", 9.0, 0.7, 0.9, "reliable"))) == ()
 
-    def test_an_open_first_place_comes_first(self):
-        found = suggestions(
-            ranked(tier=[1, 1, 2, 2, 2], rank_low=[1, 1, 3, 3, 3], rank_high=[2, 2, 5, 5, 5]), None
-        )
-        assert [entry.items for entry in found if entry.kind == "pair"] == [("a", "b"), ("c", "d")]
-        assert found[0].sentence == (
-            "The first place is open: ask about “a” and “b”: they are neighbors at ranks 1 and 2, and these "
-            "votes cannot tell them apart."
-        )
-
-    def test_neighbours_of_other_queries_are_no_pair(self):
-        rows = ranked(query=["p", "p", "q", "q", "q"], tier=[1, 2, 2, 1, 2], rank=[1, 2, 1, 2, 3])
-        assert suggestions(rows, None) == ()
-
-    def test_the_widest_rank_is_named_with_its_votes(self):
-        found = suggestions(ranked(rank_low=[1, 2, 2, 4, 5], rank_high=[1, 2, 4, 4, 5]), None)
-        assert [entry.sentence for entry in found] == [
-            "“c” may rank anywhere from 2 to 4: it has 10 votes against 4 other items; the median item has "
-            "10 votes."
+    def test_votes_are_asked_for_by_the_search_for_the_next_pair(self):
+        rows = ranked(rank_low=[1, 1, 3, 3, 3], rank_high=[2, 2, 5, 5, 5]).to_dicts()
+        pairs = [
+            (rows[0], rows[1], NextPair(0, 1, 0.57, True)),
+            (rows[2], rows[4], NextPair(2, 4, None, True)),
+            (rows[1], rows[3], NextPair(1, 3, 0.5, False)),
         ]
+        found = suggestions(ranked(), None, "votes", pairs)
+        assert [(entry.kind, entry.sentence) for entry in found] == [
+            ("pair", "The first place is open. Ask about “a” and “b”: “a” is ahead with a probability of only 57 %; "
+             "it may rank from 1 to 2, and “b” from 1 to 2."),
+            ("pair", "Ask about “c” and “e”: they have fewer votes than most, 10 votes and 10 votes."),
+            ("bridge", "Ask about “b” and “d”: no chain of votes links them, so nothing says which one is "
+             "better."),
+        ]  # fmt: skip
 
-    def test_items_with_few_votes(self):
-        found = suggestions(ranked(comparisons=[10.0, 1.0, 10.0, 4.0, 10.0]), None)
-        assert [entry.sentence for entry in found] == [
-            "2 items have less than half the votes of the median item (10 votes); ask about “b” (1 vote) and "
-            "“d” (4 votes) first."
-        ]
+    def test_the_pairs_of_a_fit_are_those_of_the_next_questions(self):
+        frame = random_votes(np.random.default_rng(3), items=12, workers=4, votes=80)
+        model = cr.BradleyTerry().fit(frame)
+        asked = next_questions(frame, 3, model="bt", settings={"gamma": 0, "cold": 1}).frame
+        pairs = [{*own} for own in asked.select("left", "right").iter_rows()]
+        found = [entry for entry in build(model.result_).suggestions if entry.kind in ("pair", "bridge")]
+        assert found
+        assert all({*entry.items} in pairs for entry in found)
 
-    def test_groups_are_joined_by_their_best_known_items(self):
-        found = suggestions(ranked(part=[0, 0, 0, 1, 1], comparisons=[10.0, 12, 10, 10, 11]), None)
-        assert [entry.items for entry in found] == [("b", "e")]
-        assert "join a group of 2 items to the largest group of 3 items" in found[0].sentence
+    def test_pairs_that_can_be_told_apart_are_not_suggested(self):
+        rows = [("w", one, other, one) for one, other in ("ab", "bc", "ac") for _ in range(400)]
+        rows += [("w", other, one, other) for one, other in ("ab", "bc", "ac") for _ in range(100)]
+        frame = pl.DataFrame(rows, schema=["worker", "left", "right", "label"], orient="row")
+        assert next_pairs(cr.BradleyTerry().fit(frame).result_, 3) == []
 
-    def test_more_loose_groups_are_counted(self):
-        found = suggestions(ranked(part=range(5)), None)
-        assert [entry.kind for entry in found] == ["bridge"] * 4
-        assert found[-1].sentence == "1 more group needs such a link."
+    def test_without_a_posterior_the_least_asked_items_are_suggested(self):
+        rows = [("w", one, other, one) for one, other in ("ab", "bc", "ac") for _ in range(9)]
+        rows += [("w", "d", "a", "a"), ("w", "e", "a", "a"), ("w", "d", "b", "d")]
+        frame = pl.DataFrame(rows, schema=["worker", "left", "right", "label"], orient="row")
+        result = cr.WinRate().fit(frame).result_
+        names = result.ranking.item
+        (found,) = next_pairs(result, 1)
+        assert {names[found.one], names[found.other]} == {"d", "e"}
+        assert found.ahead is None
 
     def test_lists_are_asked_for(self):
         rows = ranked(

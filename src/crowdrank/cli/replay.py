@@ -43,6 +43,7 @@ def command(
     who: Annotated[
         str, typer.Option(help="In a simulated crowd: a judge arrives at random, or the best one is asked.")
     ] = "arrives",
+    flight: Annotated[int, typer.Option(help="In a simulated crowd: how many questions are open at once.")] = 1,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", help="A setting of the selection, the model or the crowd, name=value."),
@@ -77,7 +78,7 @@ def command(
                     )
             found = replay(
                 table, gold=grades, simulate=simulate, budget=budget, selects=names, seeds=seeds, first_seed=seed,
-                look=look, rank=rank, refit=refit, who=who, settings=own, progress=shown,
+                look=look, rank=rank, refit=refit, who=who, flight=flight, settings=own, progress=shown,
             )  # fmt: skip
         warn(found.notes)
         if folder is not None:

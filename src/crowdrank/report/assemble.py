@@ -13,9 +13,10 @@ from crowdrank.report.connections import connections, matrix, pairs_of
 from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Query, Report, TableRows, Worker
 from crowdrank.report.contest import choice
 from crowdrank.report.domains import query_traits, skill_map
+from crowdrank.report.next_votes import next_pairs
 from crowdrank.report.notes import cautions
 from crowdrank.report.rounding import round_finite, round_to, significant, tidy
-from crowdrank.report.suggestions import suggestions
+from crowdrank.report.suggestions import MOST, NextRows, suggestions
 from crowdrank.report.words import count_noun
 from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, to_plain
 
@@ -49,13 +50,28 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
-        suggestions=suggestions(rows, people, evidence.unit),
+        suggestions=suggestions(rows, people, evidence.unit, _next_rows(result, rows)),
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
         unit=evidence.unit,
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
     )
+
+
+def _next_rows(result: Result, rows: pl.DataFrame) -> list[NextRows]:
+    """The pairs that the next votes should be about, as rows."""
+    if result.evidence.unit != "votes":
+        return []
+    ranking = result.ranking
+    place = (
+        pl.DataFrame({"query": ranking.query, "rank": ranking.rank}).with_row_index("own").sort("query", "rank")
+    )
+    row = np.argsort(place["own"].to_numpy())
+    found = next_pairs(result, MOST)
+    return [
+        (rows.row(int(row[own.one]), named=True), rows.row(int(row[own.other]), named=True), own) for own in found
+    ]
 
 
 def _table(name: str, frame: pl.DataFrame) -> TableRows:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from crowdrank.report.content import Suggestion
+from crowdrank.report.next_votes import NextPair
 from crowdrank.report.rounding import significant, tidy
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import count_noun, percent, quote_name, signed
@@ -18,18 +19,50 @@ OPEN = 0.1
 """An interval of labels is wide if it covers at least this share of their range."""
 
 
+NextRows = tuple[dict[str, Any], dict[str, Any], NextPair]
+"""Two rows of a ranking that should be compared, and why."""
+
+
 def suggestions(
-    ranking: pl.DataFrame, workers: pl.DataFrame | None, unit: str = "votes"
+    ranking: pl.DataFrame,
+    workers: pl.DataFrame | None,
+    unit: str = "votes",
+    next_rows: Sequence[NextRows] = (),
 ) -> tuple[Suggestion, ...]:
     """Suggestions from the rows of a ranking with their evidence, best first, and from the workers.
 
     ``ranking`` has the columns of a ranking, and comparisons, opponents and part. ``unit`` says what the
-    comparisons are: votes, lists or labels. Labels are requested item by item and connect no items.
+    comparisons are: votes, lists or labels. Labels are requested item by item and connect no items. Votes are
+    requested for the pairs in ``next_rows``.
     """
     words = UNITS[unit]
-    items = [*(_unsure if unit == "labels" else _wide)(ranking, words), *_few(ranking, words)]
-    found = items if unit == "labels" else [*_bridges(ranking, words), *_pairs(ranking, words), *items]
+    if unit == "votes":
+        found = [_next_pair(*own) for own in next_rows]
+    else:
+        found = [*(_unsure if unit == "labels" else _wide)(ranking, words), *_few(ranking, words)]
+        found = found if unit == "labels" else [*_bridges(ranking, words), *_pairs(ranking, words), *found]
     return (*found, *(() if workers is None else _workers(workers)))
+
+
+def _next_pair(one: dict[str, Any], other: dict[str, Any], pair: NextPair) -> Suggestion:
+    """A pair to ask about, and why."""
+    start = f"Ask about {quote_name(one['item'])} and {quote_name(other['item'])}{_inside(one)}: "
+    if not pair.linked:
+        reason = "no chain of votes links them, so nothing says which one is better."
+    elif pair.ahead is None:
+        counts = " and ".join(_count(row["comparisons"], "vote") for row in (one, other))
+        reason = f"they have fewer votes than most, {counts}."
+    else:
+        ranks = [f"from {row['rank_low']} to {row['rank_high']}" for row in (one, other)]
+        reason = (
+            f"{quote_name(one['item'])} is ahead with a probability of only {percent(pair.ahead)}; it may rank "
+            f"{ranks[0]}, and {quote_name(other['item'])} {ranks[1]}."
+        )
+    if one["rank"] == 1 and pair.linked and pair.ahead is not None:
+        start = f"The first place is open. {start}"
+    return Suggestion(
+        "pair" if pair.linked else "bridge", start + reason, one["query"], (one["item"], other["item"])
+    )
 
 
 def _bridges(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:

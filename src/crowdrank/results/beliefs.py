@@ -84,7 +84,8 @@ def _judges(posterior: Posterior) -> tuple[Floats, Floats, Floats]:
     names, values = posterior.parameters, posterior.worker_mean
     if not len(values):
         count = 0 if posterior.worker is None else len(posterior.worker)
-        return np.ones(count), np.full(count, QUALITY[0] / sum(QUALITY)), np.zeros(count)
+        mean, total = QUALITY[0] / sum(QUALITY), sum(QUALITY)
+        return np.ones(count), np.full(count, mean), np.full(count, mean * (1.0 - mean) / (total + 1.0))
     error = posterior.worker_stderr
 
     def column(name: str) -> tuple[Floats, Floats] | None:

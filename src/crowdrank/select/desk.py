@@ -24,10 +24,11 @@ from crowdrank.data.arrays import Floats, Integers
 from crowdrank.kernels.compiled import can_compile
 from crowdrank.random import generator
 from crowdrank.results import Beliefs
-from crowdrank.select.boxes import Best, Boxes, Judge, Taken, pair_key
-from crowdrank.select.gains import KNOWN, UNCERTAINTY, flatten, judge_gain, pair_gain, score_gain
+from crowdrank.select.boxes import Best, Boxes, Taken, pair_key
+from crowdrank.select.gains import UNCERTAINTY, flatten, pair_gain
 from crowdrank.select.gamma import current_gamma
 from crowdrank.select.history import History
+from crowdrank.select.judges import Judges
 from crowdrank.select.policy import Policy
 from crowdrank.select.rules import Rules
 
@@ -74,8 +75,7 @@ class Desk:
         self.policy, self.history, self.rules, self.budget = policy, history, rules, budget
         self.gold = np.zeros((0, 2), np.int64) if gold is None else gold
         self.seed, self._random = seed, generator(seed, 0)
-        self.slope, self.alpha, self.beta = (own.copy() for own in (beliefs.slope, beliefs.alpha, beliefs.beta))
-        self.new_judge = Judge(1.0, *beliefs.new_quality)
+        self.judges = Judges(beliefs)
         self.mean, self.variance = beliefs.mean.copy(), beliefs.variance.copy()
         self.factor = np.ones(len(self.mean))
         self.leases: dict[int, Lease] = {}
@@ -117,7 +117,8 @@ class Desk:
         if kind is None or self._is_random() or self._coldest() is not None:
             return self.ask(int(self._random.choice(allowed)), softens=False)
         gamma = self.gamma
-        bounds = self._judge_bounds(allowed, kind, gamma)
+        most, weight = (float(own.max(initial=0.0)) for own in (self.boxes.variance, self.boxes.weight))
+        bounds = self.judges.bounds(allowed, kind, gamma, most, weight)
         best: Question | None = None
         for place in np.argsort(-bounds, kind="stable"):
             if best is not None and bounds[place] <= best.gain:
@@ -166,14 +167,9 @@ class Desk:
             self.mean[item], self.variance[item] = m, v
             self._refresh(item)
 
-    def learn_judge(self, judge: int, alpha: float, beta: float, slope: float = 1.0) -> None:
-        """What is known about a judge has changed."""
-        self.alpha[judge], self.beta[judge], self.slope[judge] = alpha, beta, slope
-
     def replace(self, beliefs: Beliefs) -> None:
         """Everything has changed: a refit takes the place of what was known."""
-        self.slope, self.alpha, self.beta = (own.copy() for own in (beliefs.slope, beliefs.alpha, beliefs.beta))
-        self.new_judge = Judge(1.0, *beliefs.new_quality)
+        self.judges.replace(beliefs)
         self.mean, self.variance = beliefs.mean.copy(), beliefs.variance.copy()
         self._cut = _top_cut(self.mean, self.variance, self.policy.top, self.rules.group)
         every = np.arange(len(self.mean))
@@ -185,13 +181,7 @@ class Desk:
     def gamma(self) -> float:
         """gamma of eq. 10 now."""
         used = self.history.total / self.budget if self.budget else 0.0
-        return current_gamma(self.policy, used, self.alpha, self.beta)
-
-    def judge(self, judge: int | None) -> Judge:
-        """What is known about a judge; a typical one if none is named."""
-        if judge is None or judge >= len(self.alpha):
-            return self.new_judge
-        return Judge(float(self.slope[judge]), float(self.alpha[judge]), float(self.beta[judge]))
+        return current_gamma(self.policy, used, self.judges.alpha, self.judges.beta)
 
     # -------------------------------------------------------------------------------- choosing
 
@@ -222,24 +212,8 @@ class Desk:
     def _best_pair(self, judge: int | None, kind: int, gamma: float, at_least: float = -np.inf) -> Best:
         look = self.boxes.best if self.compiled else self.boxes.scan
         return look(
-            kind, self.judge(judge), gamma, self._taken(judge, _Soft()), self._blocked(judge, _Soft()), at_least
+            kind, self.judges[judge], gamma, self._taken(judge, _Soft()), self._blocked(judge, _Soft()), at_least
         )
-
-    def _judge_bounds(self, judges: Integers, kind: int, gamma: float) -> Floats:
-        """A bound on the gain of each judge's best pair: equal means and the largest variances."""
-        most = self.slope[judges] ** 2 * float(self.boxes.variance.max(initial=0.0))
-        alpha, beta = self.alpha[judges], self.beta[judges]
-        q = np.abs(alpha - beta) / (alpha + beta)
-        zero = np.zeros(len(judges))
-        t, x, y = flatten(zero, most, most)
-        both = x + y
-        x = most / (1.0 + np.pi / 8.0 * most)
-        found = self.boxes.weight.max(initial=0.0) * score_gain(
-            kind, zero, most, most, t, np.minimum(x, both), np.maximum(both - x, 0.0), q
-        )
-        if gamma > 0:
-            found = found + gamma * judge_gain(1.0, alpha, beta) * (alpha + beta < KNOWN)
-        return np.asarray(found)
 
     def _even_pair(self, judge: int | None, soft: _Soft) -> Question | None:
         """The items asked about least that may meet."""
@@ -299,7 +273,7 @@ class Desk:
         boxes = self.boxes
         gains = pair_gain(
             kind, boxes.mean[item] - boxes.mean[others], boxes.variance[item], boxes.variance[others],
-            np.maximum(boxes.weight[item], boxes.weight[others]), *self.judge(judge), 0.0,
+            np.maximum(boxes.weight[item], boxes.weight[others]), *self.judges[judge], 0.0,
         )  # fmt: skip
         place = int(np.argmax(gains))
         return Question(item, int(others[place]), judge, float(gains[place]), "cold")
@@ -419,7 +393,7 @@ class Desk:
     def _pending(self, question: Question) -> tuple[float, float]:
         """The factors by which the variances of a question's items count as smaller while it is open."""
         i, j = question.left, question.right
-        judge = self.judge(question.judge)
+        judge = self.judges[question.judge]
         d = judge.slope * abs(self.boxes.mean[i] - self.boxes.mean[j])
         v, u = (judge.slope**2 * self.boxes.variance[item] for item in (i, j))
         t, x, y = flatten(d, v, u)

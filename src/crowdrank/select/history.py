@@ -23,10 +23,12 @@ class Seen:
     items: Counter[int] = field(default_factory=Counter)
     last: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=LAST))
     asked: int = 0
+    _keys: Integers | None = None
 
     def add(self, left: int, right: int, key: int, times: int = 1) -> None:
         """Count a question; -1 takes it back."""
         self.pairs[key] += times
+        self._keys = None
         self.items[left] += times
         self.items[right] += times
         self.asked += times
@@ -35,7 +37,9 @@ class Seen:
 
     def keys(self) -> Integers:
         """The sorted keys of the pairs."""
-        return np.array(sorted(key for key, times in self.pairs.items() if times > 0), np.int64)
+        if self._keys is None:
+            self._keys = np.sort(np.array([key for key, times in self.pairs.items() if times > 0], np.int64))
+        return self._keys
 
 
 class History:
@@ -84,6 +88,7 @@ class History:
             self._pairs = Counter({self._rekey(key, items): times for key, times in self._pairs.items()})
             for seen in self._seen.values():
                 seen.pairs = Counter({self._rekey(key, items): times for key, times in seen.pairs.items()})
+                seen._keys = None
             more = np.zeros(items - self.items, np.int64)
             self.asked, self.voted = np.append(self.asked, more), np.append(self.voted, more)
             self.items = items

@@ -84,8 +84,8 @@ class Loop:
 
     def live_beliefs(self) -> Beliefs:
         """The same, as the desk has heard it so far; not to be changed."""
-        desk = self.desk
-        return Beliefs(desk.mean, desk.variance, desk.slope, desk.alpha, desk.beta)
+        desk, judges = self.desk, self.desk.judges
+        return Beliefs(desk.mean, desk.variance, judges.slope, judges.alpha, judges.beta)
 
     def place(self, posterior: Posterior) -> tuple[Floats, Floats]:
         """Scores and variances of a posterior by the codes of the loop."""
@@ -124,7 +124,7 @@ class Loop:
             return
         pair, state = [left, right], self.state
         self.desk.learn(pair, state.scores[pair, 0, leader], state.scores[pair, 1, leader])
-        self.desk.learn_judge(judge, *state.qualities[judge, :, leader].tolist())
+        self.desk.judges.learn(judge, *state.qualities[judge, :, leader].tolist())
 
     def refit(self) -> None:
         """A batch fit of all votes takes the place of the online state."""

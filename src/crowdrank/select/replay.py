@@ -11,6 +11,7 @@ from crowdrank.data.arrays import Floats, Integers
 from crowdrank.measures import pairwise_accuracy
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.random import generator
+from crowdrank.select.desk import Question
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
 from crowdrank.select.pool import Pool
@@ -85,18 +86,28 @@ def replay_recorded(
 
 
 def replay_simulated(
-    crowd: Respondents, policy: Policy, plan: Plan, *, seed: int = 0, who: str = "arrives",
+    crowd: Respondents, policy: Policy, plan: Plan, *, seed: int = 0, who: str = "arrives", flight: int = 1,
     model: OnlineCrowdBT | None = None,
 ) -> Curve:  # fmt: skip
-    """Ask a simulated crowd. ``who``: judges arrive at random, ``"arrives"``, or the best is asked, ``"best"``."""
+    """Ask a simulated crowd. ``who``: judges arrive at random, ``"arrives"``, or the best is asked, ``"best"``.
+
+    ``flight``: how many questions are open at once; a random one of them is answered next.
+    """
     items, judges = len(crowd.scores), len(crowd.quality)
     loop = Loop(items, judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
     random, everyone = generator(seed, 4), range(judges)
+    open_questions: list[Question] = []
 
     def step() -> bool:
-        question = loop.ask_best(everyone) if who == "best" else loop.ask(int(random.integers(judges)))
-        if question is None or question.judge is None:
+        while len(open_questions) < flight:
+            question = loop.ask_best(everyone) if who == "best" else loop.ask(int(random.integers(judges)))
+            if question is None:
+                break
+            open_questions.append(question)
+        if not open_questions:
             return False
+        question = open_questions.pop(int(random.integers(len(open_questions))))
+        assert question.judge is not None
         loop.learn(question, crowd.answer(question.judge, question.left, question.right))
         return True
 

@@ -96,7 +96,7 @@ class Study:
 def replay(
     judgments: Any = None, *, gold: Scored | None = None, simulate: str | None = None, budget: int = 1000,
     selects: Sequence[str] = USUAL, seeds: int = 10, first_seed: int = 0, look: int | None = None,
-    rank: str = "means", refit: int | None = None, who: str = "arrives",
+    rank: str = "means", refit: int | None = None, who: str = "arrives", flight: int = 1,
     settings: Mapping[str, Any] | None = None, progress: Callable[[str], None] | None = None,
 ) -> Study:  # fmt: skip
     """What each way of asking would have needed.
@@ -104,14 +104,15 @@ def replay(
     ``judgments`` and ``gold``: recorded votes, from which questions are chosen, and the truth; or ``simulate``:
     a crowd of ``simulate.respondents``. Each of ``selects`` is replayed with ``seeds`` seeds, ``budget`` votes
     each. ``rank``: ``"means"`` or ``"refit"``; ``refit``: after how many votes a batch fit takes over (None:
-    never). ``who``: in a simulated crowd, judges arrive at random or the best one is asked. ``settings``: of the
-    policy, of online-crowd-bt (variance, prior, rule, link), and of the crowd (items, workers, spread, alpha,
-    beta).
+    never). ``who``: in a simulated crowd, judges arrive at random or the best one is asked; ``flight`` questions
+    are open at once. ``settings``: of the policy, of online-crowd-bt (variance, prior, rule, link), and of the
+    crowd (items, workers, spread, alpha, beta).
     """
     plan = _plan(budget, look, rank, refit)
     seeds = whole("seeds", seeds, low=1)
     if who not in WHO:
         raise UsageError(f"The parameter 'who' must be one of {', '.join(WHO)}. Got {who!r}.")
+    flight = whole("flight", flight, low=1)
     policy, own, crowd = _split(settings or {})
     policies = [Policy.of(name, policy) for name in selects]
     model = OnlineCrowdBT(**{"prior": QUALITY, **own})
@@ -123,7 +124,7 @@ def replay(
 
         def one(chosen: Policy, seed: int) -> Curve:
             people = Respondents.make(simulate, seed=seed, **crowd)
-            return replay_simulated(people, chosen, plan, seed=seed, who=who, model=model)
+            return replay_simulated(people, chosen, plan, seed=seed, who=who, flight=flight, model=model)
     else:
         if judgments is None or gold is None:
             raise UsageError(
