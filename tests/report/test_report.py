@@ -227,8 +227,8 @@ class TestSuggestions:
         ]
         found = suggestions(ranked(), None, "votes", pairs)
         assert [(entry.kind, entry.sentence) for entry in found] == [
-            ("pair", "The first place is open. Ask about “a” and “b”: “a” is ahead with a probability of only 57 %; "
-             "it may rank from 1 to 2, and “b” from 1 to 2."),
+            ("pair", "The first place is open. Ask about “a” and “b”: “a” is ahead with a probability of only "
+             "57 %; it may rank from 1 to 2, and “b” from 1 to 2."),
             ("pair", "Ask about “c” and “e”: they have fewer votes than most, 10 votes and 10 votes."),
             ("bridge", "Ask about “b” and “d”: no chain of votes links them, so nothing says which one is "
              "better."),

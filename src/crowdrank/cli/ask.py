@@ -84,7 +84,11 @@ def command(
         ]
         for person in people:
             stack.callback(person.close)
-        _run(campaign, people, file, budget, listed)
+        try:
+            _run(campaign, people, file, budget, listed)
+        except KeyboardInterrupt:
+            print(f"crowdrank: interrupted; {file.rows} answers are in {file.path}", file=sys.stderr)
+            raise SystemExit(130) from None
 
 
 def _run(

@@ -12,14 +12,19 @@ the end of its input after it.
 from __future__ import annotations
 
 import json
+import os
 import queue
+import signal
 import subprocess
 import threading
+from contextlib import suppress
 from typing import Any
 
 from crowdrank.errors import CrowdrankError, UsageError
 
 ANSWERS = ("left", "right", "tie", "skip")
+PATIENCE = 2.0
+"""Seconds that a kept process has to end once its input is closed."""
 
 
 class JudgeError(CrowdrankError):
@@ -34,6 +39,7 @@ class JudgeProcess:
             raise UsageError("--judge needs a command.")
         self.name, self.command, self.keep, self.timeout = name, command, keep, timeout
         self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
 
     def ask(self, question: dict[str, Any]) -> str:
@@ -44,28 +50,33 @@ class JudgeProcess:
 
     def close(self) -> None:
         """End the process, if one is running."""
-        if self._process is None:
+        if self._process is None or self._reader is None:
             return
-        if self._process.stdin is not None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
             self._process.stdin.close()
         try:
-            self._process.wait(timeout=2)
+            self._process.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            _kill(self._process)
+        self._reader.join()
         self._process = None
 
     def _ask_once(self, line: str) -> str:
-        try:
-            done = subprocess.run(
-                self.command, shell=True, input=line + "\n", stdout=subprocess.PIPE, text=True,
-                timeout=self.timeout, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise self._error(f"gave no answer within {self.timeout:g} seconds.") from None
-        if done.returncode:
-            raise self._error(f"ended with exit code {done.returncode}.")
-        lines = [own for own in done.stdout.splitlines() if own.strip()]
+        with subprocess.Popen(
+            self.command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
+        ) as process:
+            try:
+                output, _ = process.communicate(line + "\n", timeout=self.timeout)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                raise self._error(f"gave no answer within {self.timeout:g} seconds.") from None
+            except BaseException:
+                _kill(process)
+                raise
+        if process.returncode:
+            raise self._error(f"ended with exit code {process.returncode}.")
+        lines = [own for own in output.splitlines() if own.strip()]
         if not lines:
             raise self._error("printed nothing.")
         return lines[-1]
@@ -78,7 +89,7 @@ class JudgeProcess:
             process.stdin.flush()
             said = self._lines.get(timeout=self.timeout)
         except queue.Empty:
-            process.kill()
+            _kill(process)
             raise self._error(f"gave no answer within {self.timeout:g} seconds.") from None
         except BrokenPipeError:
             said = None
@@ -90,9 +101,11 @@ class JudgeProcess:
         self.close()
         self._lines = queue.Queue()
         process = subprocess.Popen(
-            self.command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-        threading.Thread(target=_read_lines, args=(process, self._lines), daemon=True).start()
+            self.command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+            process_group=0,
+        )  # fmt: skip
+        self._reader = threading.Thread(target=_read_lines, args=(process, self._lines), daemon=True)
+        self._reader.start()
         self._process = process
         return process
 
@@ -119,7 +132,15 @@ class JudgeProcess:
 
 def _read_lines(process: subprocess.Popen[str], lines: queue.Queue[str | None]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        if line.strip():
-            lines.put(line)
+    with process.stdout as output:
+        for line in output:
+            if line.strip():
+                lines.put(line)
     lines.put(None)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End the shell and what it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -45,13 +45,15 @@ class Roster:
         query = next((alias for alias in OPTIONAL["query"] if alias in columns), None)
         if role == "item" and query is not None:
             ids["query"] = columns.pop(query)
-        cells = TextCells(frame.select(pl.col(column).alias(own) for own, column in ids.items()), ids, name)
+        renamed = frame.rename({column: own for own, column in ids.items()})
+        cells = TextCells(renamed, {**{own: own for own in renamed.columns}, **ids}, name)
         named = pl.DataFrame({own: cells.required(own) for own in ids})
         again = named.select(pl.struct(pl.all()).is_first_distinct().not_()).to_series()
         if again.any():
             raise cells.error(role, first_row(again), f"this {role} is listed twice.")
-        kept = frame if cells.numbers is None else frame[cells.numbers.to_list()]
-        attributes = kept.select(pl.col(column).alias(own) for own, column in columns.items() if own not in ids)
+        attributes = cells.frame.select(
+            pl.col(column).alias(own) for own, column in columns.items() if own not in ("query", role)
+        )
         return cls(named.hstack(attributes), role, name)
 
     @property

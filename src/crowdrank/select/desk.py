@@ -5,9 +5,9 @@ allowed question under a ``Policy``. An open question is a lease: its pair is no
 other pairs are left, and a part of its expected effect counts already, so that the next question goes elsewhere.
 
 If no allowed pair is left for a judge who asks, nobody is refused before the softer rules have been given up, in
-this order: pairs that are out with someone else are shared, the least shared and oldest first; items that the
-judge has just seen may come again; pairs that the judge has judged may come again. Caps and exclusions are never
-given up. In a batch, only the first of these is given up.
+this order: new items may be part of many open questions; pairs that are out with someone else are shared, the
+least shared and oldest first; items that the judge has just seen may come again; pairs that the judge has judged
+may come again. Caps and exclusions are never given up. In a batch, only the first two of these are.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Desk:
 
         ``softens``: whether a judge may be asked again about the same pair or items if nothing else is left.
         """
-        found = self._choose(judge, SOFTER if softens else SOFTER[:2])
+        found = self._choose(judge, SOFTER if softens else SOFTER[:3])
         return None if found is None else self._hand_out(found)
 
     def ask_best(self, judges: Sequence[int]) -> Question | None:
@@ -203,17 +203,18 @@ class Desk:
             elif kind is None:
                 found = self._even_pair(judge, soft)
             else:
-                best = self._best_pair(judge, kind, self.gamma if judge is not None else 0.0)
+                best = self._best_pair(judge, kind, self.gamma if judge is not None else 0.0, soft=soft)
                 found = None if best.left < 0 else Question(best.left, best.right, judge, best.gain, "gain")
             if found is not None:
                 return found
         return None
 
-    def _best_pair(self, judge: int | None, kind: int, gamma: float, at_least: float = -np.inf) -> Best:
-        look = self.boxes.best if self.compiled else self.boxes.scan
-        return look(
-            kind, self.judges[judge], gamma, self._taken(judge, _Soft()), self._blocked(judge, _Soft()), at_least
-        )
+    def _best_pair(
+        self, judge: int | None, kind: int, gamma: float, at_least: float = -np.inf, soft: _Soft | None = None
+    ) -> Best:
+        look, soft = self.boxes.best if self.compiled else self.boxes.scan, soft or _Soft()
+        taken, blocked = self._taken(judge, soft), self._blocked(judge, soft)
+        return look(kind, self.judges[judge], gamma, taken, blocked, at_least)
 
     def _even_pair(self, judge: int | None, soft: _Soft) -> Question | None:
         """The items asked about least that may meet."""
@@ -304,7 +305,7 @@ class Desk:
             due = bool(self._random.random() < policy.gold_share)
         if not due:
             return None
-        blocked = self._blocked(judge, _Soft(True, True))
+        blocked = self._blocked(judge, _Soft(True, True, True))
         for place in self._random.permutation(len(self.gold)):
             i, j = (int(code) for code in self.gold[place])
             if blocked is not None and (blocked[i] or blocked[j]):
@@ -348,7 +349,7 @@ class Desk:
                 found += [item for item, times in seen.items.items() if times >= self.policy.item_cap]
             if not soft.soon and self.policy.rest:
                 found += [item for pair in list(seen.last)[-self.policy.rest :] for item in pair]
-        if not soft.shares:
+        if not soft.crowds:
             found += self._crowded()
         if mask is None and not found:
             return None
@@ -417,14 +418,15 @@ class Desk:
 
 
 class _Soft(NamedTuple):
-    """Which softer rules are given up: leases, items that were just seen, pairs that the judge has judged."""
+    """Which softer rules are given up: on crowded new items, leases, items just seen, pairs judged before."""
 
+    crowds: bool = False
     shares: bool = False
     soon: bool = False
     repeats: bool = False
 
 
-SOFTER = (_Soft(), _Soft(shares=True), _Soft(True, True), _Soft(True, True, True))
+SOFTER = (_Soft(), _Soft(True), _Soft(True, True), _Soft(True, True, True), _Soft(True, True, True, True))
 """What is given up, step by step, before a judge is refused."""
 
 
