@@ -27,7 +27,7 @@ def random_state(rng):
     )
     for _ in range(rng.integers(0, 6)):  # answers came in since the tree was sorted
         boxes.move(int(rng.integers(count)), rng.normal(), rng.uniform(0, 4))
-    keys = pair_key(*rng.integers(0, count, (2, 40)), count)
+    keys = pair_key(*rng.integers(0, count, (2, 40)))
     leases, own = np.unique(keys[:20]), np.unique(keys[20:])
     taken = Taken(leases, own) if rng.random() < 0.6 else Taken()
     blocked = rng.random(count) < 0.2 if rng.random() < 0.4 else None
@@ -40,7 +40,7 @@ def best_of_all(boxes, kind, judge, gamma, taken, blocked):
         kind, boxes.mean[i] - boxes.mean[j], boxes.variance[i], boxes.variance[j],
         np.maximum(boxes.weight[i], boxes.weight[j]), *judge, gamma if counts(judge, gamma) else 0.0,
     )  # fmt: skip
-    fine = (boxes.group[i] == boxes.group[j]) & ~np.isin(pair_key(i, j, len(boxes)), np.concatenate(taken))
+    fine = (boxes.group[i] == boxes.group[j]) & ~np.isin(pair_key(i, j), np.concatenate(taken))
     fine &= (boxes.apart[i] != boxes.apart[j]).all(axis=1)
     fine &= (boxes.mean[i] - boxes.mean[j]) ** 2 + boxes.variance[i] + boxes.variance[j] >= boxes.floor**2
     if blocked is not None:

@@ -158,7 +158,7 @@ def test_groups_attributes_exclusions_and_hidden_items():
     team = np.array([0, 1, 0, 1, 0, 1, 0, 1])
     rules = Rules(
         group, team[:, None], team[:, None], np.array([[0], [1], [-1], [-1]]),
-        np.array([pair_key(3, 4, 8)]), {3: frozenset({0, 1, 2})},
+        np.array([int(pair_key(3, 4))]), {3: frozenset({0, 1, 2})},
     )  # fmt: skip
     for select in SELECTORS:
         found = desk(Policy(select=select, cold=0, own=("team",), repeats=True, rest=0), rules=rules)

@@ -1,4 +1,4 @@
-"""Tables 1 to 4 and figure 4 of Chen et al., Pairwise Ranking Aggregation in a Crowdsourced Setting, WSDM 2013."""
+"""Tables 1 to 3 and figure 4 of Chen et al., Pairwise Ranking Aggregation in a Crowdsourced Setting, WSDM 2013."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from crowdrank.models.base import Model
 from crowdrank.models.pairs.bradley_terry import BradleyTerry
 from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.models.pairs.majority_bt import MajorityBT
-from crowdrank.models.pairs.trueskill import TrueSkill
 from crowdrank.models.pairs.variance_bt import VarianceBT
 from crowdrank.reproduce.result import PaperTable
 from crowdrank.simulate import Crowd, flip_crowd
@@ -43,11 +42,11 @@ TABLE3 = {
     "Variance-BT": (0.6790, 0.6835, 0.6862, 0.6828, 0.6658),
     "Crowd-BT": (0.6924, 0.6961, 0.6978, 0.6874, 0.6690),
 }
-TABLE4 = {"TrueSkill": (0.6722, 0.002)}
 FIGURE4_STRENGTH = 1.0
 
 
-def _accuracy(model: Model, gold: Scored) -> float:
+def accuracy(model: Model, gold: Scored) -> float:
+    """The pairwise accuracy of a fitted model."""
     return evaluate(read_ranking(model.ranking_.polars()), gold, "acc")["acc"]
 
 
@@ -94,9 +93,9 @@ def _draw1(alpha: float, beta: float, seed: int) -> dict[str, float]:
     asked = read(crowd.judgments.head(4000))  # the answers to the gold pairs come last
     printed = CrowdBT(prior=PRIOR, regularization=0.5)
     return {
-        "BT": _accuracy(BradleyTerry(regularization=0.5).fit(asked), gold),
-        "Crowd-BT-One": _accuracy(printed.fit(asked), gold),
-        "Crowd-BT-Gold": _accuracy(printed.fit(with_gold, anchors=Anchors.read(crowd.gold_pairs)), gold),
+        "BT": accuracy(BradleyTerry(regularization=0.5).fit(asked), gold),
+        "Crowd-BT-One": accuracy(printed.fit(asked), gold),
+        "Crowd-BT-Gold": accuracy(printed.fit(with_gold, anchors=Anchors.read(crowd.gold_pairs)), gold),
     }
 
 
@@ -110,9 +109,9 @@ def table2(seeds: int, data: Path | None) -> PaperTable:
             votes, gold = read(crowd.judgments), _gold(crowd)
             model = CrowdBT(prior=PRIOR, regularization=strength).fit(votes)
             found.setdefault(("BT accuracy", place), []).append(
-                _accuracy(BradleyTerry(regularization=strength).fit(votes), gold)
+                accuracy(BradleyTerry(regularization=strength).fit(votes), gold)
             )
-            found.setdefault(("Crowd-BT accuracy", place), []).append(_accuracy(model, gold))
+            found.setdefault(("Crowd-BT accuracy", place), []).append(accuracy(model, gold))
             assert model.workers_ is not None
             joined = model.workers_.polars().join(crowd.workers, on="worker", suffix="_true")
             correlation = np.corrcoef(joined["eta"].to_numpy(), joined["quality_true"].to_numpy())[0, 1]
@@ -127,7 +126,7 @@ def table2(seeds: int, data: Path | None) -> PaperTable:
     return PaperTable(title, columns, 3, rows, ["The paper's figures are from a single draw."])
 
 
-def _reading_level(data: Path | None) -> tuple[Pairs, Scored]:
+def reading_level(data: Path | None) -> tuple[Pairs, Scored]:
     """The reading-level votes and the grades of the documents."""
     folder = (data or Path("../shared/data")) / "readinglevel"
     if not (folder / "pairs.csv").exists():
@@ -150,11 +149,11 @@ def _model3(name: str, strength: float) -> Model:
 
 def table3(seeds: int, data: Path | None) -> PaperTable:
     """Accuracy on the reading-level votes, for every lambda in the paper."""
-    votes, gold = _reading_level(data)
+    votes, gold = reading_level(data)
     rows: list[tuple[object, ...]] = []
     for name, printed in TABLE3.items():
         for strength, theirs in zip(STRENGTHS3, printed, strict=True):
-            ours = _accuracy(_model3(name, strength).fit(votes), gold)
+            ours = accuracy(_model3(name, strength).fit(votes), gold)
             rows.append((name, f"{strength:g}", ours, theirs, f"{ours - theirs:+.4f}"))
     columns = ("model", "lambda", "ours", "print", "difference")
     title = f"Crowd-BT table 3: pairwise accuracy on reading level, {votes.rows} votes"
@@ -167,33 +166,9 @@ def table3(seeds: int, data: Path | None) -> PaperTable:
     return PaperTable(title, columns, 2, rows, remarks)
 
 
-def table4(seeds: int, data: Path | None) -> PaperTable:
-    """Online learning: accuracy on the reading-level votes, with one random order per seed."""
-    votes, gold = _reading_level(data)
-    found = []
-    for seed in range(seeds):
-        order = np.random.default_rng(seed).permutation(votes.rows)
-        found.append(_accuracy(TrueSkill().fit(votes.take(order)), gold))
-    printed, deviation = TABLE4["TrueSkill"]
-    model, mean, own, theirs, away = _summary(("TrueSkill",), found, printed)
-    columns = ("model", "ours", "deviation", "print", "its deviation", "deviations away")
-    return PaperTable(
-        f"Crowd-BT table 4: pairwise accuracy on reading level, {votes.rows} votes in {seeds} random orders",
-        columns,
-        1,
-        [(model, mean, own, theirs, deviation, away)],
-        [
-            "The paper averages over 50 orders. It does not say which prior and performance deviation TrueSkill "
-            "had; ours are those of the TrueSkill paper.",
-            "The row of online Crowd-BT, .6822 (.002) in the paper, is left out: "
-            "crowdrank does not have that model yet.",
-        ],
-    )
-
-
 def figure4(seeds: int, data: Path | None) -> PaperTable:
     """A histogram of the qualities that Crowd-BT finds on the reading-level votes."""
-    votes, _ = _reading_level(data)
+    votes, _ = reading_level(data)
     model = CrowdBT(prior=(1.0, 1.0), regularization=FIGURE4_STRENGTH).fit(votes)
     assert model.workers_ is not None
     eta = model.workers_.further["eta"]

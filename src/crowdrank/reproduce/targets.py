@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from crowdrank.errors import UsageError
-from crowdrank.reproduce import crowd_agg, crowd_bt, tpp, tpp_lists
+from crowdrank.reproduce import crowd_agg, crowd_bt, crowd_bt_active, tpp, tpp_lists
 from crowdrank.reproduce.ledger import Ledger
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
 from crowdrank.reproduce.remap_targets import REMAP_TARGETS
@@ -22,7 +22,39 @@ TARGETS = {
         Target("crowd-bt-table2", "Crowd-BT table 2: regularization, simulated", crowd_bt.table2),
         Target("crowd-bt-table3", "Crowd-BT table 3: reading level (needs its data)", crowd_bt.table3),
         Target(
-            "crowd-bt-table4", "Crowd-BT table 4: online methods, reading level (needs its data)", crowd_bt.table4
+            "crowd-bt-table4",
+            "Crowd-BT table 4: online methods, reading level (needs its data)",
+            crowd_bt_active.table4,
+            50,
+            keeps=True,
+        ),
+        Target(
+            "crowd-bt-table5",
+            "Crowd-BT table 5: votes needed, reading level (needs its data)",
+            crowd_bt_active.table5,
+            30,
+            keeps=True,
+        ),
+        Target(
+            "crowd-bt-figure2",
+            "Crowd-BT figure 2: active selection, simulated",
+            crowd_bt_active.figure2,
+            10,
+            keeps=True,
+        ),
+        Target(
+            "crowd-bt-figure3",
+            "Crowd-BT figure 3: area under the curve, simulated",
+            crowd_bt_active.figure3,
+            10,
+            keeps=True,
+        ),
+        Target(
+            "crowd-bt-figure5",
+            "Crowd-BT figure 5: active selection, reading level (needs its data)",
+            crowd_bt_active.figure5,
+            30,
+            keeps=True,
         ),
         Target(
             "crowd-bt-figure4",

@@ -42,6 +42,8 @@ CUTS = 16
 """Into how many pieces the range of t is cut for bounds on the gain of the judge."""
 CONVEX = 0.5
 """If alpha and beta are at least this, the gain of the judge is convex in t."""
+KEY = 1 << 31
+"""The key of a pair is the smaller code times this, plus the larger one."""
 PARTS = 4
 """Into how many parts the range of t between two boxes is cut if the judge's gain counts."""
 
@@ -203,7 +205,7 @@ class Boxes:
                 kind, self.mean[item] - self.mean[others], self.variance[item], self.variance[others],
                 np.maximum(self.weight[item], self.weight[others]), *judge, gamma,
             )  # fmt: skip
-            keys = pair_key(item, others, len(self))
+            keys = pair_key(item, others)
             allowed = (gains > best.gain) & ~taken.holds(keys)
             best = best._replace(looked=best.looked + len(others))
             if allowed.any():
@@ -239,9 +241,9 @@ def counts(judge: Judge, gamma: float) -> bool:
     return gamma > 0 and judge.alpha + judge.beta < KNOWN and judge.beta > 0
 
 
-def pair_key(left: Any, right: Any, count: int) -> Any:
-    """One number for two items, whichever comes first."""
-    return np.minimum(left, right) * np.int64(count) + np.maximum(left, right)
+def pair_key(left: Any, right: Any) -> Any:
+    """One number for two items, whichever comes first. It does not depend on how many items there are."""
+    return np.minimum(left, right).astype(np.int64) * KEY + np.maximum(left, right)
 
 
 # --------------------------------------------------------------------------------------- compiled
@@ -357,7 +359,7 @@ def search_pairs(
                 )
                 if value <= best:
                     continue
-                key = min(i, j) * count + max(i, j)
+                key = min(i, j) * KEY + max(i, j)
                 if is_among(taken, key) or is_among(own, key):
                     continue
                 shared = False

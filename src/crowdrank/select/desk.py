@@ -88,12 +88,7 @@ class Desk:
         if compiled is None:
             compiled = len(self.mean) > FEW and can_compile()
         self.compiled = compiled
-        self._cut = _top_cut(self.mean, self.variance, policy.top, rules.group)
-        self.boxes = Boxes(
-            self.mean, self.variance, weight=self._weights(np.arange(len(self.mean))), group=rules.group,
-            apart=rules.apart, floor=policy.least_difference, by_variance=policy.kind != UNCERTAINTY,
-            generator=self._random,
-        )  # fmt: skip
+        self._sort()
 
     # ------------------------------------------------------------------------------ questions
 
@@ -111,6 +106,7 @@ class Desk:
         Judges are searched in the order of a bound on their gains, until no bound is above the best gain found.
         """
         allowed = np.array([judge for judge in judges if not self._over_share(judge)], np.int64)
+        allowed = self._random.permutation(allowed)
         kind = self.policy.kind
         if not len(allowed):
             return None
@@ -120,10 +116,15 @@ class Desk:
         most, weight = (float(own.max(initial=0.0)) for own in (self.boxes.variance, self.boxes.weight))
         bounds = self.judges.bounds(allowed, kind, gamma, most, weight)
         best: Question | None = None
+        alike: set[tuple[float, ...]] = set()
         for place in np.argsort(-bounds, kind="stable"):
             if best is not None and bounds[place] <= best.gain:
                 break
             judge = int(allowed[place])
+            if self._is_new(judge):  # what is best for one new judge is best for all of whom as much is known
+                if self.judges[judge] in alike:
+                    continue
+                alike.add(self.judges[judge])
             found = self._best_pair(judge, kind, gamma, -np.inf if best is None else best.gain)
             if found.left >= 0:
                 best = Question(found.left, found.right, judge, found.gain, "gain")
@@ -151,7 +152,7 @@ class Desk:
         """A question has come back. If it was not answered, it counts as never asked."""
         lease = self.leases.pop(question.number, None)
         if lease is not None:
-            self._leased.remove(self._key(question))
+            self._leased.remove(_key(question))
             for item, factor in zip(question[:2], lease.factors, strict=True):
                 self._open[item] -= 1
                 self.factor[item] /= factor
@@ -167,15 +168,26 @@ class Desk:
             self.mean[item], self.variance[item] = m, v
             self._refresh(item)
 
-    def replace(self, beliefs: Beliefs) -> None:
-        """Everything has changed: a refit takes the place of what was known."""
+    def replace(self, beliefs: Beliefs, rules: Rules | None = None) -> None:
+        """Everything has changed: a refit takes the place of what was known.
+
+        There may be new items and judges, after those that there were; ``rules`` must then say where they belong.
+        """
+        count, had = len(beliefs.mean), len(self.mean)
+        self.rules = self.rules if rules is None else rules
+        self.history.grow(count, len(beliefs.alpha))
+        self.factor = np.append(self.factor, np.ones(count - had))
         self.judges.replace(beliefs)
         self.mean, self.variance = beliefs.mean.copy(), beliefs.variance.copy()
+        self._sort()
+
+    def _sort(self) -> None:
         self._cut = _top_cut(self.mean, self.variance, self.policy.top, self.rules.group)
-        every = np.arange(len(self.mean))
-        self.boxes.mean, self.boxes.variance = self.mean.copy(), self.variance * self.factor
-        self.boxes.weight = self._weights(every)
-        self.boxes.build()
+        self.boxes = Boxes(
+            self.mean, self.variance * self.factor, weight=self._weights(np.arange(len(self.mean))),
+            group=self.rules.group, apart=self.rules.apart, floor=self.policy.least_difference,
+            by_variance=self.policy.kind != UNCERTAINTY, generator=self._random,
+        )  # fmt: skip
 
     @property
     def gamma(self) -> float:
@@ -283,7 +295,7 @@ class Desk:
         """A pair that is out with someone else, the least shared and oldest one; then any allowed pair."""
         blocked, taken = self._blocked(judge, soft), self._taken(judge, soft)
         out = Counter(self._leased)
-        order = sorted(self.leases.values(), key=lambda own: (out[self._key(own.question)], own.question.number))
+        order = sorted(self.leases.values(), key=lambda own: (out[_key(own.question)], own.question.number))
         for lease in order:
             i, j = lease.question[:2]
             if blocked is not None and (blocked[i] or blocked[j]):
@@ -310,7 +322,7 @@ class Desk:
             i, j = (int(code) for code in self.gold[place])
             if blocked is not None and (blocked[i] or blocked[j]):
                 continue
-            if policy.repeats or not seen.pairs[int(pair_key(i, j, self.history.items))]:
+            if policy.repeats or not seen.pairs[int(pair_key(i, j))]:
                 return Question(i, j, judge, 0.0, "gold")
         return None
 
@@ -318,6 +330,11 @@ class Desk:
 
     def _is_random(self) -> bool:
         return self.policy.epsilon > 0 and bool(self._random.random() < self.policy.epsilon)
+
+    def _is_new(self, judge: int) -> bool:
+        """Whether a judge was never asked, and no rule is about this judge alone."""
+        asked = judge < len(self.history.by_judge) and self.history.by_judge[judge] > 0
+        return not asked and not self.rules.hidden and not self.rules.item_own.shape[1]
 
     def _over_share(self, judge: int) -> bool:
         """Whether a judge has reached the largest share of the planned questions."""
@@ -329,7 +346,7 @@ class Desk:
 
     def _allowed(self, item: int, others: Integers, taken: Taken) -> NDArray[np.bool_]:
         """Which others an item may be compared with."""
-        keys = pair_key(item, others.astype(np.int64), len(self.mean))
+        keys = pair_key(item, others)
         return self.boxes.may_meet(item, others) & ~taken.holds(keys)
 
     def _taken(self, judge: int | None, soft: _Soft) -> Taken:
@@ -374,22 +391,18 @@ class Desk:
         i, j = question.left, question.right
         self.history.ask(i, j, question.judge)
         if self.policy.pair_cap is not None and self.history.times(i, j) >= self.policy.pair_cap:
-            key = self._key(question)
+            key = _key(question)
             self._excluded = np.insert(self._excluded, np.searchsorted(self._excluded, key), key)
         factors = self._pending(question)
         self._asked += 1
         question = question._replace(number=self._asked)
         self.leases[self._asked] = Lease(question, factors)
-        insort(self._leased, self._key(question))
+        insort(self._leased, _key(question))
         for item, factor in zip((i, j), factors, strict=True):
             self._open[item] += 1
             self.factor[item] *= factor
             self._refresh(item)
         return question
-
-    def _key(self, question: Question) -> int:
-        low, high = sorted(question[:2])
-        return low * len(self.mean) + high
 
     def _pending(self, question: Question) -> tuple[float, float]:
         """The factors by which the variances of a question's items count as smaller while it is open."""
@@ -415,6 +428,10 @@ class Desk:
 
         cut = self._cut[self.rules.group[items]]
         return np.asarray(ndtr((self.mean[items] - cut) / np.sqrt(np.maximum(self.variance[items], 1e-300))))
+
+
+def _key(question: Question) -> int:
+    return int(pair_key(*question[:2]))
 
 
 class _Soft(NamedTuple):

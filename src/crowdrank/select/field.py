@@ -204,7 +204,7 @@ class Field:
         query = frame[columns["query"]] if "query" in columns else None
         if {"left", "right"} <= columns.keys():
             sides = [self._codes_anywhere(query, frame[columns[side]]) for side in ("left", "right")]
-            keys = [int(pair_key(i, j, len(self.item))) for i, j in self._pairs_of(*sides)]
+            keys = [int(pair_key(i, j)) for i, j in self._pairs_of(*sides)]
             return np.unique(np.array(keys, np.int64)), {}
         if {"worker", "item"} <= columns.keys():
             who = {worker: code for code, worker in enumerate(self.worker)}

@@ -67,9 +67,7 @@ class History:
         made.asked = np.bincount(left, minlength=items) + np.bincount(right, minlength=items)
         made.voted = made.asked.copy()
         made.total = len(left)
-        keys, counts = np.unique(
-            pair_key(left.astype(np.int64), right.astype(np.int64), items), return_counts=True
-        )
+        keys, counts = np.unique(pair_key(left, right), return_counts=True)
         made._pairs = Counter(dict(zip(keys.tolist(), counts.tolist(), strict=True)))
         if judge is not None:
             known = np.flatnonzero(judge >= 0)
@@ -83,22 +81,11 @@ class History:
         return made
 
     def grow(self, items: int, judges: int) -> None:
-        """Make room for new items and judges. Keys of pairs depend on the number of items, so they change."""
-        if items > self.items:
-            self._pairs = Counter({self._rekey(key, items): times for key, times in self._pairs.items()})
-            for seen in self._seen.values():
-                seen.pairs = Counter({self._rekey(key, items): times for key, times in seen.pairs.items()})
-                seen._keys = None
-            more = np.zeros(items - self.items, np.int64)
-            self.asked, self.voted = np.append(self.asked, more), np.append(self.voted, more)
-            self.items = items
-        if judges > self.judges:
-            self.by_judge = np.append(self.by_judge, np.zeros(judges - self.judges, np.int64))
-            self.judges = judges
-
-    def _rekey(self, key: int, items: int) -> int:
-        low, high = divmod(key, self.items)
-        return low * items + high
+        """Make room for new items and judges."""
+        more, people = max(items - self.items, 0), max(judges - self.judges, 0)
+        self.asked, self.voted = (np.append(own, np.zeros(more, np.int64)) for own in (self.asked, self.voted))
+        self.by_judge = np.append(self.by_judge, np.zeros(people, np.int64))
+        self.items, self.judges = self.items + more, self.judges + people
 
     def seen(self, judge: int) -> Seen:
         """What a judge was asked."""
@@ -109,12 +96,12 @@ class History:
                 left, right, who = self._votes
                 for row in range(*np.searchsorted(who, [judge, judge + 1]).tolist()):
                     i, j = int(left[row]), int(right[row])
-                    found.add(i, j, int(pair_key(i, j, self.items)))
+                    found.add(i, j, int(pair_key(i, j)))
         return found
 
     def ask(self, left: int, right: int, judge: int | None, times: int = 1) -> None:
         """Count a question as asked; -1 takes it back."""
-        key = int(pair_key(left, right, self.items))
+        key = int(pair_key(left, right))
         self.asked[[left, right]] += times
         self._pairs[key] += times
         self.total += times
@@ -128,7 +115,7 @@ class History:
 
     def times(self, left: int, right: int) -> int:
         """How often a pair was asked."""
-        return self._pairs[int(pair_key(left, right, self.items))]
+        return self._pairs[int(pair_key(left, right))]
 
     def capped(self, cap: int) -> Integers:
         """The sorted keys of pairs asked at least this often."""

@@ -29,20 +29,23 @@ class Loop:
     """``items`` and ``judges``: how many. ``refit``: after how many votes a batch fit takes over (None: never).
 
     ``model``: what learns vote by vote; qualities Beta(10, 1) unless given. ``votes``: what was answered before; a
-    batch fit of it is the start. ``gold``: pairs of known order (better, worse).
+    batch fit of it is the start. ``gold``: pairs of known order (better, worse). ``qualities``: alpha and beta of
+    each judge before the first vote.
     """
 
     def __init__(
         self, items: int, judges: int, policy: Policy, *, model: OnlineCrowdBT | None = None,
         rules: Rules | None = None, votes: Recorded | None = None, gold: Integers | None = None, seed: int = 0,
         budget: int | None = None, refit: int | None = None, batch: Model | None = None,
-        compiled: bool | None = None,
+        qualities: tuple[Floats, Floats] | None = None, compiled: bool | None = None,
     ) -> None:  # fmt: skip
         self.items, self.judges, self.refit_every = items, judges, refit
         self.model = OnlineCrowdBT(prior=QUALITY) if model is None else model
         self.batch = CrowdBT() if batch is None else batch
         self.gold = np.zeros((0, 2), np.int64) if gold is None else gold
         self.state = self._with_gold(self._named(self.model.start(ties=0.0)))
+        if qualities is not None:
+            self.state.qualities[:] = np.stack(qualities, axis=1)[:, :, None]
         self.votes: list[tuple[int, int, int, int]] = []
         history = History(items, judges)
         if votes is not None and len(votes.left):
@@ -131,6 +134,12 @@ class Loop:
         self._resume()
         self._leader = self.state.leader
         self.desk.replace(self.beliefs())
+
+    def add_items(self, count: int) -> None:
+        """New items, after those that there are; they are compared with every other item."""
+        self.items += count
+        self._named(self.state)
+        self.desk.replace(self.beliefs(), Rules.none(self.items, self.judges))
 
     def _resume(self) -> None:
         index = self.state.index

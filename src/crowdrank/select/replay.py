@@ -87,14 +87,17 @@ def replay_recorded(
 
 def replay_simulated(
     crowd: Respondents, policy: Policy, plan: Plan, *, seed: int = 0, who: str = "arrives", flight: int = 1,
-    model: OnlineCrowdBT | None = None,
+    model: OnlineCrowdBT | None = None, qualities: tuple[Floats, Floats] | None = None,
 ) -> Curve:  # fmt: skip
     """Ask a simulated crowd. ``who``: judges arrive at random, ``"arrives"``, or the best is asked, ``"best"``.
 
-    ``flight``: how many questions are open at once; a random one of them is answered next.
+    ``flight``: how many questions are open at once; a random one of them is answered next. ``qualities``: alpha
+    and beta of each judge before the first vote.
     """
     items, judges = len(crowd.scores), len(crowd.quality)
-    loop = Loop(items, judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
+    loop = Loop(
+        items, judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit, qualities=qualities
+    )
     random, everyone = generator(seed, 4), range(judges)
     open_questions: list[Question] = []
 
