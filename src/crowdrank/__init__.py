@@ -82,6 +82,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.rankers.supervised import ListMLE as ListMLE
     from crowdrank.rankers.supervised import Regression as Regression
     from crowdrank.rankers.tables import Scores as Scores
+    from crowdrank.results import Beliefs as Beliefs
     from crowdrank.results import Confusion as Confusion
     from crowdrank.results import Easiness as Easiness
     from crowdrank.results import Evidence as Evidence
@@ -93,6 +94,17 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.results import Result as Result
     from crowdrank.results import Skills as Skills
     from crowdrank.results import Workers as Workers
+    from crowdrank.select.campaign import Campaign as Campaign
+    from crowdrank.select.desk import Desk as Desk
+    from crowdrank.select.desk import Question as Question
+    from crowdrank.select.history import History as History
+    from crowdrank.select.policy import Policy as Policy
+    from crowdrank.select.questions import Questions as Questions
+    from crowdrank.select.questions import next_questions as next_questions
+    from crowdrank.select.rules import Rules as Rules
+    from crowdrank.select.study import SelectorRun as SelectorRun
+    from crowdrank.select.study import Study as Study
+    from crowdrank.select.study import replay as replay
 
 __version__ = "0.1.0"
 
@@ -122,6 +134,7 @@ PUBLIC = {
     "rankers.scorers.trees": ("Trees",),
     "rankers.tables": ("Scores",),
     "results": (
+        "Beliefs",
         "Confusion",
         "Easiness",
         "Evidence",
@@ -134,6 +147,13 @@ PUBLIC = {
         "Skills",
         "Workers",
     ),
+    "select.campaign": ("Campaign",),
+    "select.desk": ("Desk", "Question"),
+    "select.history": ("History",),
+    "select.policy": ("Policy",),
+    "select.questions": ("Questions", "next_questions"),
+    "select.rules": ("Rules",),
+    "select.study": ("SelectorRun", "Study", "replay"),
 }
 """The public names that are neither models nor rankers, by room."""
 

@@ -25,7 +25,8 @@ def command(
     """Simulate a crowd: judgments, gold and workers with known truth.
 
     Presets: bt-crowd, judge-crowd, crowd-bt-quality, crowd-bt-active, crowd-bt-regularization, tpp, tpp-text,
-    search (with features.csv). Lists by annotators, with features.csv and queries.csv: ltrma-paper, ltrma-h7,
+    search (with features.csv). Crowds that `replay` asks too: bt, beta-5-1, spammers, distance-free, position,
+    drift, coin. Lists by annotators, with features.csv and queries.csv: ltrma-paper, ltrma-h7,
     ltrma-h5, ltrma-long, ltrma-letor (--set file=PATH). Labels by a crowd for source queries, with
     features.csv and honeypots.csv, and experts' grades for others, with target.csv, validation.csv and test.csv:
     remap-real, remap-both, remap-heur40, remap-rigor, remap-quality.

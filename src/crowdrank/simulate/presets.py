@@ -14,6 +14,7 @@ from crowdrank.simulate.labels import label_crowd
 from crowdrank.simulate.letor import letor_crowd
 from crowdrank.simulate.lists import ltrma_crowd, mixed_crowd, weighted_crowd
 from crowdrank.simulate.pairs import bt_crowd, flip_crowd, judge_crowd
+from crowdrank.simulate.respondents import asked_crowd
 from crowdrank.simulate.search import search_crowd
 from crowdrank.simulate.tpp import tpp_crowd
 
@@ -53,6 +54,13 @@ PRESETS = {
             "crowd-bt-regularization", flip_crowd, "Crowd-BT section 5.1.3: n pairs x 4000/n workers",
             {"pairs": 200, "labels": 20},
         ),
+        Preset("bt", asked_crowd, "votes as in Bradley-Terry, judges all alike", {"kind": "bt"}),
+        Preset("beta-5-1", asked_crowd, "errors at any distance, quality Beta(5, 1)", {"kind": "beta-5-1"}),
+        Preset("spammers", asked_crowd, "as bt, three judges in ten toss a coin", {"kind": "spammers"}),
+        Preset("distance-free", asked_crowd, "one error in five, at any distance", {"kind": "distance-free"}),
+        Preset("position", asked_crowd, "as bt, but judges favor the left", {"kind": "position"}),
+        Preset("drift", asked_crowd, "as bt, but judges get worse as they answer", {"kind": "drift"}),
+        Preset("coin", asked_crowd, "coin tosses: there is nothing to learn", {"kind": "coin"}),
         Preset("tpp", tpp_crowd, "TPP section V-A as its authors ran it: workers with skills by domain"),
         Preset(
             "tpp-text", tpp_crowd, "TPP section V-A as printed: scores on [0, 1], spammers with tau 1",

@@ -21,10 +21,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError
 from crowdrank.random import generator
+from crowdrank.simulate.crowd import Crowd, ids
 
 CROWDS = ("bt", "beta-5-1", "spammers", "distance-free", "position", "drift", "coin")
 FRESH, TIRED, TIRING = 0.98, 0.6, 100.0
@@ -86,3 +88,31 @@ class Respondents:
             eta = FRESH + (TIRED - FRESH) * min(self.answered[judge] / TIRING, 1.0)
         self.answered[judge] += 1
         return 1 if self.random.random() < eta * wins + (1.0 - eta) * (1.0 - wins) else -1
+
+
+def asked_crowd(
+    *, seed: int = 0, kind: str = "bt", items: int = 40, workers: int = 20, votes: int = 800, spread: float = 1.5,
+    alpha: float = 5.0, beta: float = 1.0,
+) -> Crowd:  # fmt: skip
+    """The answers of a crowd of this module to random questions, each to a random judge."""
+    people = Respondents.make(kind, seed=seed, items=items, workers=workers, spread=spread, alpha=alpha, beta=beta)
+    if votes < 1:
+        raise UsageError(f"There must be at least one vote. Got votes={votes}.")
+    rng = generator(seed, 3)
+    left = rng.integers(0, items, votes)
+    right = (left + rng.integers(1, items, votes)) % items
+    judge = rng.integers(0, workers, votes)
+    rows = zip(judge.tolist(), left.tolist(), right.tolist(), strict=True)
+    wins = np.array([people.answer(*row) > 0 for row in rows])
+    names, who = rng.permutation(ids("item", items)), ids("worker", workers)
+    judgments = pl.DataFrame(
+        {
+            "worker": who[judge],
+            "left": names[left],
+            "right": names[right],
+            "label": names[np.where(wins, left, right)],
+        }
+    )
+    gold = pl.DataFrame({"item": names, "grade": people.scores}).sort("item")
+    truth = pl.DataFrame({"worker": who, "quality": people.quality, "bias": people.bias})
+    return Crowd(judgments, gold, truth)
