@@ -1,5 +1,6 @@
 """The docs say what is there: commands, models, examples, public names."""
 
+import dataclasses
 import inspect
 import re
 import runpy
@@ -22,6 +23,7 @@ from crowdrank.rankers.scorers.linear import Linear
 from crowdrank.rankers.scorers.net import Net
 from crowdrank.rankers.scorers.trees import Trees
 from crowdrank.report.notes import KINDS
+from crowdrank.select.policy import SELECTORS
 
 README = (ROOT / "README.md").read_text()
 
@@ -135,6 +137,34 @@ def test_the_tutorial_of_expert_queries_runs(crowdrank, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "value_1" in done.stdout
     assert "honeypots_right|1" in done.stdout
+
+
+def test_the_tutorial_of_asking_runs(crowdrank, tmp_path):
+    """Every command as it is shown; the accuracies are those of the page."""
+    page = (ROOT / "docs" / "asking" / "tutorial.md").read_text()
+    for name, code in zip(("answer.py", "judge.py"), re.findall(r"```python\n(.*?)```", page, re.S), strict=True):
+        (tmp_path / name).write_text(code)
+    found = []
+    for program, line in re.findall(r"^    (crowdrank|python) (.*)$", page, re.M):
+        if program == "python":
+            subprocess.run(f"{sys.executable} {line}", shell=True, cwd=tmp_path, check=True)
+            continue
+        ran = crowdrank(*shlex.split(line.replace('"python ', f'"{sys.executable} ')))
+        assert ran.code == 0, ran.err
+        if line.startswith("rank"):
+            found.append(float(re.search(r"acc by gold: ([\d.]+)", ran.err)[1]))
+    shown = [float(value) / 100 for value in re.findall(r"(\d\d) %", page)]
+    assert found[:3] == pytest.approx(shown[:3], abs=0.006)
+    assert found[1] > found[2] > found[0]
+
+
+def test_every_setting_of_the_selection_is_explained():
+    page = (ROOT / "docs" / "asking" / "selectors.md").read_text()
+    for field in dataclasses.fields(cr.Policy):
+        if field.name != "select":
+            assert f"`{field.name}`" in page, field.name
+    for name in SELECTORS:
+        assert f"`{name}`" in page
 
 
 @pytest.mark.parametrize("name", cr.__all__)

@@ -73,7 +73,7 @@ def test_only_listed_items_are_asked_about_and_new_ones_first():
     found = next_questions(votes(), 4, items=items)
     assert {*found.frame["left"], *found.frame["right"]} <= {"i1", "i2", "i3", "new"}
     assert "new" in pairs_of(found)[0]
-    assert [note.code for note in found.notes] == ["left-out"]
+    assert [note.code for note in found.notes] == ["not-listed"]
 
 
 def test_judges_are_named_and_nobody_gets_too_many():

@@ -237,6 +237,11 @@ KINDS: dict[str, tuple[str, str]] = {
     "left-out": ("Models that were left out", "The table has only the models that can run on these judgments."),
     "sampled": ("Only some of the votes were used", "More votes would separate models that are close."),
     "ties-dropped": ("Ties were dropped", "The figures cover only decided votes."),
+    "many-votes": ("Votes were learned one by one", "Their order counts a little; timestamps give it."),
+    "fewer-questions": ("Fewer questions than asked for", "Raise a cap, or list more items or judges."),
+    "not-listed": ("Some judged items do not take part", "List them to ask about them."),
+    "slow-search": ("The search is slow", "Numba compiles it."),
+    "fewer-votes": ("Fewer votes than the budget", "All recorded votes were used."),
     "auto": ("How the model was chosen", "Models that are close to each other predict votes about equally well."),
     "rough-intervals": ("The intervals are rough", "Read them as a lower bound on the uncertainty."),
 }

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from crowdrank.errors import UsageError
-from crowdrank.reproduce import crowd_agg, crowd_bt, crowd_bt_active, tpp, tpp_lists
+from crowdrank.reproduce import asking, crowd_agg, crowd_bt, crowd_bt_active, tpp, tpp_lists
 from crowdrank.reproduce.ledger import Ledger
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
 from crowdrank.reproduce.remap_targets import REMAP_TARGETS
@@ -61,6 +61,10 @@ TARGETS = {
             "Crowd-BT figure 4: workers' quality, reading level (needs its data)",
             crowd_bt.figure4,
         ),
+        Target("asking-crowds", "Asking: votes needed in seven crowds", asking.crowds, 10, keeps=True),
+        Target("asking-flight", "Asking: many judges at once", asking.flight, 10, keeps=True),
+        Target("asking-exposure", "Asking: exposure, and an item that is added", asking.exposure, 10, keeps=True),
+        Target("asking-rogue", "Asking: a judge in reverse who comes first", asking.rogue, 10, keeps=True),
         Target(
             "crowdagg-table2a", "CrowdAgg table 2(a): its layout on trec2010 (needs its data)", crowd_agg.table2a
         ),

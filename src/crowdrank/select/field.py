@@ -278,7 +278,8 @@ class Field:
             noun = "item was" if self.left_out == 1 else "items were"
             notes.append(
                 Note(
-                    "left-out", f"{self.left_out} judged {noun} not among the listed items and is not asked about."
+                    "not-listed",
+                    f"{self.left_out} judged {noun} not among the listed items and is not asked about.",
                 )
             )
         if len(found) < count:

@@ -49,7 +49,7 @@ class SelectorRun:
         return float(first.mean()) if reached.all() else None, float(reached.mean())
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures of this selector, as ``crowdrank replay --json`` prints them."""
+        """The figures of this selector, as plain data."""
         votes, accuracy, error, predicted = mean_curve(self.curves)
         to = {f"{level:.2f}": self.votes_to(level) for level in LEVELS}
         return {
@@ -82,7 +82,7 @@ class Study:
     notes: tuple[Note, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``crowdrank replay --json`` prints."""
+        """All figures, as plain data."""
         return {
             "source": self.source,
             "reach": round(self.reach, 6),
