@@ -1,6 +1,7 @@
 """Every benchmark, one after the other."""
 
 from benchmarks import (
+    asking,
     cluster,
     consensus,
     coverage,
@@ -32,6 +33,7 @@ for module in (
     rankers,
     ranker_growth,
     ltrma,
+    asking,
     cluster,
     coverage,
     robustness,

@@ -7,18 +7,15 @@ both are taken from that folder as far as they are there (see docs/commands.md),
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import crowdrank as cr
+from benchmarks.page import DATA, FiguresPage, Section, lines
 from crowdrank.engine import one_blas_thread
 from crowdrank.rankers.crowd_training import shards_of
 from crowdrank.rankers.judged import join_judgments, read_judgments
@@ -32,17 +29,13 @@ from crowdrank.rankers.ltrma.expectation import (
 )
 from crowdrank.rankers.preparation import Preparation
 from crowdrank.rankers.registry import make_ranker
-from crowdrank.reproduce import reproduce
 from crowdrank.reproduce.ledger import Key, Ledger
 from crowdrank.reproduce.ltrma_letor import CROWDS, LISTS, TOP, Folds, crowd_corpus
 from crowdrank.reproduce.ltrma_methods import MLE, Corpus, D, Method, train
 from crowdrank.reproduce.ltrma_simulated import draw_corpus
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
-from crowdrank.reproduce.result import PaperTable
 from crowdrank.reproduce.summaries import draws
 
-DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
-PAGE = Path(__file__).parents[1] / "docs" / "rankers" / "ltrma-figures.md"
 E_STEP = {"lists": 1000, "annotators": 15, "documents": 15}
 REPEATS = 20
 PLAIN = {"lists": 1000, "annotators": 5, "documents": 15}
@@ -130,12 +123,6 @@ def hold_thetas(key: Key) -> dict[str, Any]:
     }
 
 
-def lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
-    """A table in Markdown."""
-    for row in (columns, ["---"] * len(columns), *rows):
-        yield f"| {' | '.join(map(str, row))} |"
-
-
 def e_step_table(ledger: Ledger) -> Iterator[str]:
     keys = [
         {"experiment": "ltrma-e-step", **E_STEP, "inference": inference, "threads": threads}
@@ -156,6 +143,9 @@ def e_step_table(ledger: Ledger) -> Iterator[str]:
 
 
 def fold_table(ledger: Ledger) -> Iterator[str]:
+    if not (DATA / "MQ2008").exists():
+        yield "The data is not here."
+        return
     keys = [
         {"experiment": "ltrma-fold", "crowd": crowd, "lists": kind, "method": method.name}
         for crowd in CROWDS
@@ -214,82 +204,42 @@ def coverage_table(ledger: Ledger) -> Iterator[str]:
     yield from lines(columns, rows)
 
 
-SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
-    (
-        "The E-step",
-        f"The median of {REPEATS} E-steps on 1,000 lists of 15 documents by 15 annotators.",
-        e_step_table,
-    ),
-    (
-        "A fold of MQ2008",
-        "A whole fit on the three training parts of the first fold. The paper took up to 30 minutes for a fold.",
-        fold_table,
-    ),
-    (
-        "The intervals of theta",
-        "How many 90 % intervals of theta hold the truth, on ltrma-h7. With Gumbel errors the true orders "
-        "are those of LTRMA's own model. The error is that of the share if 90 % hold.",
-        coverage_table,
-    ),
-    ("How a fit grows", "Whole fits of LTRMA-MLE with its defaults, on two threads.", growth_table),
-    ("Local and on a cluster", "LTRMA-MLE on 1,000 lists of 15 documents by 15 annotators.", engine_table),
-)
-HEAD = """# Figures of LTRMA
+PAGE = FiguresPage(
+    "ltrma",
+    "rankers/ltrma-figures.md",
+    """# Figures of LTRMA
 
 Written by `python -m benchmarks.ltrma write`: the tables of `crowdrank reproduce`, and the times of
 `benchmarks/ltrma.py`. All figures are on simulated crowds or on MQ2008 (LETOR 4.0).
-"""
-
-
-def paper_section(target: str, table: PaperTable) -> Iterator[str]:
-    """A reproduced table with its remarks."""
-    yield f"\n## {table.title}\n\n`crowdrank reproduce {target}`\n"
-    yield from lines(table.columns, table.text_rows())
-    yield ""
-    for remark in table.remarks:
-        yield f"- {remark}"
-
-
-def timing_sections(ledger: Ledger, only: Sequence[str] = ()) -> Iterator[str]:
-    """The tables of this benchmark, all of them or those of some names."""
-    for title, words, table in SECTIONS:
-        if table is fold_table and not (DATA / "MQ2008").exists():
-            continue
-        if only and table.__name__ not in only:
-            continue
-        yield f"\n## {title}\n\n{words}\n"
-        yield from table(ledger)
-
-
-def say(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)
-
-
-def write(work: Path | None, seeds: int | None, only: Sequence[str], ledger: Ledger) -> None:
-    """Write the page, with all targets or only some."""
-    text = [HEAD]
-    for target in LTRMA_TARGETS:
-        if only and target.name not in only:
-            continue
-        table = reproduce(target.name, seeds=seeds, data=DATA, work=work, progress=say)
-        text += paper_section(target.name, table)
-    text += timing_sections(ledger, only)
-    PAGE.write_text("\n".join(text) + "\n")
+""",
+    [target.name for target in LTRMA_TARGETS],
+    (
+        Section(
+            "The E-step",
+            f"The median of {REPEATS} E-steps on 1,000 lists of 15 documents by 15 annotators.",
+            e_step_table,
+        ),
+        Section(
+            "A fold of MQ2008",
+            "A whole fit on the three training parts of the first fold. The paper took up to 30 minutes a fold.",
+            fold_table,
+        ),
+        Section(
+            "The intervals of theta",
+            "How many 90 % intervals of theta hold the truth, on ltrma-h7. With Gumbel errors the true orders "
+            "are those of LTRMA's own model. The error is that of the share if 90 % hold.",
+            coverage_table,
+        ),
+        Section("How a fit grows", "Whole fits of LTRMA-MLE with its defaults, on two threads.", growth_table),
+        Section(
+            "Local and on a cluster", "LTRMA-MLE on 1,000 lists of 15 documents by 15 annotators.", engine_table
+        ),
+    ),
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["write"])
-    parser.add_argument("--work", type=Path, help="folder of kept cells")
-    parser.add_argument("--seeds", type=int, help="draws of each reproduced table")
-    parser.add_argument("--only", default="", help="targets of reproduce and tables of times, by commas")
-    given = parser.parse_args()
-    only = [name for name in given.only.split(",") if name]
-    ledger = Ledger("benchmark-ltrma", given.work, progress=say)
-    if given.what == "write":
-        return write(given.work, given.seeds, only, ledger)
-    for line in timing_sections(ledger, only):
-        print(line, flush=True)
+    PAGE.main(__doc__)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,8 @@ docs/commands.md), and the rest is computed and kept.
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 import crowdrank as cr
-from benchmarks.ltrma import lines, paper_section, say
+from benchmarks.page import FiguresPage, Section, lines
 from benchmarks.timing import peak
 from crowdrank.engine import one_blas_thread
 from crowdrank.prepared.plan import cut
@@ -28,12 +25,9 @@ from crowdrank.rankers.objectives import LambdaRank, Targets
 from crowdrank.rankers.remap.climb import Climb, TargetSide
 from crowdrank.rankers.remap.ridge import SampleShard
 from crowdrank.rankers.remap.samples import WIDTH
-from crowdrank.reproduce import reproduce
 from crowdrank.reproduce.ledger import Key, Ledger
 from crowdrank.reproduce.remap_targets import REMAP_TARGETS
 
-DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
-PAGE = Path(__file__).parents[1] / "docs" / "rankers" / "remap-figures.md"
 FEATURES, LABEL_FEATURES, LABELS = 346, 29, 3
 DOCUMENTS = 20
 """Documents of a query."""
@@ -188,55 +182,30 @@ def growth_table(ledger: Ledger) -> Iterator[str]:
     yield f"The slopes are {'the same to the bit' if same else 'NOT the same'} on all engines."
 
 
-SECTIONS: tuple[tuple[str, str, Callable[[Ledger], Iterator[str]]], ...] = (
-    (
-        "A step of P",
-        f"100,000 labels of documents with {FEATURES} features, {LABEL_FEATURES} label features, a target of "
-        f"{TARGET} queries of {DOCUMENTS} documents. The forms by sample use NumPy with all its threads.",
-        form_table,
-    ),
-    ("How a step grows", "The same with more labels.", growth_table),
-)
-HEAD = """# Figures of remap
+PAGE = FiguresPage(
+    "remap",
+    "rankers/remap-figures.md",
+    """# Figures of remap
 
 Written by `python -m benchmarks.remap write`: the tables of `crowdrank reproduce`, and the times of
 `benchmarks/remap.py`. Crowds are simulated, over simulated documents or over MQ2008 (LETOR 4.0). Only the labels
 of the table of real labels are real.
-"""
-
-
-def timing_sections(ledger: Ledger, only: Sequence[str] = ()) -> Iterator[str]:
-    """The tables of this benchmark, all of them or those of some names."""
-    for title, words, table in SECTIONS:
-        if not only or table.__name__ in only:
-            yield f"\n## {title}\n\n{words}\n"
-            yield from table(ledger)
-
-
-def write(work: Path | None, seeds: int | None, only: Sequence[str], ledger: Ledger) -> None:
-    """Write the page, with all targets or only some."""
-    text = [HEAD]
-    for target in REMAP_TARGETS:
-        if not only or target.name in only:
-            table = reproduce(target.name, seeds=seeds, data=DATA, work=work, progress=say)
-            text += paper_section(target.name, table)
-    text += timing_sections(ledger, only)
-    PAGE.write_text("\n".join(text) + "\n")
+""",
+    [target.name for target in REMAP_TARGETS],
+    (
+        Section(
+            "A step of P",
+            f"100,000 labels of documents with {FEATURES} features, {LABEL_FEATURES} label features, a target of "
+            f"{TARGET} queries of {DOCUMENTS} documents. The forms by sample use NumPy with all its threads.",
+            form_table,
+        ),
+        Section("How a step grows", "The same with more labels.", growth_table),
+    ),
+)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["write"])
-    parser.add_argument("--work", type=Path, help="folder of kept cells")
-    parser.add_argument("--seeds", type=int, help="draws of each reproduced table")
-    parser.add_argument("--only", default="", help="targets of reproduce and tables of times, by commas")
-    given = parser.parse_args()
-    only = [name for name in given.only.split(",") if name]
-    ledger = Ledger("benchmark-remap", given.work, progress=say)
-    if given.what == "write":
-        return write(given.work, given.seeds, only, ledger)
-    for line in timing_sections(ledger, only):
-        print(line, flush=True)
+    PAGE.main(__doc__)
 
 
 if __name__ == "__main__":

@@ -174,8 +174,8 @@ def exposure(seeds: int, data: Path | None, *, ledger: Ledger, items: int = 100,
             least = min(own["least"] / own["median"] for own in cells)
             rows.append((crowd, words, f"{least:.2f}", *_caught(cells, "all"), *_caught(cells, "near")))
     columns = (
-        "crowd", "added", "least asked / median", "by all: votes / fair share", "draws", "by neighbors: votes / fair share",
-        "in draws",
+        "crowd", "added", "least asked / median", "by all: votes / fair share", "draws",
+        "by neighbors: votes / fair share", "in draws",
     )  # fmt: skip
     title = f"Asking: exposure of {items} items at 10 votes an item, and of one added then, {seeds} draws"
     remarks = [
