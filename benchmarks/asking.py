@@ -208,8 +208,8 @@ Written by `python -m benchmarks.asking write`: the tables of `crowdrank reprodu
             "The next question",
             "Milliseconds, p50 / p99: the best pair by eq. 10 for a judge who asks, 400 questions open, with all "
             f"books that are kept, over {STEPS:,} questions; the first hundred of a new campaign; one random item "
-            "with all others, as gavel chooses. Medians: the search that is not compiled, and every pair with NumPy. "
-            "One core.",
+            "with all others, as gavel chooses. Medians: the search that is not compiled, and every pair with "
+            "NumPy. One core.",
             choice_table,
         ),
         Section("A vote", "Microseconds to learn one vote, by ids or in a batch.", update_table),

@@ -100,7 +100,7 @@ def test_the_printed_rule_is_that_of_the_paper():
     expected = (mi + vi * shift, mj - vj * shift, vi * (1 + vi * curve), vj * (1 + vj * curve), alpha, beta)
     for said, order in ((1, (0, 1, 2, 3)), (-1, (1, 0, 3, 2))):
         given = [(mi, mj, vi, vj)[place] for place in order]
-        found = learn_vote(*given, a, b, 0.0, 0.0, said, 1.0, 0.0, False, True)
+        found = learn_vote(*given, a, b, 0.0, 0.0, said, 1.0, False, 0.0, False, True)
         assert [found[place] for place in order] == pytest.approx(expected[:4], abs=1e-12)
         assert found[4:6] == pytest.approx((alpha, beta), rel=1e-12)
         assert found[8] == pytest.approx(math.log((c1 * a + (1 - c1) * b) / (a + b)), abs=1e-12)
@@ -125,6 +125,6 @@ def test_a_vote_of_weight_two_sends_its_message_twice():
 
 
 def test_a_position_bias_moves_like_a_score_on_the_left():
-    found = learn_vote(0.1, 0.1, 0.5, 0.5, 10.0, 1.0, 0.1, 0.5, 1, 1.0, 0.0, False, False)
+    found = learn_vote(0.1, 0.1, 0.5, 0.5, 10.0, 1.0, 0.1, 0.5, 1, 1.0, True, 0.0, False, False)
     assert found[6] == pytest.approx(found[0])
     assert found[7] == pytest.approx(found[2])

@@ -30,7 +30,7 @@ def worker(model, name):
 def test_two_votes_by_hand():
     frame = votes_of(("v", "a", "b", "a"), ("w", "b", "c", "c"))
     model = cr.OnlineCrowdBT(variance=1.0, prior=(10, 1), draw=0.0).fit(frame)
-    rules = (0.0, False, False)
+    rules = (False, 0.0, False, False)
     a, b, _, vb, alpha, beta, *_ = learn_vote(0.0, 0.0, 1.0, 1.0, 10.0, 1.0, 0.0, 0.0, 1, 1.0, *rules)
     b, c, *_ = learn_vote(b, 0.0, vb, 1.0, 10.0, 1.0, 0.0, 0.0, -1, 1.0, *rules)
     middle = (a + b + c) / 3
@@ -135,7 +135,7 @@ def test_a_vote_on_a_gold_pair_is_right_or_wrong_whatever_the_scores_are():
     model = cr.OnlineCrowdBT(variance=1.0, prior=(4, 2), draw=0.0).fit(frame, anchors=Anchors.read(gold))
     assert worker(model, "v")["eta"] == pytest.approx(6 / 8)
     alone = cr.OnlineCrowdBT(variance=1.0, prior=(4, 2), draw=0.0).fit(frame.head(3), anchors=Anchors.read(gold))
-    first = learn_vote(0.0, 0.0, 1.0, 1.0, 1e9, 1e-3, 0.0, 0.0, 1, 1.0, 0.0, False, False)
+    first = learn_vote(0.0, 0.0, 1.0, 1.0, 1e9, 1e-3, 0.0, 0.0, 1, 1.0, False, 0.0, False, False)
     assert scores(alone) == pytest.approx({"a": (first[0] - first[1]) / 2, "b": (first[1] - first[0]) / 2})
 
 

@@ -30,7 +30,9 @@ def test_the_gain_is_equation_10(state, gamma):
     mi, mj, vi, vj, a, b = state
     total = 0.0
     for said in (1, -1):
-        m, n, v, u, alpha, beta, _, _, log_chance = learn_vote(*state, 0.0, 0.0, said, 1.0, 0.0, False, False)
+        m, n, v, u, alpha, beta, _, _, log_chance = learn_vote(
+            *state, 0.0, 0.0, said, 1.0, False, 0.0, False, False
+        )
         learned = normal_divergence(m, v, mi, vi) + normal_divergence(n, u, mj, vj)
         total += math.exp(log_chance) * (learned + gamma * beta_divergence(alpha, beta, a, b))
     assert pair_gain(GAIN, mi - mj, vi, vj, 1.0, 1.0, a, b, gamma) == pytest.approx(total, rel=1e-9, abs=1e-12)
@@ -41,7 +43,7 @@ def test_the_joint_gain_is_the_expected_drop_of_the_joint_entropy_at_the_mean_in
     mi, mj, vi, vj, a, b = state
     mean = 0.0  # E[h] over the outcomes, from the variances after the vote
     for said in (1, -1):
-        _, _, v, _, _, _, _, _, log_chance = learn_vote(*state, 0.0, 0.0, said, 1.0, 0.0, False, False)
+        _, _, v, _, _, _, _, _, log_chance = learn_vote(*state, 0.0, 0.0, said, 1.0, False, 0.0, False, False)
         mean += math.exp(log_chance) * (1 - v / vi) / vi
     expected = -0.5 * math.log(1 - (vi + vj) * mean)
     assert pair_gain(JOINT, mi - mj, vi, vj, 1.0, 1.0, a, b, 0.0) == pytest.approx(expected, rel=1e-9)

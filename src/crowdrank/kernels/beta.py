@@ -24,13 +24,12 @@ def update_beta(alpha: Any, beta: Any, repeats: Any, reverses: Any) -> tuple[Any
         (alpha + w) / (S + 1),
         [alpha (beta + 1) + w (beta - alpha)] (S + 1) / [alpha (beta + 1) + 2 w (beta + 1) - w^2 (S + 2)].
     """
-    total = alpha + beta
-    share = repeats * alpha / (repeats * alpha + reverses * beta)
-    mean = (alpha + share) / (total + 1.0)
-    spread = alpha * (beta + 1.0)
-    strength = (spread + share * (beta - alpha)) * (total + 1.0)
-    strength = strength / (spread + 2.0 * share * (beta + 1.0) - share * share * (total + 2.0))
-    return mean * strength, (1.0 - mean) * strength
+    more, above = alpha + beta + 1.0, beta + 1.0
+    faithful = repeats * alpha
+    share = faithful / (faithful + reverses * beta)
+    spread = alpha * above
+    ratio = (spread + share * (beta - alpha)) / (spread + share * (2.0 * above - share * (more + 1.0)))
+    return (alpha + share) * ratio, (above - share) * ratio
 
 
 def beta_divergence(alpha: Any, beta: Any, old_alpha: Any, old_beta: Any) -> Any:

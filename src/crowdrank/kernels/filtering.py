@@ -45,7 +45,7 @@ LEAST_BETA = 1e-3
 
 def learn_vote(
     mean: Any, other_mean: Any, variance: Any, other_variance: Any, alpha: Any, beta: Any, side: Any,
-    side_variance: Any, said: Any, weight: Any, threshold: Any, probit: Any, printed: Any,
+    side_variance: Any, said: Any, weight: Any, biased: Any, threshold: Any, probit: Any, printed: Any,
 ) -> tuple[Any, ...]:  # fmt: skip
     """What a vote between left (``mean``, ``variance``) and right (``other_mean``, ``other_variance``) teaches.
 
@@ -53,7 +53,9 @@ def learn_vote(
     worker, 0 if there is none. A vote of weight m counts as m equal ones. Returns the new values of the first
     eight, and ln Z. A tie teaches nothing about the quality.
     """
-    x, spread = mean - other_mean + side, variance + other_variance + side_variance
+    x, spread = mean - other_mean, variance + other_variance
+    if biased:
+        x, spread = x + side, spread + side_variance
     if printed:
         g, h, chance, repeats, reverses = as_printed(x, spread, alpha, beta, said)
     else:
@@ -62,11 +64,13 @@ def learn_vote(
         )
     mean, variance = move(mean, variance, g, h, weight)
     other_mean, other_variance = move(other_mean, other_variance, -g, h, weight)
-    side, side_variance = move(side, side_variance, g, h, weight)
+    if biased:
+        side, side_variance = move(side, side_variance, g, h, weight)
     if said != 0:
         new_alpha, new_beta = update_beta(alpha, beta, repeats, reverses)
-        alpha = np.maximum(alpha + weight * (new_alpha - alpha), LEAST_BETA)
-        beta = np.maximum(beta + weight * (new_beta - beta), LEAST_BETA)
+        if weight != 1.0:
+            new_alpha, new_beta = alpha + weight * (new_alpha - alpha), beta + weight * (new_beta - beta)
+        alpha, beta = np.maximum(new_alpha, LEAST_BETA), np.maximum(new_beta, LEAST_BETA)
     log_chance = weight * np.log(chance)
     return mean, other_mean, variance, other_variance, alpha, beta, side, side_variance, log_chance
 
@@ -78,18 +82,17 @@ def assumed_density(
     kappa = KAPPA_PROBIT if probit else KAPPA_LOGISTIC
     c = 1.0 / np.sqrt(1.0 + kappa * variance)
     win, win_slope, win_bend = expected_win(c * (x - threshold), c, probit)
-    loss, loss_slope, loss_bend = 1.0 - win, -win_slope, -win_bend
+    beyond, beyond_slope, beyond_bend = win, win_slope, win_bend  # 1 less the loss
     if threshold > 0.0:
-        beyond, loss_slope, loss_bend = expected_win(c * (x + threshold), c, probit)
-        loss, loss_slope, loss_bend = 1.0 - beyond, -loss_slope, -loss_bend
+        beyond, beyond_slope, beyond_bend = expected_win(c * (x + threshold), c, probit)
     if said == 0:
-        chance = np.maximum(1.0 - win - loss, LEAST)
-        slope, bend = -(win_slope + loss_slope) / chance, -(win_bend + loss_bend) / chance
+        chance = np.maximum(beyond - win, LEAST)
+        slope, bend = (beyond_slope - win_slope) / chance, (beyond_bend - win_bend) / chance
         return slope, slope * slope - bend, chance, chance, chance
-    as_left = quality if said > 0 else 1.0 - quality
+    loss, as_left = 1.0 - beyond, quality if said > 0 else 1.0 - quality
     chance = np.maximum(loss + as_left * (win - loss), LEAST)
-    slope = (loss_slope + as_left * (win_slope - loss_slope)) / chance
-    bend = (loss_bend + as_left * (win_bend - loss_bend)) / chance
+    slope = (as_left * (win_slope + beyond_slope) - beyond_slope) / chance
+    bend = (as_left * (win_bend + beyond_bend) - beyond_bend) / chance
     if said > 0:
         return slope, slope * slope - bend, chance, win, loss
     return slope, slope * slope - bend, chance, loss, win

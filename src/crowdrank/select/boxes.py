@@ -37,15 +37,19 @@ from crowdrank.select.gains import (
     score_gain,
 )
 
-BLOCK = 8
-CUTS = 16
+BLOCK = 4
+WIDE = 2.0
+"""How wide a strip is, counted in blocks, beside its height: a gain depends less on means than on variances."""
+RESORT = 16
+"""After one item in so many has moved, the items are sorted anew."""
+CUTS = 32
 """Into how many pieces the range of t is cut for bounds on the gain of the judge."""
 CONVEX = 0.5
 """If alpha and beta are at least this, the gain of the judge is convex in t."""
 KEY = 1 << 31
 """The key of a pair is the smaller code times this, plus the larger one."""
-PARTS = 4
-"""Into how many parts the range of t between two boxes is cut if the judge's gain counts."""
+PARTS = 16
+"""Into how many parts the range of t between two boxes is cut at most, if the judge's gain counts."""
 
 
 class Judge(NamedTuple):
@@ -111,7 +115,7 @@ class Boxes:
         count = len(self)
         shuffled = self._random.permutation(count)
         by_mean = shuffled[np.lexsort((self.mean[shuffled], self.group[shuffled]))]
-        width = max(int(np.sqrt(BLOCK * count)), BLOCK) if self.by_variance else 1
+        width = max(int(WIDE * np.sqrt(BLOCK * count)), BLOCK) if self.by_variance else 1
         strip = np.arange(count) // width
         self.order = by_mean[np.lexsort((self.variance[by_mean], strip, self.group[by_mean]))]
         self.place = np.empty(count, np.int64)
@@ -159,7 +163,7 @@ class Boxes:
             self.ranges[node, 0:4:2] = np.minimum(one[0:4:2], two[0:4:2])
             self.ranges[node, 1:4:2] = np.maximum(one[1:4:2], two[1:4:2])
         self.moved += 1
-        if self.moved > max(len(self) // 4, 64):
+        if self.moved > max(len(self) // RESORT, 64):
             self.build()
 
     def best(
@@ -271,9 +275,10 @@ def box_bound(one: Floats, two: Floats, kind: int, slope: float, q: float, table
     if kind == INFORMATION:
         return weight * score_gain(kind, near, most, other_most, t, x, y, q) + between(table, end)
     best = -np.inf
-    for part in range(PARTS):
-        start = t + (end - t) * part / PARTS
-        stop = t + (end - t) * (part + 1) / PARTS
+    parts = 1 + min(int((end - t) * 4.0 * PARTS), PARTS)
+    for part in range(parts):
+        start = t + (end - t) * part / parts
+        stop = t + (end - t) * (part + 1) / parts
         value = weight * score_gain(kind, near, most, other_most, start, x, y, q)
         best = max(best, value + between(table, stop))
     return best
@@ -322,6 +327,7 @@ def search_pairs(
     count, looked = len(mean), 0
     best, left, right = at_least, -1, -1
     q, table = abs(alpha - beta) / (alpha + beta), judge_table(alpha, beta, gamma)
+    square = slope * slope
     heap = [(-np.inf, 1, 1)]
     while len(heap) > 0:
         above, a, b = heapq.heappop(heap)
@@ -354,9 +360,13 @@ def search_pairs(
                 if d * d + variance[i] + variance[j] < floor * floor:
                     continue
                 looked += 1
-                value = pair_gain(
-                    kind, d, variance[i], variance[j], max(weight[i], weight[j]), slope, alpha, beta, gamma
-                )
+                d, v, u = slope * abs(d), square * variance[i], square * variance[j]
+                t, x, y = flatten(d, v, u)
+                value = max(weight[i], weight[j]) * score_gain(kind, d, v, u, t, x, y, q)
+                if gamma > 0.0:
+                    if value + between(table, t) <= best:
+                        continue
+                    value += gamma * judge_gain(t, alpha, beta)
                 if value <= best:
                     continue
                 key = min(i, j) * KEY + max(i, j)

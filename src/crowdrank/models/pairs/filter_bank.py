@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -79,13 +79,17 @@ class FilterState(OnlineState):
         )  # fmt: skip
         width = len(bank)
         self._scores, self._qualities, self._sides = (np.zeros((0, 2, width)) for _ in range(3))
-        self._sizes = [0, 0, 0]
+        self._sizes, self._started = [0, 0, 0], False
         self.evidence = np.zeros(width)
+        self.unbiased = np.zeros((2, width))
         self.gold: dict[tuple[int, int], int] = {}
         self.grow(0, 0)
 
     def grow(self, nodes: int, workers: int) -> None:
         """New items and workers start at each filter's prior."""
+        if self._sizes[0] >= nodes and self._sizes[1] >= workers and self._started:
+            return
+        self._started = True
         bank, (have_nodes, have_workers, have_sides) = self.bank, self._sizes
         sides = {"none": 0, "shared": 1, "by-worker": workers}[self.position]
         self._scores = _grown(self._scores, nodes, (np.zeros(len(bank)), bank.variance))
@@ -107,6 +111,11 @@ class FilterState(OnlineState):
     def sides(self) -> Floats:
         """Mean and variance of each position bias under each filter."""
         return self._sides[: self._sizes[2]]
+
+    @cached_property
+    def nobody(self) -> tuple[Floats, Floats]:
+        """alpha and beta (2, F) of someone unknown, and of the source of gold pairs."""
+        return np.stack([self.bank.alpha, self.bank.beta]), np.tile([[SURE], [UNSURE]], len(self.bank))
 
     @property
     def weight(self) -> Floats:
@@ -158,11 +167,9 @@ def _grown(rows: Floats, count: int, start: tuple[Floats, Floats]) -> Floats:
 
 def fold_votes(state: FilterState, votes: Iterable[VoteTuple]) -> None:
     """Learn from votes, one after the other: NumPy over the filters, plain numbers if there is only one."""
-    bank, rules = state.bank, (state.threshold, state.link is PROBIT, state.printed)
+    rules = (state.threshold, state.link is PROBIT, state.printed)
     scores, qualities, sides = state.scores, state.qualities, state.sides
-    one = len(bank) == 1
-    nobody = np.stack([bank.alpha, bank.beta]), np.tile([[SURE], [UNSURE]], len(bank))
-    unbiased = np.zeros((2, len(bank)))
+    one, nobody, unbiased = len(state.evidence) == 1, state.nobody, state.unbiased
     for left, right, said, weight, worker in votes:
         if state.learn_gold(left, right, said, weight, worker):
             continue
@@ -172,7 +179,7 @@ def fold_votes(state: FilterState, votes: Iterable[VoteTuple]) -> None:
         for own, part in split_tie(said, weight, state.printed):
             rows = (scores[left], scores[right], quality, side)
             (m, v), (n, u), (a, b), (s, z) = (row[:, 0].tolist() if one else row for row in rows)
-            m, n, v, u, a, b, s, z, log_chance = learn_vote(m, n, v, u, a, b, s, z, own, part, *rules)
+            m, n, v, u, a, b, s, z, log_chance = learn_vote(m, n, v, u, a, b, s, z, own, part, place >= 0, *rules)
             scores[left, 0], scores[left, 1] = m, v
             scores[right, 0], scores[right, 1] = n, u
             if worker >= 0 and own:
@@ -215,7 +222,7 @@ def filter_votes(
                     s, z = sides[place, 0, f], sides[place, 1, f]
                 m, n, v, u, a, b, s, z, log_chance = learn_vote(
                     scores[i, 0, f], scores[j, 0, f], scores[i, 1, f], scores[j, 1, f], a, b, s, z, own, part,
-                    threshold, probit, printed,
+                    place >= 0, threshold, probit, printed,
                 )  # fmt: skip
                 scores[i, 0, f], scores[j, 0, f], scores[i, 1, f], scores[j, 1, f] = m, n, v, u
                 if k >= 0 and own != 0:
