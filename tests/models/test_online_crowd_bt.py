@@ -56,6 +56,7 @@ def test_the_compiled_loop_is_the_plain_one(position, printed, link, given):
     for compiled in (False, True):
         state = FilterState(Bank.of(*given), link, printed=printed, position=position, threshold=0.1)
         state.grow(20, 6)
+        state.gold = {(1, 2): 1, (3, 7): -1, (0, 19): 1}
         if compiled:
             fold_compiled(state, left, right, said, weight, who)
         else:
@@ -149,7 +150,7 @@ def test_known_workers_keep_their_quality():
 
 def test_a_flat_prior_needs_gold_pairs():
     frame = votes_of(("v", "a", "b", "a"), ("w", "b", "c", "c"))
-    with pytest.raises(cr.UsageError, match="no vote says"):
+    with pytest.raises(cr.FitError, match="no vote says"):
         cr.OnlineCrowdBT(prior=None).fit(frame)
     gold = pl.DataFrame({"left": ["a"], "right": ["b"], "label": ["a"]})
     model = cr.OnlineCrowdBT(prior=None, variance=1.0).fit(frame, anchors=Anchors.read(gold))

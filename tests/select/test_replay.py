@@ -19,6 +19,9 @@ from crowdrank.simulate import bt_crowd
 from crowdrank.simulate.respondents import CROWDS, Respondents
 
 
+CROWD = {"items": 40, "workers": 20}
+
+
 @pytest.fixture(scope="module")
 def crowd():
     return bt_crowd(seed=2, items=12, workers=6, votes=300, spammers=0.2)
@@ -63,7 +66,7 @@ def test_the_pool_chooses_the_largest_gain():
 
 def test_a_replay_of_all_votes_ends_where_a_fit_ends(crowd):
     table = cr.read(crowd.judgments)
-    study = replay(table, gold=gold_of(crowd), budget=300, selects=["gain"], seeds=1, rank="refit")
+    study = replay(table, gold=gold_of(crowd), budget=300, selects=["gain"], seeds=1, rank="refit", look=100)
     fitted = cr.CrowdBT().fit(table)
     scores = dict(fitted.ranking_.polars().select("item", "score").iter_rows())
     truth = dict(crowd.gold.iter_rows())
@@ -76,7 +79,7 @@ def test_a_replay_of_all_votes_ends_where_a_fit_ends(crowd):
 
 
 def test_active_selection_needs_fewer_votes_than_random():
-    study = replay(simulate="beta-5-1", budget=400, seeds=4, settings={"items": 40, "workers": 20})
+    study = replay(simulate="beta-5-1", budget=300, seeds=4, selects=["random", "gain"], look=100, settings=CROWD)
     last = {run.select: run.curves for run in study.runs}
     means = {name: np.mean([curve.accuracy[-1] for curve in curves]) for name, curves in last.items()}
     assert means["gain"] > means["random"] + 0.02
@@ -196,6 +199,7 @@ class TestRespondents:
                 Respondents.make("bt", **settings)
 
 
+@pytest.mark.long
 def test_recorded_votes_by_a_rogue_are_undone_by_refits():
     """A judge who answers in reverse casts the first tenth of the votes."""
     lost = []

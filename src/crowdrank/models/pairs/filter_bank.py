@@ -36,6 +36,8 @@ SIDE = 0.25
 """The prior variance of a position bias."""
 SURE, UNSURE = 1e9, 1e-3
 """alpha and beta of the perfect worker who is the source of gold pairs."""
+KEY = 1 << 31
+"""The key of a pair is the smaller code times this, plus the larger one."""
 UNKNOWN, PERFECT = -1, -2
 """Workers without a row: someone unknown, of the prior's mean quality, and the source of gold pairs."""
 
@@ -201,11 +203,18 @@ def split_tie(said: int, weight: float, printed: bool) -> tuple[tuple[int, float
 
 def filter_votes(
     scores: Floats, qualities: Floats, sides: Floats, evidence: Floats, priors: Floats, left: Any, right: Any,
-    said: Any, weight: Any, worker: Any, threshold: float, probit: bool, printed: bool,
+    said: Any, weight: Any, worker: Any, gold: Any, better: Any, threshold: float, probit: bool, printed: bool,
 ) -> None:  # fmt: skip
-    """The same loop on numbers, to be compiled."""
+    """The same loop on numbers, to be compiled. ``gold``: sorted keys of pairs of known order; ``better``: signs."""
     for row in range(len(left)):
         i, j, k = left[row], right[row], worker[row]
+        if len(gold) > 0 and k >= 0 and said[row] != 0:
+            key = min(i, j) * KEY + max(i, j)
+            known = min(np.searchsorted(gold, key), len(gold) - 1)
+            if gold[known] == key:
+                agrees = better[known] * (1 if i < j else -1) == said[row]
+                qualities[k, 0 if agrees else 1] += weight[row]
+                continue
         place = -1 if len(sides) == 0 or k == PERFECT else 0 if len(sides) == 1 else k
         halves = 2 if printed and said[row] == 0 else 1
         for half in range(halves):
@@ -241,11 +250,12 @@ def _compiled() -> Any:
 def fold_compiled(
     state: FilterState, left: NDArray[Any], right: NDArray[Any], said: NDArray[Any], weight: Any, worker: Any
 ) -> None:
-    """Learn from votes in arrays, compiled. ``weight`` and ``worker`` may be None. Not for votes on gold pairs."""
-    assert not state.gold
+    """Learn from votes in arrays, compiled. ``weight`` and ``worker`` may be None."""
     weight = np.ones(len(left)) if weight is None else weight
     worker = np.full(len(left), UNKNOWN, np.int64) if worker is None else worker.astype(np.int64)
     columns = (left.astype(np.int64), right.astype(np.int64), said.astype(np.int64), weight, worker)
     priors = np.stack([state.bank.alpha, state.bank.beta])
+    known = sorted((low * KEY + high, sign) for (low, high), sign in state.gold.items())
+    gold = np.array(known, np.int64).reshape(-1, 2).T.copy()
     rules = (state.threshold, state.link is PROBIT, state.printed)
-    _compiled()(state.scores, state.qualities, state.sides, state.evidence, priors, *columns, *rules)
+    _compiled()(state.scores, state.qualities, state.sides, state.evidence, priors, *columns, *gold, *rules)

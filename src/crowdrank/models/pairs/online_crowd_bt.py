@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.data.index import GrowingIndex
-from crowdrank.errors import UsageError, parameter
+from crowdrank.errors import FitError, UsageError, parameter
 from crowdrank.kernels import LOGISTIC, PROBIT, Link
 from crowdrank.kernels.compiled import can_compile
 from crowdrank.kernels.filtering import assumed_density
@@ -143,12 +143,7 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
         return state
 
     def fold_batch(self, state: FilterState, batch: Batch) -> FilterState:
-        """The same; votes on gold pairs come first, and the loop is compiled if there are many votes."""
-        if state.gold:
-            known = _on_gold(state, batch)
-            for vote in batch.take(np.flatnonzero(known)).votes():
-                state.learn_gold(*vote)
-            batch = batch.take(np.flatnonzero(~known))
+        """The same; the loop is compiled if there are many votes."""
         if len(batch.left) < COMPILED_FROM or not can_compile():
             return self.fold(state, batch.votes())
         fold_compiled(state, *batch)
@@ -183,7 +178,7 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
         told = len(known) > 0 or votes.has_gold
         if not told and (state.bank.alpha <= state.bank.beta).all():
             a, b = state.bank.alpha[0], state.bank.beta[0]
-            raise UsageError(
+            raise FitError(
                 f"With the prior Beta({a:g}, {b:g}) no worker is more likely right than wrong, so no vote says "
                 "anything.",
                 hint=("Use a > b, for example ", parameter("prior", "[10,1]"), ", or give gold pairs"),
@@ -230,14 +225,6 @@ def _choose(name: str, value: Any, choices: tuple[str, ...], *more: str) -> str:
     if value not in choices:
         raise UsageError(f"The parameter {name!r} must be one of {', '.join((*more, *choices))}. Got {value!r}.")
     return str(value)
-
-
-def _on_gold(state: FilterState, batch: Batch) -> NDArray[np.bool_]:
-    """Which votes decide a gold pair."""
-    size = np.int64(max(len(state.scores), 1))
-    low, high = np.minimum(batch.left, batch.right), np.maximum(batch.left, batch.right)
-    gold = np.array([i * size + j for i, j in state.gold], np.int64)
-    return np.isin(low * size + high, gold) & (batch.said != 0)
 
 
 def _beta_moments(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
