@@ -18,7 +18,6 @@ from crowdrank.select.study import replay
 from crowdrank.simulate import bt_crowd
 from crowdrank.simulate.respondents import CROWDS, Respondents
 
-
 CROWD = {"items": 40, "workers": 20}
 
 

@@ -13,7 +13,7 @@ one by one, each with all others at once, and stops when no item left can do bet
 from __future__ import annotations
 
 import heapq
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,8 @@ from crowdrank.select.gains import (
     score_gain,
 )
 
+FEW = 200
+"""Of so few items, looking at all pairs is as fast as loading the compiled search."""
 BLOCK = 4
 WIDE = 2.0
 """How wide a strip is, counted in blocks, beside its height: a gain depends less on means than on variances."""
@@ -191,8 +193,11 @@ class Boxes:
         """The same without compiling: items in order of their variance, each with all that come after it.
 
         A pair is no better than two items of the larger variance with equal means, and so is every pair after it.
+        Of few items, all pairs are looked at at once.
         """
         gamma = gamma if counts(judge, gamma) else 0.0
+        if len(self) <= FEW:
+            return self._look_at_all(kind, judge, gamma, taken, blocked, at_least)
         free = np.ones(len(self), bool) if blocked is None else ~blocked
         order = np.flatnonzero(free)
         order = order[np.argsort(-self.variance[order], kind="stable")]
@@ -216,6 +221,29 @@ class Boxes:
                 chosen = int(np.argmax(np.where(allowed, gains, -np.inf)))
                 best = best._replace(left=int(item), right=int(others[chosen]), gain=float(gains[chosen]))
         return best
+
+    @cached_property
+    def _pairs(self) -> tuple[Integers, Integers, Integers]:
+        """All pairs that groups allow, and their keys."""
+        i, j = np.triu_indices(len(self), 1)
+        fine = (self.group[i] == self.group[j]) & ~(self.apart[i] == self.apart[j]).any(axis=1)
+        i, j = i[fine], j[fine]
+        return i, j, pair_key(i, j)
+
+    def _look_at_all(
+        self, kind: int, judge: Judge, gamma: float, taken: Taken, blocked: NDArray[np.bool_] | None,
+        at_least: float,
+    ) -> Best:  # fmt: skip
+        i, j, keys = self._pairs
+        d, v, u = self.mean[i] - self.mean[j], self.variance[i], self.variance[j]
+        gains = pair_gain(kind, d, v, u, np.maximum(self.weight[i], self.weight[j]), *judge, gamma)
+        allowed = (gains > at_least) & ~taken.holds(keys) & (d * d + v + u >= self.floor * self.floor)
+        if blocked is not None:
+            allowed &= ~(blocked[i] | blocked[j])
+        if not allowed.any():
+            return Best(-1, -1, at_least, len(i))
+        best = int(np.argmax(np.where(allowed, gains, -np.inf)))
+        return Best(int(i[best]), int(j[best]), float(gains[best]), len(i))
 
     def may_meet(self, item: int, others: Integers) -> NDArray[np.bool_]:
         """Whether an item may be compared with others, by groups and the floor."""

@@ -24,7 +24,7 @@ from crowdrank.data.arrays import Floats, Integers
 from crowdrank.kernels.compiled import can_compile
 from crowdrank.random import generator
 from crowdrank.results import Beliefs
-from crowdrank.select.boxes import Best, Boxes, Taken, pair_key
+from crowdrank.select.boxes import FEW, Best, Boxes, Taken, pair_key
 from crowdrank.select.gains import UNCERTAINTY, flatten, pair_gain
 from crowdrank.select.gamma import current_gamma
 from crowdrank.select.history import History
@@ -32,8 +32,6 @@ from crowdrank.select.judges import Judges
 from crowdrank.select.policy import Policy
 from crowdrank.select.rules import Rules
 
-FEW = 200
-"""With at most this many items, looking at all pairs is as fast as loading the compiled search."""
 TRIES = 64
 """How many random pairs are tried before all are listed."""
 NEW_SHARE = 0.05

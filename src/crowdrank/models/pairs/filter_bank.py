@@ -205,7 +205,7 @@ def filter_votes(
     scores: Floats, qualities: Floats, sides: Floats, evidence: Floats, priors: Floats, left: Any, right: Any,
     said: Any, weight: Any, worker: Any, gold: Any, better: Any, threshold: float, probit: bool, printed: bool,
 ) -> None:  # fmt: skip
-    """The same loop on numbers, to be compiled. ``gold``: sorted keys of pairs of known order; ``better``: signs."""
+    """The same loop on numbers, to be compiled. ``gold``: sorted keys of gold pairs; ``better``: their signs."""
     for row in range(len(left)):
         i, j, k = left[row], right[row], worker[row]
         if len(gold) > 0 and k >= 0 and said[row] != 0:
