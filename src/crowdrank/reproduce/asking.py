@@ -113,7 +113,7 @@ def flight(
     for crowd in ("bt", "beta-5-1"):
         for items in sizes:
             alone: list[float] = []
-            for count, pending in ((1, 0.6), (open_questions, 0.6), (open_questions, 0.0)):
+            for count, pending in ((1, 1.0), (open_questions, 1.0), (open_questions, 0.0)):
                 where = {
                     "experiment": "flight",
                     "crowd": crowd,

@@ -64,7 +64,7 @@ class Policy:
     gold_first: int = 2
     gold_among: int = 6
     gold_share: float = 0.05
-    pending: float = 0.6
+    pending: float = 1.0
 
     def __post_init__(self) -> None:
         if self.select not in SELECTORS:
