@@ -96,9 +96,9 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.results import Workers as Workers
     from crowdrank.select.campaign import Campaign as Campaign
     from crowdrank.select.desk import Desk as Desk
-    from crowdrank.select.desk import Question as Question
     from crowdrank.select.history import History as History
     from crowdrank.select.policy import Policy as Policy
+    from crowdrank.select.question import Question as Question
     from crowdrank.select.questions import Questions as Questions
     from crowdrank.select.questions import next_questions as next_questions
     from crowdrank.select.rules import Rules as Rules

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from crowdrank.select.boxes import Boxes, Judge, Taken, counts, pair_key
+from crowdrank.kernels.pair_keys import pair_key
+from crowdrank.select.boxes import Boxes, Judge, Taken, counts
 from crowdrank.select.gains import KINDS, eq10_gain, information_gain, joint_gain, judge_gain, pair_gain
 
 JUDGES = ((10.0, 1.0), (4.0, 1.5), (1.0, 3.0), (200.0, 1.0), (0.3, 2.0), (5.0, 5.0))
@@ -26,7 +27,7 @@ def random_state(rng):
         generator=rng,
     )
     for _ in range(rng.integers(0, 6)):  # answers came in since the tree was sorted
-        boxes.move(int(rng.integers(count)), rng.normal(), rng.uniform(0, 4))
+        boxes.move(int(rng.integers(count)), rng.normal(), rng.uniform(0, 4), rng.uniform(0, 2))
     keys = pair_key(*rng.integers(0, count, (2, 40)))
     leases, own = np.unique(keys[:20]), np.unique(keys[20:])
     taken = Taken(leases, own) if rng.random() < 0.6 else Taken()
@@ -50,20 +51,29 @@ def best_of_all(boxes, kind, judge, gamma, taken, blocked):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_best_pair_is_that_of_brute_force(kind, monkeypatch):
-    """In 250 random states for each gain: variances to 25, leases, caps, exclusions, groups, a floor."""
-    rng = np.random.default_rng(list(KINDS).index(kind))
-    for number in range(250):
+    """Variances to 25, leases, caps, exclusions, groups, a floor, weights, items that moved."""
+    compare_with_brute_force(kind, 150, list(KINDS).index(kind), monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_pair_in_a_thousand_states(kind, monkeypatch):
+    compare_with_brute_force(kind, 1000, 10 + list(KINDS).index(kind), monkeypatch)
+
+
+def compare_with_brute_force(kind, states, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    for number in range(states):
         boxes, taken, blocked = random_state(rng)
         judge = Judge(rng.choice([1.0, 0.5, 2.0]), *JUDGES[rng.integers(len(JUDGES))])
         gamma = float(rng.choice([0, 1, 5, 10]))
         asked = (KINDS[kind], judge, gamma, taken, blocked)
         best = best_of_all(boxes, *asked)
-        looks = (boxes.best, boxes.scan)
         if number % 10 == 0:
             monkeypatch.setattr("crowdrank.select.boxes.FEW", 0)  # item by item
         else:
             monkeypatch.undo()
-        for found in (look(*asked) for look in looks):
+        for found in (look(*asked) for look in (boxes.best, boxes.scan)):
             assert found.gain == best or found.gain == pytest.approx(best, abs=1e-12)
             assert (found.left >= 0) == np.isfinite(best)
         assert best <= boxes.bound(KINDS[kind], judge, gamma) + 1e-12

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.results import Beliefs
-from crowdrank.select.boxes import pair_key
 from crowdrank.select.desk import Desk
 from crowdrank.select.gains import KINDS, pair_gain
 from crowdrank.select.gamma import auto_gamma, current_gamma
@@ -251,6 +251,50 @@ def test_a_batch_has_no_pair_twice_and_no_judge_too_often():
     anyone = desk(items=4).batch(9)
     assert len({*map(pair, anyone[:6])}) == 6
     assert [question.judge for question in anyone] == [None] * 9
+
+
+def test_a_batch_for_few_items_asks_several_judges_about_a_pair():
+    for select in SELECTORS:
+        found = desk(Policy(select=select), items=5, judges=6)
+        questions = found.batch(30, range(6), each=7)
+        assert len(questions) == 30
+        assert len({(pair(question), question.judge) for question in questions}) == 30
+        assert len({*map(pair, questions)}) == 10
+
+
+def test_a_batch_for_judges_has_gold_pairs():
+    gold = np.array([[0, 1], [2, 3], [4, 5]])
+    found = desk(Policy(cold=0), items=20, judges=3, gold=gold)
+    questions = found.batch(18, range(3), each=6)
+    asked = Counter(question.judge for question in questions if question.why == "gold")
+    assert asked == {0: 2, 1: 2, 2: 2}
+    rules = Rules.none(20, 3)
+    rules = replace(rules, excluded=np.sort(np.array([int(pair_key(i, j)) for i, j in gold])))
+    assert "gold" not in {question.why for question in desk(items=20, gold=gold, rules=rules).batch(18, range(3))}
+
+
+def test_a_pair_that_was_given_back_is_below_its_cap():
+    found = desk(Policy(cold=0, pair_cap=1, repeats=True, rest=0), items=2, judges=2)
+    question = found.ask(0)
+    assert found.ask(1) is None
+    found.end(question, answered=False)
+    question = found.ask(1)
+    found.end(question)
+    assert found.ask(0) is None
+
+
+def test_the_first_places_follow_what_is_learned():
+    own = Beliefs(np.zeros(30), np.ones(30), np.ones(1), np.full(1, 9.0), np.ones(1))
+    policy = Policy(cold=0, top=3, gamma=0.0, repeats=True, rest=0)
+    found = Desk(own, policy, History(30, 1), Rules.none(30, 1))
+    for _ in range(3):  # enough moves to sort the tree anew
+        found.learn(range(30), np.linspace(-6, 6, 30), np.full(30, 0.05))
+    assert pair(found.ask(0)) <= set(range(25, 30))
+    fresh = Desk(
+        Beliefs(found.mean, found.variance, own.slope, own.alpha, own.beta), policy, History(30, 1),
+        Rules.none(30, 1),
+    )  # fmt: skip
+    assert found.boxes.weight[:25] == pytest.approx(fresh.boxes.weight[:25], abs=1e-6)
 
 
 def test_the_compiled_search_and_the_plain_one_ask_the_same():

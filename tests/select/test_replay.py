@@ -13,7 +13,7 @@ from crowdrank.select.loop import Loop
 from crowdrank.select.policy import SELECTORS, Policy
 from crowdrank.select.pool import Pool
 from crowdrank.select.recorded import Recorded
-from crowdrank.select.replay import Curve, Plan, Truth, predicted_accuracy, replay_recorded, replay_simulated
+from crowdrank.select.replay import Curve, Plan, Truth, mean_curve, predicted_accuracy, replay_recorded, replay_simulated
 from crowdrank.select.study import replay
 from crowdrank.simulate import bt_crowd
 from crowdrank.simulate.respondents import CROWDS, Respondents
@@ -40,17 +40,17 @@ def recorded(rng, votes=60, items=8, judges=4):
 def test_every_recorded_vote_is_used_once(select):
     votes = recorded(np.random.default_rng(0))
     loop = Loop(8, 4, Policy(select=select))
-    pool = Pool(votes.left, votes.right, votes.judge, 8, Policy(select=select))
-    rows = [pool.choose(loop.live_beliefs())[1] for _ in range(60)]
-    assert sorted(rows) == list(range(60))
-    assert pool.choose(loop.live_beliefs()) is None
+    pool = Pool(votes, Policy(select=select))
+    taken = [pool.take(loop.live_beliefs()) for _ in range(60)]
+    assert sorted(taken) == sorted(zip(*(column.tolist() for column in votes[:4]), strict=True))
+    assert pool.take(loop.live_beliefs()) is None
 
 
 def test_the_pool_chooses_the_largest_gain():
     rng = np.random.default_rng(1)
     votes = recorded(rng, votes=200)
     loop = Loop(8, 4, Policy(), model=OnlineCrowdBT(variance=1.0, prior=(10, 1)))
-    pool = Pool(votes.left, votes.right, votes.judge, 8, Policy(gamma=2.0, cold=0))
+    pool = Pool(votes, Policy(gamma=2.0, cold=0))
     for _ in range(40):
         own, free = loop.live_beliefs(), pool.free.copy()
         i, j, k = pool.left, pool.right, pool.judge
@@ -58,9 +58,11 @@ def test_the_pool_chooses_the_largest_gain():
             GAIN, own.mean[i] - own.mean[j], own.variance[i], own.variance[j], 1.0, own.slope[k], own.alpha[k],
             own.beta[k], 2.0,
         )  # fmt: skip
-        question, row = pool.choose(own)
-        assert question.gain == pytest.approx(gains[free].max(), abs=1e-12)
-        loop.record(question.left, question.right, int(votes.said[row]), int(votes.judge[row]))
+        vote = pool.take(own)
+        chosen = np.flatnonzero(free & ~pool.free)
+        assert gains[chosen[0]] == pytest.approx(gains[free].max(), abs=1e-12)
+        assert vote == (i[chosen[0]], j[chosen[0]], pool.said[chosen[0]], k[chosen[0]])
+        loop.record(*vote)
 
 
 def test_a_replay_of_all_votes_ends_where_a_fit_ends(crowd):
@@ -158,11 +160,43 @@ def test_replays_that_cannot_be(crowd):
         replay(simulate="bt", rank="guess")
     with pytest.raises(UsageError, match="'who'"):
         replay(simulate="bt", who="me")
+    with pytest.raises(UsageError, match="'pair_cap' has no effect"):
+        replay(table, gold=gold, settings={"pair_cap": 3})
+    with pytest.raises(UsageError, match="'own' has no effect"):
+        replay(simulate="bt", settings={"own": "team"})
+    with pytest.raises(UsageError, match="gamma by gold pairs"):
+        replay(simulate="bt", settings={"gamma": "gold"})
+    with pytest.raises(UsageError, match="no question at all"):
+        replay(simulate="bt", seeds=1, settings={"floor": 0.99, "variance": 0.1})
     other = Scored(
         pl.DataFrame({"query": [None], "item": ["zzz"], "value": [1.0]}, schema_overrides={"query": pl.String})
     )
     with pytest.raises(InputError, match="orders no two"):
         replay(table, gold=other)
+
+
+def test_a_replay_that_runs_out_of_questions_ends_there_and_says_so():
+    study = replay(simulate="bt", budget=100, seeds=2, look=4, settings={"items": 5, "workers": 3, "pair_cap": 1})
+    assert {int(curve.votes[-1]) for run in study.runs for curve in run.curves} == {10}
+    assert [note.code for note in study.notes] == ["fewer-questions"] * 3
+    assert study.as_dict()["selectors"][0]["votes"] == [4, 8, 10]
+
+
+def test_curves_that_share_no_look_are_compared_at_their_ends():
+    one, two = (Curve(np.array([count]), np.array([0.1 * count]), np.zeros(1)) for count in (6, 8))
+    votes, accuracy, error, _ = mean_curve([one, two])
+    assert votes.tolist() == [7]
+    assert accuracy == pytest.approx([0.7])
+    assert error == pytest.approx([0.1])
+
+
+def test_gold_pairs_move_the_scores_before_the_first_vote():
+    loop = Loop(4, 2, Policy(), gold=np.array([[2, 0]]))
+    assert loop.desk.mean[2] > 0 > loop.desk.mean[0]
+    before = loop.desk.mean.copy()
+    loop.record(0, 2, 1, 1)
+    assert loop.desk.mean == pytest.approx(before)  # a vote on it is about the judge alone
+    assert loop.beliefs().beta[1] == pytest.approx(2.0)
 
 
 def test_votes_without_workers_can_be_replayed(crowd):

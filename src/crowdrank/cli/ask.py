@@ -17,7 +17,7 @@ from crowdrank.errors import UsageError
 if TYPE_CHECKING:
     from crowdrank.data.roster import Roster
     from crowdrank.select.campaign import Campaign
-    from crowdrank.select.desk import Question
+    from crowdrank.select.question import Question
 
 NAME = "ask"
 MOST_SKIPS = 20

@@ -20,22 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
-from crowdrank.kernels.beta import beta_divergence, digamma, log_gamma, update_beta
 from crowdrank.kernels.compiled import compile_together
 from crowdrank.kernels.filtering import KAPPA_LOGISTIC
-from crowdrank.select.gains import (
-    GAIN,
-    INFORMATION,
-    KNOWN,
-    entropy,
-    eq10_gain,
-    flatten,
-    information_gain,
-    joint_gain,
-    judge_gain,
-    pair_gain,
-    score_gain,
-)
+from crowdrank.kernels.pair_keys import KEY, pair_key
+from crowdrank.select.gains import COMPILED, GAIN, INFORMATION, KNOWN, flatten, judge_gain, pair_gain, score_gain
 
 FEW = 200
 """Of so few items, looking at all pairs is as fast as loading the compiled search."""
@@ -48,8 +36,6 @@ CUTS = 32
 """Into how many pieces the range of t is cut for bounds on the gain of the judge."""
 CONVEX = 0.5
 """If alpha and beta are at least this, the gain of the judge is convex in t."""
-KEY = 1 << 31
-"""The key of a pair is the smaller code times this, plus the larger one."""
 PARTS = 16
 """Into how many parts the range of t between two boxes is cut at most, if the judge's gain counts."""
 
@@ -151,22 +137,29 @@ class Boxes:
             own[:, 1:6:2] = np.maximum(below[0::2, 1:6:2], below[1::2, 1:6:2])
             own[:, 6] = np.maximum(below[0::2, 6], below[1::2, 6])
 
-    def move(self, item: int, mean: float, variance: float) -> None:
-        """Change an item. The tree stays exact; after many moves it is sorted anew, which keeps it fast."""
-        self.mean[item], self.variance[item] = mean, variance
+    def move(self, item: int, mean: float, variance: float, weight: float) -> bool:
+        """Change an item. The tree stays exact.
+
+        After many moves it is sorted anew, which keeps it fast; returns whether it was.
+        """
+        self.mean[item], self.variance[item], self.weight[item] = mean, variance, weight
         node = self.leaves + int(self.place[item]) // BLOCK
         start = (node - self.leaves) * BLOCK
         own = self.order[start : start + BLOCK]
         self.ranges[node, 0], self.ranges[node, 1] = self.mean[own].min(), self.mean[own].max()
         self.ranges[node, 2], self.ranges[node, 3] = self.variance[own].min(), self.variance[own].max()
+        self.ranges[node, 6] = self.weight[own].max()
         while node > 1:
             node //= 2
             one, two = self.ranges[2 * node], self.ranges[2 * node + 1]
             self.ranges[node, 0:4:2] = np.minimum(one[0:4:2], two[0:4:2])
             self.ranges[node, 1:4:2] = np.maximum(one[1:4:2], two[1:4:2])
+            self.ranges[node, 6] = max(one[6], two[6])
         self.moved += 1
-        if self.moved > max(len(self) // RESORT, 64):
+        is_due = self.moved > max(len(self) // RESORT, 64)
+        if is_due:
             self.build()
+        return is_due
 
     def best(
         self, kind: int, judge: Judge, gamma: float, taken: Taken, blocked: NDArray[np.bool_] | None = None,
@@ -271,11 +264,6 @@ class Boxes:
 def counts(judge: Judge, gamma: float) -> bool:
     """Whether anything can be learned about the judge, and should be."""
     return gamma > 0 and judge.alpha + judge.beta < KNOWN and judge.beta > 0
-
-
-def pair_key(left: Any, right: Any) -> Any:
-    """One number for two items, whichever comes first. It does not depend on how many items there are."""
-    return np.minimum(left, right).astype(np.int64) * KEY + np.maximum(left, right)
 
 
 # --------------------------------------------------------------------------------------- compiled
@@ -410,8 +398,5 @@ def search_pairs(
 
 @cache
 def _compiled() -> Any:
-    own = (
-        update_beta, log_gamma, digamma, beta_divergence, entropy, eq10_gain, joint_gain, information_gain,
-        flatten, score_gain, judge_gain, pair_gain, judge_table, between, box_bound, meets, is_among, search_pairs,
-    )  # fmt: skip
+    own = (*COMPILED, judge_table, between, box_bound, meets, is_among, search_pairs)
     return compile_together(*own)["search_pairs"]

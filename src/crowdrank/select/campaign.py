@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from crowdrank.models.pairs.crowd_bt import CrowdBT
-from crowdrank.select.desk import Question
 from crowdrank.select.field import Field
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
+from crowdrank.select.question import Question
 
 SAID = {"left": 1, "right": -1, "tie": 0}
 LEAST_REFIT = 50

@@ -14,16 +14,16 @@ from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.data.roster import Roster
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.kernels.compiled import PACKAGE, can_compile
+from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.models.base import Model
 from crowdrank.models.online import SIGNS
 from crowdrank.models.registry import make
 from crowdrank.prepared.comparisons import coded_votes
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import QUALITY, VARIANCE, Beliefs, Posterior
-from crowdrank.select.boxes import pair_key
-from crowdrank.select.desk import Question
 from crowdrank.select.history import History
 from crowdrank.select.policy import Policy
+from crowdrank.select.question import Question
 from crowdrank.select.recorded import Recorded
 from crowdrank.select.rules import Rules, codes_of
 

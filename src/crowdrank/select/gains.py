@@ -12,10 +12,11 @@ variances shrink by 1 - v h (see kernels.filtering), h = c^2 k:
 
 The gains of the scores:
 
-    gain          Crowd-BT eq. 10: -1/2 sum over outcomes o of P_o [ln(1 - x k_o) + ln(1 - y k_o)] joint
-    of both scores together: -1/2 ln(1 - (x + y) k),    k = sum P_o k_o = q^2 (1 - t^2)^2 / (4 (1 - q^2 t^2))
-    information   the mutual information of the vote and the difference of the scores, by quadrature uncertainty
-    the entropy of the vote
+    gain         Crowd-BT eq. 10: -1/2 sum over outcomes o of P_o [ln(1 - x k_o) + ln(1 - y k_o)]
+    joint        of both scores together: -1/2 ln(1 - (x + y) k), k = sum P_o k_o
+                 = q^2 (1 - t^2)^2 / (4 (1 - q^2 t^2))
+    information  the mutual information of the vote and the difference of the scores, by quadrature
+    uncertainty  the entropy of the vote
 
 and the gain of the judge, to which eq. 10 gives the weight gamma:
 
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.kernels.beta import beta_divergence, update_beta
+from crowdrank.kernels.beta import beta_divergence, digamma, log_gamma, update_beta
 from crowdrank.kernels.filtering import KAPPA_LOGISTIC
 
 GAIN, JOINT, INFORMATION, UNCERTAINTY = range(4)
@@ -119,3 +120,10 @@ def pair_gain(
     if gamma > 0.0:
         found = found + gamma * judge_gain(t, alpha, beta) * (alpha + beta < KNOWN)
     return found
+
+
+COMPILED = (
+    update_beta, log_gamma, digamma, beta_divergence, entropy, eq10_gain, joint_gain, information_gain, flatten,
+    score_gain, judge_gain, pair_gain,
+)  # fmt: skip
+"""Everything that a compiled search needs to compute a gain."""

@@ -31,13 +31,12 @@ def _area(votes: Recorded, gold: Integers, policy: Policy, seed: int) -> float:
     """The mean share of gold pairs in the right order, over the replay of half of the votes."""
     budget = max(min(len(votes.left) // 2, MOST_VOTES), 1)
     loop = Loop(votes.items, votes.judges, policy, model=OnlineCrowdBT(variance=1.0, prior=(10, 1)), seed=seed)
-    pool = Pool(votes.left, votes.right, votes.judge, votes.items, policy, seed=seed, budget=budget)
+    pool = Pool(votes, policy, seed=seed, budget=budget)
     total = 0.0
     for _ in range(budget):
-        chosen = pool.choose(loop.live_beliefs())
-        assert chosen is not None
-        question, row = chosen
-        loop.record(question.left, question.right, int(votes.said[row]), int(votes.judge[row]))
+        vote = pool.take(loop.live_beliefs())
+        assert vote is not None
+        loop.record(*vote)
         score = loop.desk.mean
         total += float(np.mean(0.5 + 0.5 * np.sign(score[gold[:, 0]] - score[gold[:, 1]])))
     return total / budget

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Integers
-from crowdrank.select.boxes import pair_key
+from crowdrank.kernels.pair_keys import pair_key
 
 LAST = 8
 """How many of a judge's last questions are remembered in order."""

@@ -18,9 +18,10 @@ from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.models.pairs.filter_bank import FilterState
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.results import QUALITY, Beliefs, Posterior
-from crowdrank.select.desk import Desk, Question
+from crowdrank.select.desk import Desk
 from crowdrank.select.history import History
 from crowdrank.select.policy import Policy
+from crowdrank.select.question import Question
 from crowdrank.select.recorded import Recorded
 from crowdrank.select.rules import Rules
 
@@ -43,7 +44,8 @@ class Loop:
         self.model = OnlineCrowdBT(prior=QUALITY) if model is None else model
         self.batch = CrowdBT() if batch is None else batch
         self.gold = np.zeros((0, 2), np.int64) if gold is None else gold
-        self.state = self._with_gold(self._named(self.model.start(ties=0.0)))
+        self.state = self._named(self.model.start(ties=0.0))
+        self.state.add_gold(self.gold, self.model.anchor_weight)
         if qualities is not None:
             self.state.qualities[:] = np.stack(qualities, axis=1)[:, :, None]
         self.votes: list[tuple[int, int, int, int]] = []
@@ -143,13 +145,8 @@ class Loop:
 
     def _resume(self) -> None:
         index = self.state.index
-        self.state = self._with_gold(self.model.resume(self.fit_batch(), index=index, ties=0.0))
-
-    def _with_gold(self, state: FilterState) -> FilterState:
-        """The state with the gold pairs: a vote on one of them says how good the judge is."""
-        for better, worse in self.gold.tolist():
-            state.gold[min(better, worse), max(better, worse)] = 1 if better < worse else -1
-        return state
+        self.state = self.model.resume(self.fit_batch(), index=index, ties=0.0)
+        self.state.add_gold(self.gold, None)  # the batch fit has learned from them
 
     def fit_batch(self) -> Posterior:
         """The posterior of a batch fit of all votes."""

@@ -11,74 +11,59 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data.arrays import Floats, Integers
-from crowdrank.kernels.beta import beta_divergence, digamma, log_gamma, update_beta
+from crowdrank.data.arrays import Floats
 from crowdrank.kernels.compiled import can_compile, compile_together
 from crowdrank.random import generator
 from crowdrank.results import Beliefs
 from crowdrank.select.boxes import CONVEX
-from crowdrank.select.desk import Question
-from crowdrank.select.gains import (
-    KNOWN,
-    entropy,
-    eq10_gain,
-    flatten,
-    information_gain,
-    joint_gain,
-    judge_gain,
-    score_gain,
-)
+from crowdrank.select.gains import COMPILED, KNOWN, flatten, judge_gain, score_gain
 from crowdrank.select.gamma import current_gamma
 from crowdrank.select.policy import Policy
+from crowdrank.select.recorded import Recorded
 
 
 class Pool:
-    """Recorded votes (``left``, ``right``, ``judge``) from which questions are chosen under a policy."""
+    """Recorded votes from which questions are chosen under a policy."""
 
-    def __init__(
-        self, left: Integers, right: Integers, judge: Integers, items: int, policy: Policy, *, seed: int = 0,
-        budget: int | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, votes: Recorded, policy: Policy, *, seed: int = 0, budget: int | None = None) -> None:
         self.policy, self.budget = policy, budget
         self._random = generator(seed, 3)
-        order = self._random.permutation(len(left))  # of equal candidates, the first one is taken
-        self.left, self.right, self.judge, self.row = left[order], right[order], judge[order], order
-        self.free = np.ones(len(left), bool)
-        self.asked = np.zeros(items, np.int64)
+        order = self._random.permutation(len(votes.left))  # of equal candidates, the first one is taken
+        self.left, self.right, self.said, self.judge = (column[order] for column in votes[:4])
+        self.free = np.ones(len(order), bool)
+        self.asked = np.zeros(votes.items, np.int64)
         self.total = 0
-        judges = int(judge.max(initial=-1)) + 1
-        self._known, self._most = np.full((2, judges), np.nan), np.zeros(judges)
+        self._known, self._most = np.full((2, votes.judges), np.nan), np.zeros(votes.judges)
 
-    def choose(self, beliefs: Beliefs) -> tuple[Question, int] | None:
-        """The next question and the row of its vote; None if all votes are used."""
+    def take(self, beliefs: Beliefs) -> tuple[int, int, int, int] | None:
+        """The next vote: left, right, what was said, judge; None if all votes are used."""
         if not self.free.any():
             return None
-        place, gain, why = self._place(beliefs)
+        place = self._place(beliefs)
         self.free[place] = False
-        i, j, k = int(self.left[place]), int(self.right[place]), int(self.judge[place])
+        i, j, said, k = (int(column[place]) for column in (self.left, self.right, self.said, self.judge))
         self.asked[[i, j]] += 1
         self.total += 1
-        return Question(i, j, k, gain, why), int(self.row[place])
+        return i, j, said, k
 
-    def _place(self, beliefs: Beliefs) -> tuple[int, float, str]:
+    def _place(self, beliefs: Beliefs) -> int:
         policy, kind = self.policy, self.policy.kind
         if policy.select == "random" or (policy.epsilon > 0 and self._random.random() < policy.epsilon):
-            return int(np.argmax(self.free)), 0.0, "random"
+            return int(np.argmax(self.free))
         asked = self.asked[self.left], self.asked[self.right]
         if kind is None:
-            return int(np.argmin(np.where(self.free, asked[0] + asked[1], np.iinfo(np.int64).max))), 0.0, "even"
+            return int(np.argmin(np.where(self.free, asked[0] + asked[1], np.iinfo(np.int64).max)))
         if policy.cold:
             cold = self.free & (np.minimum(*asked) < policy.cold)
             if cold.any():
-                return int(np.argmin(np.where(cold, asked[0] + asked[1], np.iinfo(np.int64).max))), 0.0, "cold"
+                return int(np.argmin(np.where(cold, asked[0] + asked[1], np.iinfo(np.int64).max)))
         used = self.total / self.budget if self.budget else 0.0
         gamma = current_gamma(policy, used, beliefs.alpha, beliefs.beta)
         look = _compiled() if can_compile() else look_at_candidates
-        place, gain = look(
+        return int(look(
             self.left, self.right, self.judge, self.free, beliefs.mean, beliefs.variance, beliefs.slope,
             beliefs.alpha, beliefs.beta, gamma * self._judge_gains(beliefs), kind, gamma,
-        )  # fmt: skip
-        return int(place), float(gain), "gain"
+        ))  # fmt: skip
 
     def _judge_gains(self, beliefs: Beliefs) -> Floats:
         """The gain of each judge at t = 1, computed anew for those who have answered since."""
@@ -92,8 +77,8 @@ class Pool:
 def look_at_candidates(
     left: Any, right: Any, judge: Any, free: Any, mean: Floats, variance: Floats, slope: Floats, alpha: Floats,
     beta: Floats, most: Floats, kind: int, gamma: float,
-) -> tuple[int, float]:  # fmt: skip
-    """The loop over the candidates, to be compiled; ``most``: what the judge's gain adds at t = 1.
+) -> int:  # fmt: skip
+    """The best candidate, in a loop to be compiled; ``most``: what the judge's gain adds at t = 1.
 
     It is 0 at t = 0 and convex in t, so at any t it is at most t times that.
     """
@@ -113,13 +98,9 @@ def look_at_candidates(
             value += gamma * judge_gain(t, alpha[k], beta[k])
         if value > best:
             best, found = value, row
-    return found, best
+    return found
 
 
 @cache
 def _compiled() -> Any:
-    own = (
-        update_beta, log_gamma, digamma, beta_divergence, entropy, eq10_gain, joint_gain, information_gain,
-        flatten, score_gain, judge_gain, look_at_candidates,
-    )  # fmt: skip
-    return compile_together(*own)["look_at_candidates"]
+    return compile_together(*COMPILED, look_at_candidates)["look_at_candidates"]

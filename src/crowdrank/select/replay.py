@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
 from crowdrank.data.arrays import Floats, Integers
+from crowdrank.errors import UsageError
 from crowdrank.measures import pairwise_accuracy
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.random import generator
-from crowdrank.select.desk import Question
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
 from crowdrank.select.pool import Pool
+from crowdrank.select.question import Question
 from crowdrank.select.recorded import Recorded
 from crowdrank.simulate.respondents import Respondents
 
@@ -72,15 +74,13 @@ def replay_recorded(
 ) -> Curve:
     """Ask for recorded votes, each once, in the order of the policy."""
     loop = Loop(votes.items, votes.judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
-    pool = Pool(votes.left, votes.right, votes.judge, votes.items, policy, seed=seed, budget=plan.budget)
+    pool = Pool(votes, policy, seed=seed, budget=plan.budget)
 
     def step() -> bool:
-        chosen = pool.choose(loop.live_beliefs())
-        if chosen is None:
-            return False
-        question, row = chosen
-        loop.record(question.left, question.right, int(votes.said[row]), int(votes.judge[row]))
-        return True
+        vote = pool.take(loop.live_beliefs())
+        if vote is not None:
+            loop.record(*vote)
+        return vote is not None
 
     return _curve(loop, step, truth, plan)
 
@@ -119,10 +119,13 @@ def replay_simulated(
 
 def _curve(loop: Loop, step: Callable[[], bool], truth: Truth, plan: Plan) -> Curve:
     found: list[tuple[int, float, float]] = []
-    for count in range(1, plan.budget + 1):
-        if not step():
-            break
-        if count % plan.look == 0 or count == plan.budget:
+    count, goes_on = 0, True
+    while goes_on and count < plan.budget:
+        goes_on = step()
+        count += goes_on
+        if count == 0:
+            raise UsageError("These settings allow no question at all.", hint="Raise the caps or lower the floor.")
+        if count % plan.look == 0 or count == plan.budget or not goes_on:
             score, variance = _ranking(loop, plan)
             found.append((count, truth.accuracy(score), predicted_accuracy(score, variance)))
     votes, accuracy, predicted = np.array(found).reshape(-1, 3).T
@@ -154,9 +157,18 @@ def predicted_accuracy(score: Floats, variance: Floats, seed: int = 0) -> float:
 
 
 def mean_curve(curves: Sequence[Curve]) -> tuple[Integers, Floats, Floats, Floats]:
-    """Votes, mean accuracy, its standard error, and mean predicted accuracy, up to the shortest curve."""
-    length = min(len(curve.votes) for curve in curves)
-    accuracy = np.stack([curve.accuracy[:length] for curve in curves])
-    error = accuracy.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.zeros(length)
-    predicted = np.stack([curve.predicted[:length] for curve in curves]).mean(axis=0)
-    return curves[0].votes[:length], accuracy.mean(axis=0), error, predicted
+    """Votes, mean accuracy, its standard error, and mean predicted accuracy, at the looks that all curves share.
+
+    If they share none, because each ended early, only their ends count.
+    """
+    votes = reduce(np.intersect1d, [curve.votes for curve in curves])
+    if len(votes):
+        places = [np.searchsorted(curve.votes, votes) for curve in curves]
+    else:
+        votes = np.array([round(float(np.mean([curve.votes[-1] for curve in curves])))])
+        places = [np.array([len(curve.votes) - 1]) for curve in curves]
+    both = list(zip(curves, places, strict=True))
+    accuracy = np.stack([curve.accuracy[own] for curve, own in both])
+    error = accuracy.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else np.zeros(len(votes))
+    predicted = np.stack([curve.predicted[own] for curve, own in both]).mean(axis=0)
+    return votes, accuracy.mean(axis=0), error, predicted

@@ -32,6 +32,14 @@ RANKS = ("means", "refit")
 WHO = ("arrives", "best")
 LOOKS = 40
 """About how often the ranking is looked at, unless ``look`` says how often."""
+_NO_GOLD = dict.fromkeys(("gold_first", "gold_among", "gold_share"), "a replay asks no gold pairs")
+_NOT_SIMULATED = _NO_GOLD | dict.fromkeys(("differ", "same", "own"), "simulated items have no attributes")
+_RECORDED = "recorded votes are taken from the file, each at most once, whatever pair and judge they are of"
+_NOT_RECORDED = _NO_GOLD | dict.fromkeys(
+    ("pair_cap", "item_cap", "judge_share", "rest", "floor", "repeats", "differ", "same", "own", "pending", "top"),
+    _RECORDED,
+)
+"""Settings without an effect on a replay, and why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +121,7 @@ def replay(
     if who not in WHO:
         raise UsageError(f"The parameter 'who' must be one of {', '.join(WHO)}. Got {who!r}.")
     flight = whole("flight", flight, low=1)
-    policy, own, crowd = _split(settings or {})
+    policy, own, crowd = _split(settings or {}, _NOT_SIMULATED if judgments is None else _NOT_RECORDED)
     policies = [Policy.of(name, policy) for name in selects]
     model = OnlineCrowdBT(**{"prior": QUALITY, **own})
     if simulate is not None:
@@ -148,7 +156,7 @@ def replay(
                 progress(f"{chosen.select}: seed {seed - first_seed + 1} of {seeds}")
             curves.append(one(chosen, seed))
         runs.append(SelectorRun(chosen.select, tuple(curves), reach))
-    return Study(tuple(runs), source, reach, plan.budget, seeds, rank, tuple(_notes(budget, plan.budget)))
+    return Study(tuple(runs), source, reach, plan.budget, seeds, rank, tuple(_notes(budget, plan.budget, runs)))
 
 
 def _plan(budget: int, look: int | None, rank: str, refit: int | None) -> Plan:
@@ -159,11 +167,20 @@ def _plan(budget: int, look: int | None, rank: str, refit: int | None) -> Plan:
     return Plan(budget, every, rank, None if refit is None else whole("refit", refit, low=1))
 
 
-def _split(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Settings of the policy, of the model and of the crowd."""
-    own = {field.name for field in fields(Policy)} - {"select"}
+def _split(
+    settings: Mapping[str, Any], without: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Settings of the policy, of the model and of the crowd. ``without``: those that have no effect, and why."""
+    own = {field.name for field in fields(Policy)} - {"select", *without}
     known = (*sorted(own), *MODEL_SETTINGS, *CROWD_SETTINGS)
-    for name in settings:
+    for name, value in settings.items():
+        if name in without:
+            raise UsageError(f"The setting {name!r} has no effect here: {without[name]}.")
+        if name == "gamma" and value == "gold":
+            raise UsageError(
+                "A replay cannot choose gamma by gold pairs: the gold is what its ranking is judged by.",
+                hint="Give gamma as a number, or as halved or auto.",
+            )
         if name not in known:
             raise UsageError(f"A replay has no setting {name!r}.", hint=f"The settings are {', '.join(known)}.")
     groups = (own, MODEL_SETTINGS, CROWD_SETTINGS)
@@ -200,10 +217,17 @@ def _reach(votes: Recorded, truth: Truth) -> float:
     return truth.accuracy(loop.place(loop.fit_batch())[0])
 
 
-def _notes(asked: int, used: int) -> list[Note]:
-    if used == asked:
-        return []
-    return [Note("fewer-votes", f"The budget was {asked}, but there are only {used} recorded votes.")]
+def _notes(asked: int, used: int, runs: Sequence[SelectorRun]) -> list[Note]:
+    notes = []
+    if used < asked:
+        message = f"The budget was {asked}, but there are only {used} recorded votes."
+        notes.append(Note("fewer-votes", message))
+    for run in runs:
+        least = min(int(curve.votes[-1]) for curve in run.curves)
+        if least < used:
+            message = f"{run.select} had no question left after {least} votes: caps and the floor allow no other."
+            notes.append(Note("fewer-questions", message))
+    return notes
 
 
 __all__ = ["SELECTORS", "SelectorRun", "Study", "replay"]

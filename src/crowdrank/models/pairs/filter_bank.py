@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats
+from crowdrank.data import Floats, Integers
 from crowdrank.kernels import PROBIT, Link
 from crowdrank.kernels.beta import update_beta
 from crowdrank.kernels.compiled import compile_together
 from crowdrank.kernels.filtering import as_printed, assumed_density, expected_win, learn_vote, move
+from crowdrank.kernels.pair_keys import KEY
 from crowdrank.models.online import OnlineState, VoteTuple
 
 VARIANCES = (0.02, 0.1, 0.4, 1.0, 2.5, 6.0, 15.0, 50.0)
@@ -36,8 +37,6 @@ SIDE = 0.25
 """The prior variance of a position bias."""
 SURE, UNSURE = 1e9, 1e-3
 """alpha and beta of the perfect worker who is the source of gold pairs."""
-KEY = 1 << 31
-"""The key of a pair is the smaller code times this, plus the larger one."""
 UNKNOWN, PERFECT = -1, -2
 """Workers without a row: someone unknown, of the prior's mean quality, and the source of gold pairs."""
 
@@ -142,6 +141,15 @@ class FilterState(OnlineState):
         code = self.index.worker(worker)
         self.grow(*self.index.sizes)
         self.qualities[code] = np.array([[alpha], [beta]])
+
+    def add_gold(self, gold: Integers, weight: float | None) -> None:
+        """Pairs of known order (better, worse). They move the scores by this weight; None if they have already."""
+        if weight is not None:
+            evidence = self.evidence.copy()  # gold pairs are not judgments
+            fold_votes(self, [(better, worse, 1, weight, PERFECT) for better, worse in gold.tolist()])
+            self.evidence[:] = evidence
+        for better, worse in gold.tolist():
+            self.gold[min(better, worse), max(better, worse)] = 1 if better < worse else -1
 
     def learn_gold(self, left: int, right: int, said: int, weight: float, worker: int) -> bool:
         """Whether the order of the two is known. If so, the vote counts only for the worker's quality."""

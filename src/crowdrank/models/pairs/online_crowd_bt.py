@@ -34,7 +34,7 @@ from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run
 from crowdrank.models.online import FILTERED, TIES, Batch, Estimate, OnlineModel, Passes, VoteTuple
 from crowdrank.models.pairs.design import POSITIONS, side_notes
-from crowdrank.models.pairs.filter_bank import PERFECT, Bank, FilterState, fold_compiled, fold_votes
+from crowdrank.models.pairs.filter_bank import Bank, FilterState, fold_compiled, fold_votes
 from crowdrank.models.parameters import AUTO, ESTIMATED, number
 from crowdrank.models.predictors import values_at
 from crowdrank.models.priors import BetaPrior
@@ -184,12 +184,7 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
                 hint=("Use a > b, for example ", parameter("prior", "[10,1]"), ", or give gold pairs"),
             )
         if votes.has_gold:
-            better, worse = votes.gold.T
-            fold_votes(state, [(i, j, 1, votes.gold_weight, PERFECT) for i, j in votes.gold.tolist()])
-            low, high = np.minimum(better, worse), np.maximum(better, worse)
-            pairs = zip(low.tolist(), high.tolist(), strict=True)
-            state.gold = dict(zip(pairs, np.where(better < worse, 1, -1).tolist(), strict=True))
-            state.evidence[:] = 0.0  # gold pairs are not judgments
+            state.add_gold(votes.gold, votes.gold_weight)
         return state
 
     def _outcome(self, votes: Votes, run: Run, found: Passes) -> Outcome:
