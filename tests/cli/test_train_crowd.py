@@ -1,6 +1,5 @@
 """crowdrank train and score with the judgments of a crowd, as a user runs them; every hint is followed."""
 
-import io
 import json
 import signal
 import subprocess
@@ -14,7 +13,6 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.rankers.registry import make_ranker, ranker_entries
-from crowdrank.simulate.presets import simulate
 
 STEPS = 8
 QUICK = ("--set", f"iterations={STEPS}")
@@ -26,33 +24,6 @@ NOTHING = [
     "Hint: Keep some queries: --validation 0.2, or give labels, which only measure: --gold FILE",
 ]
 GIVE = "Hint: Give them: --judgments FILE"
-
-
-@pytest.fixture(scope="module")
-def crowd():
-    """Three annotators rank 12 queries; 4 further queries have features and gold."""
-    return simulate("ltrma-h7", lists=12, test=4, documents=6)
-
-
-@pytest.fixture
-def files(crowd, tmp_path):
-    for name in ("features", "judgments", "gold"):
-        getattr(crowd, name).write_csv(tmp_path / f"{name}.csv")
-    return crowd
-
-
-@pytest.fixture
-def run(crowdrank, tmp_path):
-    """The exit code and the lines on stderr; after a mistake nothing is printed or written."""
-
-    def run(*words):
-        ran = crowdrank(*words)
-        if ran.code:
-            assert ran.out == ""
-            assert not (tmp_path / "ranker").exists()
-        return ran.code, ran.err.removeprefix("crowdrank: ").splitlines()
-
-    return run
 
 
 def names_in(folder):
@@ -72,7 +43,7 @@ def pairs_frame():
 
 
 class TestOutput:
-    def test_a_folder_gets_all_files(self, crowdrank, files, tmp_path):
+    def test_a_folder_gets_all_files(self, crowdrank, judged, tmp_path):
         ran = crowdrank(*JUDGED, "--seed", 3)
         assert (ran.code, ran.out) == (0, "")
         assert names_in(tmp_path / "ranker") == [
@@ -93,7 +64,7 @@ class TestOutput:
         assert workers["worker"].to_list() == ["worker-1", "worker-2", "worker-3"]
         assert {"quality", "verdict", "theta", "theta_low", "theta_high"} <= set(workers.columns)
 
-    def test_what_measures_is_said(self, run, files, tmp_path):
+    def test_what_measures_is_said(self, run, judged, tmp_path):
         """Each of the two hints, and both of them."""
         _, said = run(*JUDGED, "--validation", 0.25, "--gold", "gold.csv")
         assert said[-1].startswith("nDCG@10 on 3 validation queries: 0.")
@@ -107,40 +78,40 @@ class TestOutput:
         assert "(all scores equal: -" in said[-1]
         assert "queries.csv" not in names_in(tmp_path / "ranker")
 
-    def test_the_likelihood_is_measured_without_a_curve_too(self, run, files):
+    def test_the_likelihood_is_measured_without_a_curve_too(self, run, judged):
         """ltrma-d has no ranker before its last step."""
         _, said = run(*JUDGED, "--validation", 0.25, "--model", "ltrma-d")
         assert said[-1].startswith("list likelihood on 3 validation queries: -")
 
-    def test_gold_of_other_queries_measures_nothing(self, run, files, tmp_path):
-        files.gold.filter(pl.col("query") == "query-16").write_csv(tmp_path / "other.csv")
+    def test_gold_of_other_queries_measures_nothing(self, run, judged, tmp_path):
+        judged.gold.filter(pl.col("query") == "query-16").write_csv(tmp_path / "other.csv")
         _, said = run(*JUDGED, "--gold", "other.csv")
         assert said[-2:] == [
             "Nothing was measured: the gold grades no document of the training queries.",
             NOTHING[1],
         ]
 
-    def test_validation_features(self, run, files, tmp_path):
-        files.features.filter(pl.col("query") > "query-12").write_csv(tmp_path / "new.csv")
-        files.features.filter(pl.col("query") <= "query-12").write_csv(tmp_path / "features.csv")
+    def test_validation_features(self, run, judged, tmp_path):
+        judged.features.filter(pl.col("query") > "query-12").write_csv(tmp_path / "new.csv")
+        judged.features.filter(pl.col("query") <= "query-12").write_csv(tmp_path / "features.csv")
         _, said = run(*JUDGED, "--validation", "new.csv", "--gold", "gold.csv")
         assert said[-1].startswith("nDCG@10 on 4 validation queries: 0.")
 
-    def test_it_is_the_librarys_ranker(self, crowdrank, files, tmp_path):
+    def test_it_is_the_librarys_ranker(self, crowdrank, judged, tmp_path):
         assert crowdrank(*JUDGED, "--model", "ltrma-d", "--measure", "AP").code == 0
         ours = cr.load(tmp_path / "ranker")
-        direct = make_ranker("ltrma-d", None, {"iterations": STEPS}).fit(files.features, files.judgments)
+        direct = make_ranker("ltrma-d", None, {"iterations": STEPS}).fit(judged.features, judged.judgments)
         np.testing.assert_allclose(
-            ours.score(files.features).score, direct.score(files.features).score, atol=1e-12
+            ours.score(judged.features).score, direct.score(judged.features).score, atol=1e-12
         )
         assert ours.measure == "AP"
 
-    def test_a_ranker_from_labels_removes_its_tables(self, crowdrank, files, tmp_path):
+    def test_a_ranker_from_labels_removes_its_tables(self, crowdrank, judged, tmp_path):
         assert crowdrank(*JUDGED).code == 0
         assert crowdrank("train", "features.csv", "--gold", "gold.csv", "--out", "ranker").code == 0
         assert not {"workers.csv", "orders.csv", "iterations.csv"} & set(names_in(tmp_path / "ranker"))
 
-    def test_steps_on_a_terminal(self, crowdrank, files, monkeypatch):
+    def test_steps_on_a_terminal(self, crowdrank, judged, monkeypatch):
         seen = []
 
         @contextmanager
@@ -152,7 +123,7 @@ class TestOutput:
         assert seen[0] == "ltrma-mle: step 1"
         assert seen[-1].startswith("ltrma-mle: step 20, change ")
 
-    def test_an_interrupted_training_leaves_nothing(self, files, tmp_path):
+    def test_an_interrupted_training_leaves_nothing(self, judged, tmp_path):
         slow = (
             "import os, time\n"
             "from crowdrank.rankers.ltrma.em import EM\n"
@@ -174,11 +145,11 @@ class TestOutput:
 
 
 class TestInput:
-    def test_several_kinds_with_columns_of_their_own(self, crowdrank, files, tmp_path):
+    def test_several_kinds_with_columns_of_their_own(self, crowdrank, judged, tmp_path):
         """Each file takes the names that it has; the result is that of the usual names."""
         pairs = pairs_frame()
         pairs.write_csv(tmp_path / "pairs.csv")
-        files.judgments.rename({"item": "doc", "worker": "person"}).write_csv(tmp_path / "lists.csv")
+        judged.judgments.rename({"item": "doc", "worker": "person"}).write_csv(tmp_path / "lists.csv")
         pairs.rename({"left": "a", "right": "b"}).write_csv(tmp_path / "ab.csv")
         two = ("--judgments", "lists.csv", "--judgments", "ab.csv")
         ran = crowdrank(*TRAIN, *two)
@@ -194,20 +165,20 @@ class TestInput:
         assert crowdrank(*JUDGED, "--judgments", "pairs.csv").code == 0
         assert (tmp_path / "ranker" / "weights.npz").read_bytes() == named
 
-    def test_a_name_that_no_file_has(self, run, files, tmp_path):
+    def test_a_name_that_no_file_has(self, run, judged, tmp_path):
         pairs_frame().write_csv(tmp_path / "pairs.csv")
         code, said = run(*JUDGED, "--judgments", "pairs.csv", "--judgment-columns", "query=topic")
         assert (code, said[0]) == (2, "judgments.csv: there is no column 'topic', which was given for 'query'.")
 
-    def test_standard_input(self, crowdrank, files):
-        given = files.judgments.write_csv()
+    def test_standard_input(self, crowdrank, judged):
+        given = judged.judgments.write_csv()
         assert crowdrank(*TRAIN, "--judgments", "-", stdin=given).code == 0
         ran = crowdrank("train", "-", *QUICK, "--out", "two", "--judgments", "-", stdin=given)
         assert (ran.code, ran.err) == (
             2, "crowdrank: Only one of the files can be standard input.\nHint: Name the others.\n"
         )  # fmt: skip
 
-    def test_side_information_and_anchors_have_an_effect(self, crowdrank, files, tmp_path):
+    def test_side_information_and_anchors_have_an_effect(self, crowdrank, judged, tmp_path):
         def thetas():
             return pl.read_csv(tmp_path / "ranker" / "workers.csv")["theta"].to_list()
 
@@ -216,15 +187,15 @@ class TestInput:
         assert thetas()[1] == pytest.approx(0.7)
         assert crowdrank(*JUDGED).code == 0
         free = thetas()
-        files.gold.filter(pl.col("query") < "query-07").write_csv(tmp_path / "truth.csv")
+        judged.gold.filter(pl.col("query") < "query-07").write_csv(tmp_path / "truth.csv")
         assert crowdrank(*JUDGED, "--anchors", "truth.csv").code == 0
         assert thetas() != free
 
     @pytest.mark.parametrize("words", [["drop", "below"], ["below,drop"]])
-    def test_both_meanings_of_missing(self, run, files, tmp_path, words):
+    def test_both_meanings_of_missing(self, run, judged, tmp_path, words):
         """Without the lists' last ranks all 6 documents of a query are learned from, as they are below."""
-        extra = pl.DataFrame([["query-01", "worker-1", "nope", 2]], schema=files.judgments.schema, orient="row")
-        top = pl.concat([files.judgments.filter(pl.col("rank") <= 2), extra])
+        extra = pl.DataFrame([["query-01", "worker-1", "nope", 2]], schema=judged.judgments.schema, orient="row")
+        top = pl.concat([judged.judgments.filter(pl.col("rank") <= 2), extra])
         top.write_csv(tmp_path / "top.csv")
         code, said = run(
             *TRAIN, "--judgments", "top.csv", *(part for word in words for part in ("--missing", word))
@@ -235,14 +206,14 @@ class TestInput:
         _, said = run(*TRAIN, "--judgments", "top.csv", "--missing", "drop,unknown")
         assert "on 72 documents" not in said[-3]
 
-    def test_judgments_without_workers(self, run, files, tmp_path):
-        files.judgments.filter(pl.col("worker") == "worker-1").drop("worker").write_csv(tmp_path / "bare.csv")
+    def test_judgments_without_workers(self, run, judged, tmp_path):
+        judged.judgments.filter(pl.col("worker") == "worker-1").drop("worker").write_csv(tmp_path / "bare.csv")
         code, said = run(*TRAIN, "--judgments", "bare.csv")
         assert code == 0
         assert "warning: The judgments name no worker, so they share one expertise." in said
         assert "was trained from 12 lists on 72 documents of 12 queries" in said[-3]
 
-    def test_the_quality_of_workers_is_no_anchor(self, run, files, tmp_path):
+    def test_the_quality_of_workers_is_no_anchor(self, run, judged, tmp_path):
         (tmp_path / "known.csv").write_text("worker,eta\nworker-1,0.9\n")
         _, said = run(*JUDGED, "--anchors", "known.csv")
         assert (
@@ -316,7 +287,7 @@ LEARNERS = ", ".join(entry.name for entry in ranker_entries().values() if entry.
         ),
     ],
 )
-def test_options(run, files, tmp_path, words, lines, works):
+def test_options(run, judged, tmp_path, words, lines, works):
     (tmp_path / "side.csv").write_text("worker,kind,low\nworker-1,range,0\n")
     pairs_frame().write_csv(tmp_path / "pairs.csv")
     assert run(*TRAIN, *words) == (2, lines)
@@ -324,19 +295,19 @@ def test_options(run, files, tmp_path, words, lines, works):
 
 
 class TestMistakes:
-    """In the files. What the hint says is done, and helps."""
+    """In the judged. What the hint says is done, and helps."""
 
-    def test_other_queries(self, run, files, tmp_path):
-        files.judgments.with_columns(pl.col("query") + "x").write_csv(tmp_path / "other.csv")
+    def test_other_queries(self, run, judged, tmp_path):
+        judged.judgments.with_columns(pl.col("query") + "x").write_csv(tmp_path / "other.csv")
         code, said = run(*TRAIN, "--judgments", "other.csv")
         assert code == 2
         assert said[0].startswith("features.csv: the features have no item in common with what is judged: ")
         assert said[1] == "Hint: Ids are text: '01' is not '1'. Queries are compared too if both sides have them."
         assert run(*JUDGED)[0] == 0
 
-    def test_an_item_without_features(self, run, files, tmp_path):
-        extra = pl.DataFrame([["query-01", "worker-1", "nope", 7]], schema=files.judgments.schema, orient="row")
-        pl.concat([files.judgments, extra]).write_csv(tmp_path / "more.csv")
+    def test_an_item_without_features(self, run, judged, tmp_path):
+        extra = pl.DataFrame([["query-01", "worker-1", "nope", 7]], schema=judged.judgments.schema, orient="row")
+        pl.concat([judged.judgments, extra]).write_csv(tmp_path / "more.csv")
         words = (*TRAIN, "--judgments", "more.csv")
         assert run(*words) == (
             2,
@@ -347,30 +318,30 @@ class TestMistakes:
         )
         assert run(*words, "--missing", "drop")[0] == 0
 
-    def test_anchors_of_other_queries(self, run, files, tmp_path):
-        files.gold.with_columns(pl.col("query") + "x").write_csv(tmp_path / "other.csv")
+    def test_anchors_of_other_queries(self, run, judged, tmp_path):
+        judged.gold.with_columns(pl.col("query") + "x").write_csv(tmp_path / "other.csv")
         code, said = run(*JUDGED, "--anchors", "other.csv")
         assert code == 2
         assert said[0].startswith("features.csv: the features have no item in common with what is anchored: ")
-        extra = pl.DataFrame([["query-01", "nope", 3]], schema=files.gold.schema, orient="row")
-        pl.concat([files.gold.filter(pl.col("query") == "query-01"), extra]).write_csv(tmp_path / "some.csv")
+        extra = pl.DataFrame([["query-01", "nope", 3]], schema=judged.gold.schema, orient="row")
+        pl.concat([judged.gold.filter(pl.col("query") == "query-01"), extra]).write_csv(tmp_path / "some.csv")
         code, said = run(*JUDGED, "--anchors", "some.csv")
         assert (code, said[0]) == (2, "features.csv: 1 anchored item has no features: ('query-01', 'nope').")
         assert run(*JUDGED, "--anchors", "some.csv", "--missing", "drop")[0] == 0
 
-    def test_gold_of_nothing(self, run, files, tmp_path):
-        files.gold.with_columns(pl.col("query") + "x").write_csv(tmp_path / "other.csv")
+    def test_gold_of_nothing(self, run, judged, tmp_path):
+        judged.gold.with_columns(pl.col("query") + "x").write_csv(tmp_path / "other.csv")
         code, said = run(*JUDGED, "--gold", "other.csv")
         assert code == 2
         assert said[0].startswith("features.csv: the features have no item in common with what is graded: ")
 
-    def test_queries_that_are_not_named(self, run, files, tmp_path):
+    def test_queries_that_are_not_named(self, run, judged, tmp_path):
         """The same documents in two queries: the hint names the option of what lacks the query."""
-        one = files.features.filter(pl.col("query") == "query-01")
+        one = judged.features.filter(pl.col("query") == "query-01")
         pl.concat([one, one.with_columns(query=pl.lit("again"))]).write_csv(tmp_path / "features.csv")
-        own = files.judgments.filter(pl.col("query") == "query-01")
+        own = judged.judgments.filter(pl.col("query") == "query-01")
         own.rename({"query": "topic"}).write_csv(tmp_path / "lists.csv")
-        gold = files.gold.filter(pl.col("query") == "query-01").rename({"query": "topic"})
+        gold = judged.gold.filter(pl.col("query") == "query-01").rename({"query": "topic"})
         gold.write_csv(tmp_path / "grades.csv")
         hint = "Hint: Name the column of queries: --{} query=NAME"
         words = (*TRAIN, "--judgments", "lists.csv")
@@ -380,11 +351,11 @@ class TestMistakes:
         assert run(*words, "--judgment-columns", "query=topic")[0] == 0
         assert run(*labels, "--gold-columns", "query=topic")[0] == 0
 
-    def test_gold_and_anchors_that_name_no_query(self, run, files, tmp_path):
-        one = files.features.filter(pl.col("query") == "query-01")
+    def test_gold_and_anchors_that_name_no_query(self, run, judged, tmp_path):
+        one = judged.features.filter(pl.col("query") == "query-01")
         pl.concat([one, one.with_columns(query=pl.lit("again"))]).write_csv(tmp_path / "features.csv")
-        files.judgments.filter(pl.col("query") == "query-01").write_csv(tmp_path / "judgments.csv")
-        gold = files.gold.filter(pl.col("query") == "query-01").rename({"query": "topic"})
+        judged.judgments.filter(pl.col("query") == "query-01").write_csv(tmp_path / "judgments.csv")
+        gold = judged.gold.filter(pl.col("query") == "query-01").rename({"query": "topic"})
         gold.write_csv(tmp_path / "grades.csv")
         code, said = run(*JUDGED, "--gold", "grades.csv")
         assert (code, said[1]) == (2, "Hint: Name the column of queries: --gold-columns query=NAME")
@@ -393,15 +364,15 @@ class TestMistakes:
         gold.rename({"topic": "query"}).write_csv(tmp_path / "grades.csv")
         assert run(*JUDGED, "--anchors", "grades.csv")[0] == 0
 
-    def test_no_rows(self, run, files, tmp_path):
+    def test_no_rows(self, run, judged, tmp_path):
         hint = "Hint: Write a header line and at least one row."
         (tmp_path / "empty.csv").write_text("")
         assert run(*TRAIN, "--judgments", "empty.csv") == (2, ["empty.csv: the file is empty.", hint])
         (tmp_path / "empty.csv").write_text("query,worker,item,rank\n")
         assert run(*TRAIN, "--judgments", "empty.csv") == (2, ["empty.csv: there are no rows.", hint])
 
-    def test_every_list_is_tied(self, run, files, tmp_path):
-        files.judgments.with_columns(rank=1).write_csv(tmp_path / "tied.csv")
+    def test_every_list_is_tied(self, run, judged, tmp_path):
+        judged.judgments.with_columns(rank=1).write_csv(tmp_path / "tied.csv")
         assert run(*TRAIN, "--judgments", "tied.csv") == (
             2,
             [
@@ -424,7 +395,7 @@ class TestMistakes:
             ),
         ],
     )
-    def test_side_information(self, run, files, tmp_path, rows, problem):
+    def test_side_information(self, run, judged, tmp_path, rows, problem):
         side = tmp_path / "side.csv"
         side.write_text(f"worker,kind,low,high\n{rows}\n")
         code, said = run(*JUDGED, "--side-info", "side.csv")
@@ -432,77 +403,8 @@ class TestMistakes:
         side.write_text("worker,kind,low,high\nworker-1,range,0,1\n")
         assert run(*JUDGED, "--side-info", "side.csv")[0] == 0
 
-    def test_side_information_on_a_stranger(self, run, files, tmp_path):
+    def test_side_information_on_a_stranger(self, run, judged, tmp_path):
         (tmp_path / "side.csv").write_text("worker,kind,low\nworker-1,range,0\nbob,range,0\n")
         code, said = run(*JUDGED, "--side-info", "side.csv")
         assert code == 0
         assert "warning: 1 of 2 workers in the side information judged nothing: 'bob'." in said
-
-
-class TestScore:
-    @pytest.fixture
-    def ranker(self, files, tmp_path):
-        fitted = make_ranker("ltrma-mle", None, {"iterations": STEPS}).fit(files.features, files.judgments)
-        fitted.save(tmp_path / "ranker")
-        return fitted
-
-    def test_with_judgments(self, crowdrank, files, ranker):
-        alone = pl.read_csv(io.StringIO(crowdrank("score", "ranker", "features.csv").out))
-        ran = crowdrank("score", "ranker", "features.csv", "--judgments", "judgments.csv")
-        assert ran.code == 0
-        together = pl.read_csv(io.StringIO(ran.out))
-        direct = ranker.score(files.features, files.judgments).score
-        np.testing.assert_array_equal(together["score"], direct)
-        judged = (alone["query"] <= "query-12").to_numpy()
-        assert (together["score"] != alone["score"]).to_numpy()[judged].all()
-        assert (together["score"] == alone["score"]).to_numpy()[~judged].all()
-        assert ran.err == (
-            "warning: 24 of 96 documents are in queries without judgments: features score them alone.\n"
-        )
-
-    def test_unranked_documents_mean_what_they_meant_in_training(self, crowdrank, files, tmp_path):
-        top = files.judgments.filter(pl.col("rank") <= 3)
-        fitted = make_ranker("ltrma-mle", None, {"iterations": STEPS})
-        fitted.fit(files.features, top, unranked="below").save(tmp_path / "ranker")
-        top.write_csv(tmp_path / "top.csv")
-        words = ("score", "ranker", "features.csv", "--judgments", "top.csv")
-        usual, below, unknown = (
-            crowdrank(*words, *more).out for more in ((), ("--missing", "below"), ("--missing", "unknown"))
-        )
-        assert usual == below != unknown
-
-    def test_options_of_judgments(self, crowdrank, files, ranker, tmp_path):
-        usual = crowdrank("score", "ranker", "features.csv", "--judgments", "judgments.csv", "--missing", "below")
-        files.judgments.rename({"item": "doc"}).write_csv(tmp_path / "lists.csv")
-        words = ("score", "ranker", "features.csv", "--judgments", "lists.csv", "--missing", "below")
-        ran = crowdrank(*words)
-        assert ran.code == 2
-        assert "Hint: If it has another name, say --judgment-columns item=NAME (rankings)" in ran.err
-        assert crowdrank(*words, "--judgment-columns", "item=doc").out == usual.out != ""
-
-    @pytest.mark.parametrize(
-        ("words", "problem"),
-        [
-            (["--missing", "below"], f"--missing below needs judgments.\n{GIVE}"),
-            (["--judgment-columns", "item=doc"], f"--judgment-columns needs judgments.\n{GIVE}"),
-            (["-", "--judgments", "-"], "Only one of the files can be standard input.\nHint: Name the others."),
-        ],
-    )
-    def test_mistakes(self, crowdrank, files, ranker, words, problem):
-        given = ["features.csv"] if words[0] != "-" else []
-        ran = crowdrank("score", "ranker", *given, *words)
-        assert (ran.code, ran.out, ran.err) == (2, "", f"crowdrank: {problem}\n")
-
-    def test_a_ranker_that_knows_no_workers(self, crowdrank, files, tmp_path):
-        cr.ListMLE().fit(files.features, gold=files.gold).save(tmp_path / "ranker")
-        ran = crowdrank("score", "ranker", "features.csv", "--judgments", "judgments.csv")
-        assert ran.code == 2
-        assert "listmle scores documents by their features alone" in ran.err
-
-    def test_export(self, crowdrank, files, ranker, tmp_path):
-        runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-        assert crowdrank("export", "ranker", "--onnx", "ranker.onnx").code == 0
-        session = runtime.InferenceSession(tmp_path / "ranker.onnx")
-        one = files.features.filter(pl.col("query") == "query-03")
-        (found,) = session.run(None, {"features": one.drop("query", "item").to_numpy().astype(np.float32)})
-        np.testing.assert_allclose(found, ranker.score(one).score, atol=1e-5)

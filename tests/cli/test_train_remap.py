@@ -36,20 +36,6 @@ def files(crowd, tmp_path):
 
 
 @pytest.fixture
-def run(crowdrank, tmp_path):
-    """The exit code and the lines on stderr; after a mistake nothing is printed or written."""
-
-    def run(*words):
-        ran = crowdrank(*words)
-        if ran.code:
-            assert ran.out == ""
-            assert not (tmp_path / "ranker").exists()
-        return ran.code, ran.err.removeprefix("crowdrank: ").splitlines()
-
-    return run
-
-
-@pytest.fixture
 def fails(run):
     """Check the error of a command, and that ``instead``, which does what its hint says, works."""
 

@@ -15,11 +15,8 @@ def log_chance(x, variance, quality, said, threshold, probit):
 
 
 @pytest.mark.parametrize("probit", [False, True])
-@pytest.mark.parametrize("said", [1, -1, 0])
-@pytest.mark.parametrize("threshold", [0.0, 0.4])
+@pytest.mark.parametrize(("said", "threshold"), [(1, 0.0), (-1, 0.0), (1, 0.4), (-1, 0.4), (0, 0.4)])
 def test_the_derivatives_are_those_of_the_log_probability(probit, said, threshold):
-    if said == 0 and threshold == 0.0:
-        pytest.skip("without a threshold there are no ties")
     for x in (-3.0, -0.2, 0.0, 1.7):
         for variance in (0.1, 2.0, 30.0):
             for quality in (0.55, 0.9, 0.2):

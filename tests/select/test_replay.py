@@ -13,7 +13,15 @@ from crowdrank.select.loop import Loop
 from crowdrank.select.policy import SELECTORS, Policy
 from crowdrank.select.pool import Pool
 from crowdrank.select.recorded import Recorded
-from crowdrank.select.replay import Curve, Plan, Truth, mean_curve, predicted_accuracy, replay_recorded, replay_simulated
+from crowdrank.select.replay import (
+    Curve,
+    Plan,
+    Truth,
+    mean_curve,
+    predicted_accuracy,
+    replay_recorded,
+    replay_simulated,
+)
 from crowdrank.select.study import replay
 from crowdrank.simulate import bt_crowd
 from crowdrank.simulate.respondents import CROWDS, Respondents

@@ -38,7 +38,8 @@ class AnswersFile:
         complete = content.rfind(b"\n") + 1
         if complete < len(content):
             os.ftruncate(self._handle, complete)
-        self.rows = max(content[:complete].count(b"\n") - 1, 0)
+        text = content[:complete].decode(errors="replace")
+        self.rows = max(sum(1 for _ in csv.reader(io.StringIO(text, newline=""))) - 1, 0)
         return self
 
     def __exit__(

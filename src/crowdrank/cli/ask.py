@@ -11,7 +11,7 @@ import typer
 
 from crowdrank.cli.answers_file import AnswersFile
 from crowdrank.cli.judge_process import JudgeError, JudgeProcess
-from crowdrank.cli.options import Columns, join_columns, parse_settings
+from crowdrank.cli.options import Columns, Exclusions, Selector, join_columns, parse_settings
 from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,15 +40,11 @@ def command(
     name: Annotated[
         list[str] | None, typer.Option(help="The worker id of a judge, in the order of --judge.")
     ] = None,
-    select: Annotated[
-        str, typer.Option(help="How to choose: random, even, uncertainty, gain, joint, information.")
-    ] = "gain",
+    select: Selector = "gain",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the selection, name=value.")
     ] = None,
-    exclude: Annotated[
-        str | None, typer.Option(help="File of pairs never to ask (left,right) or of items to hide (worker,item).")
-    ] = None,
+    exclude: Exclusions = None,
     anchors: Annotated[str | None, typer.Option(help="File of gold pairs, which are mixed in.")] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Start each command once; it answers one line per line of input.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,7 +22,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_settings,
 )
-from crowdrank.cli.output import Folder, write_comparison
+from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def command(
         find(name)  # report a wrong name before reading any file
     own = parse_settings(settings or [])
     with nullcontext() if out is None else Folder(out) as folder:
-        from crowdrank.cli.terminal import status, warn
+        from crowdrank.cli.terminal import status
 
         with open_engine(engine) as place, status("reading") as shown:
             table, grades = Sources(
@@ -83,13 +82,15 @@ def command(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
                 ties=ties, sample=sample, seed=seed, engine=place, status=shown,
             )  # fmt: skip
-        warn(found.notes)
-        if folder is not None:
-            write_comparison(folder, found)
-        if json:
-            print(json_module.dumps(found.as_dict(), indent=2, allow_nan=False))
-        else:
-            _show(found)
+        present(found, "compare.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
+
+
+def _pages(found: Comparison) -> tuple[str, str]:
+    """The page as HTML and as Markdown."""
+    from crowdrank.report import build_contest, contest_to_html, contest_to_markdown
+
+    report = build_contest(found)
+    return contest_to_html(report), contest_to_markdown(report)
 
 
 def _show(found: Comparison) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdrank.cli.options import Columns, join_columns, parse_settings
+from crowdrank.cli.options import Columns, Exclusions, Selector, join_columns, parse_settings
 from crowdrank.cli.output import File, frame_writer
 from crowdrank.errors import UsageError
 
@@ -30,18 +30,14 @@ def command(
     items: Annotated[
         str | None, typer.Option(help="File of the items that take part: item, query, and attributes.")
     ] = None,
-    select: Annotated[
-        str, typer.Option(help="How to choose: random, even, uncertainty, gain, joint, information.")
-    ] = "gain",
+    select: Selector = "gain",
     model: Annotated[
         str | None, typer.Option(help="What is fitted to the answers; a model with a posterior.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the selection or of the model, name=value.")
     ] = None,
-    exclude: Annotated[
-        str | None, typer.Option(help="File of pairs never to ask (left,right) or of items to hide (worker,item).")
-    ] = None,
+    exclude: Exclusions = None,
     anchors: Annotated[
         str | None, typer.Option(help="File of gold pairs, which are mixed in, or of workers with known quality.")
     ] = None,

@@ -52,6 +52,14 @@ Missing = Annotated[
     typer.Option(help="Meaning of an item that a list does not rank: below (all ranked items) or unknown."),
 ]
 
+Selector = Annotated[
+    str, typer.Option("--select", help="How to choose: random, even, uncertainty, gain, joint, information.")
+]
+Exclusions = Annotated[
+    str | None,
+    typer.Option("--exclude", help="File of pairs never to ask (left,right) or of items to hide (worker,item)."),
+]
+
 
 LACKING, UNRANKED = ("error", "drop"), ("below", "unknown")
 """What --missing says of items without features, and of documents that a list does not rank."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from crowdrank.compare import Comparison
     from crowdrank.results import Result
+    from crowdrank.select.study import Study
 
 FORMATS = ("csv", "parquet", "json")
 
@@ -135,18 +136,27 @@ def check_format(form: str, known: Sequence[str] = FORMATS) -> str:
     return form
 
 
-def write_comparison(folder: Folder, found: Comparison) -> None:
-    """Write compare.json, report.html and report.md."""
-    from crowdrank.report import build_contest, contest_to_html, contest_to_markdown
+def present(
+    found: Comparison | Study, name: str, folder: Folder | None, pages: Callable[[], tuple[str, str]],
+    show: Callable[[], None] | None,
+) -> None:  # fmt: skip
+    """Figures in a folder, as JSON under this name and as pages (HTML, Markdown), and on stdout.
 
-    report = build_contest(found)
-    texts = {
-        "compare.json": json.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n",
-        "report.html": contest_to_html(report),
-        "report.md": contest_to_markdown(report),
-    }
-    folder.write({name: text_writer(text) for name, text in texts.items()})
-    print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
+    ``show`` prints them; None: they are printed as JSON.
+    """
+    from crowdrank.cli.terminal import warn
+
+    warn(found.notes)
+    text = json.dumps(found.as_dict(), indent=2, allow_nan=False)
+    if folder is not None:
+        html, markdown = pages()
+        texts = {name: text + "\n", "report.html": html, "report.md": markdown}
+        folder.write({file: text_writer(content) for file, content in texts.items()})
+        print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
+    if show is None:
+        print(text)
+    else:
+        show()
 
 
 def write_result(folder: Folder, result: Result, measured: dict[str, float], form: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdrank.cli.options import Columns, Gold, GoldColumns, join_columns, parse_settings
-from crowdrank.cli.output import Folder, text_writer
+from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
 from crowdrank.errors import UsageError
 
@@ -60,7 +59,7 @@ def command(
     an accuracy of 0.90, 0.95 and 0.98 in a simulated crowd. With --out DIR the folder gets replay.json,
     report.html, report.md.
     """
-    from crowdrank.cli.terminal import status, warn
+    from crowdrank.cli.terminal import status
     from crowdrank.select.study import replay
 
     names = [name.strip() for name in select.split(",") if name.strip()]
@@ -80,26 +79,15 @@ def command(
                 table, gold=grades, simulate=simulate, budget=budget, selects=names, seeds=seeds, first_seed=seed,
                 look=look, rank=rank, refit=refit, who=who, flight=flight, settings=own, progress=shown,
             )  # fmt: skip
-        warn(found.notes)
-        if folder is not None:
-            _write(folder, found)
-        if json:
-            print(json_module.dumps(found.as_dict(), indent=2, allow_nan=False))
-        else:
-            _show(found)
+        present(found, "replay.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
 
 
-def _write(folder: Folder, found: Study) -> None:
+def _pages(found: Study) -> tuple[str, str]:
+    """The page as HTML and as Markdown."""
     from crowdrank.report import build_replay, replay_to_html, replay_to_markdown
 
     report = build_replay(found)
-    texts = {
-        "replay.json": json_module.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n",
-        "report.html": replay_to_html(report),
-        "report.md": replay_to_markdown(report),
-    }
-    folder.write({name: text_writer(text) for name, text in texts.items()})
-    print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
+    return replay_to_html(report), replay_to_markdown(report)
 
 
 def _show(found: Study) -> None:

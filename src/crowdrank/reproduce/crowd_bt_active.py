@@ -176,10 +176,7 @@ def _first(curve: np.ndarray[Any, Any], level: float) -> float:
 def figure5(seeds: int, data: Path | None, *, ledger: Ledger) -> PaperTable:
     """Accuracy by the number of votes on reading level."""
     at = (250, 500, 1000, 1500, 2000, 3000, 4500)
-    rows: list[tuple[object, ...]] = []
-    for way in WAYS:
-        curves = np.stack([curve[: BUDGET // LOOK] for curve in _replay_cells(way, seeds, data, ledger)])
-        rows.append((way, *(_plus_minus(curves[:, count // LOOK - 1]) for count in at)))
+    rows = [(way, *_accuracy_at(_replay_cells(way, seeds, data, ledger), at)) for way in WAYS]
     return PaperTable(
         f"Crowd-BT figure 5: accuracy after so many votes on reading level, {seeds} seeds",
         ("way of asking", *(str(count) for count in at)),
@@ -188,6 +185,11 @@ def figure5(seeds: int, data: Path | None, *, ledger: Ledger) -> PaperTable:
         ["Mean and standard error. The paper shows curves without numbers: gamma 0 rises fastest and is overtaken "
          "by larger gammas after about 3,000 votes; random is last."],
     )  # fmt: skip
+
+
+def _accuracy_at(curves: list[np.ndarray[Any, Any]], at: tuple[int, ...]) -> list[str]:
+    """The mean accuracy over the curves after so many votes, with its standard error."""
+    return [_plus_minus(np.array([curve[count // LOOK - 1] for curve in curves])) for count in at]
 
 
 def _plus_minus(values: np.ndarray[Any, Any]) -> str:
@@ -225,10 +227,10 @@ def _simulated_cells(
 def figure2(seeds: int, data: Path | None, *, ledger: Ledger) -> PaperTable:
     """Accuracy by the number of votes in a simulated crowd, quality Beta(2, 1)."""
     at = (100, 250, 500, 1000, 1500, 2000)
-    rows: list[tuple[object, ...]] = []
-    for way in FIGURE2:
-        curves = np.stack(_simulated_cells(way, (2.0, 1.0), "prior", SIMULATED, seeds, ledger))
-        rows.append((way, *(_plus_minus(curves[:, count // LOOK - 1]) for count in at)))
+    rows = [
+        (way, *_accuracy_at(_simulated_cells(way, (2.0, 1.0), "prior", SIMULATED, seeds, ledger), at))
+        for way in FIGURE2
+    ]
     return PaperTable(
         f"Crowd-BT figure 2: accuracy after so many votes, 100 workers of quality Beta(2,1), {seeds} draws",
         ("way of asking", *(str(count) for count in at)),
