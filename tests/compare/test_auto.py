@@ -107,7 +107,7 @@ class TestChoice:
 
     def test_it_stands_in_a_comparison_with_inner_folds(self, spammed):
         found = {
-            row.model: row for row in cr.compare_models(spammed.head(1000), ["auto", *CANDIDATES["pairs"]]).rows
+            row.model: row for row in cr.compare_models(spammed.head(500), ["auto", *CANDIDATES["pairs"]]).rows
         }
         losses = [found[name].log_loss for name in CANDIDATES["pairs"]]
         assert min(losses) <= found["auto"].log_loss <= max(losses)

@@ -25,7 +25,7 @@ def test_find_the_order(entry):
     from crowdrank.simulate import bt_crowd
 
     crowd = bt_crowd(seed=0, items=15, workers=10, votes=4000, spammers=0)
-    steady = {"orders": 20} if entry.sequential else {}  # the noise of a single order does not vanish
+    steady = {"orders": 8} if entry.sequential else {}  # the noise of a single order does not vanish
     joined = entry.load()(**steady).fit(crowd.judgments).ranking_.polars().join(crowd.gold, on="item")
     assert kendall_tau(joined["score"].to_numpy(), joined["grade"].to_numpy()) > 0.85
 

@@ -315,21 +315,21 @@ class TestCrowds:
 
     def test_near_duplicates_share_one_expertise(self):
         thetas = (0.5, 0.4, 0.4, 0.3, 0.4, 0.5)
-        features, lists, _ = corpus(seed=10, queries=30, documents=8, thetas=thetas)
+        features, lists, _ = corpus(seed=10, queries=20, documents=8, thetas=thetas)
         copies = [
             lists.filter(pl.col("worker") == "w3").with_columns(worker=pl.lit(f"copy{own}")) for own in range(6)
         ]
-        plain = LTRMA(iterations=4).fit(features, lists)
+        plain = LTRMA(iterations=2).fit(features, lists)
         assert plain.fit_.details["dispersion"] == "by-worker"
-        few = LTRMA(iterations=4).fit(features, pl.concat([lists, *copies[:3]]))
+        few = LTRMA(iterations=2).fit(features, pl.concat([lists, *copies[:3]]))
         assert few.fit_.details["dispersion"] == "by-worker", "nine may be experts as well as copies"
-        crowded = LTRMA(iterations=4).fit(features, pl.concat([lists, *copies]))
+        crowded = LTRMA(iterations=2).fit(features, pl.concat([lists, *copies]))
         assert crowded.fit_.details["dispersion"] == "weighted"
         assert "look-alikes" in {note.code for note in crowded.fit_.warnings}
         frame = crowded.workers_.polars()
         weight = dict(zip(frame["worker"], frame["weight"], strict=True))
         assert 7 * weight["copy0"] < 2 * weight["w0"], "all copies together hardly count for more than one worker"
-        own = LTRMA(iterations=4, dispersion="by-worker").fit(features, pl.concat([lists, *copies]))
+        own = LTRMA(iterations=2, dispersion="by-worker").fit(features, pl.concat([lists, *copies]))
         assert own.fit_.details["dispersion"] == "by-worker"
 
     @pytest.mark.parametrize("thetas", [(5.0, 5.0, -2.0, -2.0), (5.0, 5.0, 5.0, 0.0, 0.0, 0.0)])
@@ -401,7 +401,7 @@ def test_long_lists_of_which_few_documents_are_ranked():
     judged = join_judgments(read_features(crowd.features), tables)
     assert (judged.sizes == 40).all()
     assert (judged.judged < 25).all()
-    ranker = LTRMA(iterations=15, k=3).fit(crowd.features, crowd.judgments, unranked="below")
+    ranker = LTRMA(iterations=6, k=3).fit(crowd.features, crowd.judgments, unranked="below")
     test = crowd.gold.join(crowd.queries.filter(pl.col("part") == "test"), on="query", how="semi")
     found = ranker.score(crowd.features).polars().join(test, on=["query", "item"])
     tau = found.group_by("query").agg(pl.corr("score", "grade", method="spearman"))["score"].mean()

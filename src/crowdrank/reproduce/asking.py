@@ -128,11 +128,11 @@ def flight(
                 more = f"{np.mean(found) / np.mean(alone) - 1:+.0%}" if count > 1 else NONE
                 p = paired_p(found, alone) if count > 1 else NONE
                 rows.append((crowd, items, count, "yes" if pending else "no", *_words(found), more, p))
-    columns = ("crowd", "items", "open questions", "count in part", "votes to .90", "error", "more", "p")
+    columns = ("crowd", "items", "open questions", "count already", "votes to .90", "error", "more", "p")
     title = f"Asking: many judges at once, {open_questions} of them, {seeds} draws"
     remarks = [
-        "Count in part: whether an open question counts as answered in part. A random open question is answered "
-        "next."
+        "Count already: whether what an open question is expected to teach counts while it is open. A random open "
+        "question is answered next."
     ]
     return PaperTable(title, columns, 4, rows, remarks)
 

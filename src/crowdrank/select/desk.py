@@ -122,7 +122,7 @@ class Desk:
         return best
 
     def batch(self, count: int, judges: Sequence[int] | None = None, each: int | None = None) -> list[Question]:
-        """``count`` questions at once, best first, each chosen as if those before it were answered in part.
+        """``count`` questions at once, best first, each chosen as if those before it were answered.
 
         ``each``: the most questions of a judge in this batch.
         """
