@@ -111,14 +111,14 @@ def test_the_printed_probability_stays_between_zero_and_one():
         assert right + wrong == 1
 
 
-def test_a_vote_of_weight_two_sends_its_message_twice():
+def test_half_a_vote_sends_half_of_its_message():
     mean, variance, slope, bend = 0.3, 0.8, 0.4, 0.2
     once_mean, once_variance = move(mean, variance, slope, bend, 1.0)
     precision = 1 / once_variance - 1 / variance  # of the message
     shift = once_mean / once_variance - mean / variance
-    twice_variance = 1 / (1 / variance + 2 * precision)
-    twice_mean = (mean / variance + 2 * shift) * twice_variance
-    assert move(mean, variance, slope, bend, 2.0) == pytest.approx((twice_mean, twice_variance), abs=1e-12)
+    half_variance = 1 / (1 / variance + precision / 2)
+    half_mean = (mean / variance + shift / 2) * half_variance
+    assert move(mean, variance, slope, bend, 0.5) == pytest.approx((half_mean, half_variance), abs=1e-12)
 
 
 def test_a_position_bias_moves_like_a_score_on_the_left():

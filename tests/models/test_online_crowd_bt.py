@@ -38,6 +38,18 @@ def test_two_votes_by_hand():
     assert worker(model, "v")["eta"] == pytest.approx(alpha / (alpha + beta))
 
 
+@pytest.mark.parametrize("settings", [{}, {"variance": 4.0, "prior": (10, 1)}, {"rule": "printed"}])
+def test_a_vote_of_weight_ten_is_ten_votes(settings):
+    """Even one that surprises: a has won six times before."""
+    rows = [("v", "a", "b", "a")] * 6 + [("v", "c", "b", "c")] * 3
+    ten = cr.OnlineCrowdBT(**settings, draw=0.0).fit(votes_of(*rows, *[("w", "b", "a", "b")] * 10))
+    weighted = votes_of(*rows, ("w", "b", "a", "b")).with_columns(weight=pl.Series([1.0] * 9 + [10.0]))
+    one = cr.OnlineCrowdBT(**settings, draw=0.0).fit(weighted)
+    assert scores(one) == pytest.approx(scores(ten), abs=1e-12)
+    assert worker(one, "w")["eta"] == pytest.approx(worker(ten, "w")["eta"], abs=1e-12)
+    assert one.fit_.log_likelihood == pytest.approx(ten.fit_.log_likelihood)
+
+
 @pytest.mark.parametrize("position", ["none", "shared", "by-worker"])
 @pytest.mark.parametrize(("printed", "link"), [(False, LOGISTIC), (True, LOGISTIC), (False, PROBIT)])
 @pytest.mark.parametrize("given", [(None, None), (1.0, (10.0, 1.0))])
@@ -46,7 +58,7 @@ def test_the_compiled_loop_is_the_plain_one(position, printed, link, given):
     left = rng.integers(0, 20, 300)
     right = (left + rng.integers(1, 20, 300)) % 20
     said, who = np.where(rng.random(300) < 0.2, 0, np.sign(right - left)), rng.integers(-1, 6, 300)
-    weight = rng.choice([1.0, 2.0, 0.5], 300)
+    weight = rng.choice([1.0, 2.0, 0.5, 3.25], 300)
     if position == "by-worker":
         who = np.maximum(who, 0)
     states = []

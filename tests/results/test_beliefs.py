@@ -6,6 +6,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.results import Beliefs, beta_of_moments
+from crowdrank.results.beliefs import independent_variances
 from helpers import random_votes
 
 
@@ -68,6 +69,47 @@ def test_unconnected_parts_have_a_level_that_nothing_fixes():
     frame = pl.DataFrame(rows, schema=["winner", "loser"], orient="row")
     posterior = cr.BradleyTerry().fit(frame).posterior_
     beliefs = Beliefs.of(posterior)
-    more = beliefs.variance - posterior.stderr**2
     size = np.bincount(posterior.part)[posterior.part]
-    assert more == pytest.approx(beliefs.new_variance / size)
+    more = beliefs.variance - beliefs.new_variance / size
+    assert more[:2] == pytest.approx(2 * posterior.stderr[:2] ** 2)  # of a part of two: see below
+
+
+def test_queries_have_no_level():
+    """Items of different queries are never compared, so that of each query cancels."""
+    rows = [(query, *own) for query in "pq" for own in [("a", "b"), ("b", "a"), ("a", "b")] * 20]
+    posterior = (
+        cr.BradleyTerry().fit(pl.DataFrame(rows, schema=["query", "winner", "loser"], orient="row")).posterior_
+    )
+    beliefs = Beliefs.of(posterior)
+    exact = posterior.difference("a", "b", query="p").stderr
+    assert np.sqrt(beliefs.variance[0] + beliefs.variance[1]) == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 40])
+def test_centering_is_undone(count):
+    variance = np.random.default_rng(count).uniform(1.0, 1.5, count)
+    variance = np.full(2, variance.mean()) if count == 2 else variance
+    away = np.eye(count) - 1 / count
+    centered = np.diag(away @ np.diag(variance) @ away)
+    assert independent_variances(centered) == pytest.approx(variance)
+
+
+def test_a_blunt_judge_has_a_lower_quality_without_a_slope():
+    rng = np.random.default_rng(3)
+    scores, slope = np.linspace(-2, 2, 12), np.array([0.15] * 5 + [1.8] * 5)
+    rows = []
+    for _ in range(3000):
+        i, j = rng.choice(12, 2, replace=False)
+        who = int(rng.integers(10))
+        left = rng.random() < 1 / (1 + np.exp(-slope[who] * (scores[i] - scores[j])))
+        rows.append((f"w{who}", f"i{i:02}", f"i{j:02}", f"i{i if left else j:02}"))
+    model = cr.JudgeBT().fit(pl.DataFrame(rows, schema=["worker", "left", "right", "label"], orient="row"))
+    beliefs = Beliefs.of(model.posterior_)
+    flat = beliefs.without_slopes()
+    eta = flat.alpha / (flat.alpha + flat.beta)
+    assert (flat.slope == 1).all()
+    assert eta[:5].max() < 0.7 < 0.9 < eta[5:].min()
+    assert min(beliefs.alpha.min(), beliefs.beta.min()) >= 0.5 - 1e-12
+    assert 0.6 < beliefs.new_quality[0] / sum(beliefs.new_quality) < 0.9  # between the two kinds
+    state = cr.OnlineCrowdBT().resume(model.posterior_)
+    assert state.qualities[:5, 0, 0] / state.qualities[:5].sum(axis=1)[:, 0] == pytest.approx(eta[:5])

@@ -103,7 +103,7 @@ def test_the_bounds_rest_on_gains_that_fall_in_t_and_rise_in_the_variances():
                     assert np.diff(joint_gain(t[:-1], one, other, q)).max() < 1e-14
         for at in t[:-1:20]:
             assert np.diff(eq10_gain(at, x[:-1], 0.0, q)).min() > -1e-14
-        for variance in (0.01, 1.0, 9.0, 60.0):
+        for variance in (0.01, 1.0, 9.0, 60.0, 900.0):
             assert np.diff(information_gain(np.linspace(0, 20, 101), variance, q)).max() < 1e-12
         for d in (0.0, 0.5, 3.0, 10.0):
             assert np.diff(information_gain(d, np.geomspace(0.01, 60, 101), q)).min() > -1e-12

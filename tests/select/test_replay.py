@@ -198,6 +198,14 @@ def test_curves_that_share_no_look_are_compared_at_their_ends():
     assert error == pytest.approx([0.1])
 
 
+def test_a_tie_brings_two_items_closer():
+    loop = Loop(2, 1, Policy(), ties=0.1)
+    loop.record(0, 1, 1, 0)
+    apart = loop.desk.mean[0] - loop.desk.mean[1]
+    loop.record(0, 1, 0, 0)
+    assert 0 < loop.desk.mean[0] - loop.desk.mean[1] < apart
+
+
 def test_gold_pairs_move_the_scores_before_the_first_vote():
     loop = Loop(4, 2, Policy(), gold=np.array([[2, 0]]))
     assert loop.desk.mean[2] > 0 > loop.desk.mean[0]

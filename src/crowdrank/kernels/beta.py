@@ -47,7 +47,7 @@ def beta_divergence(alpha: Any, beta: Any, old_alpha: Any, old_beta: Any) -> Any
 
 def log_gamma(x: Any) -> Any:
     """ln Gamma(x) for x > 0, by Stirling's series at x + 8."""
-    product = x
+    product = 1.0 * x
     for step in range(1, SHIFT):
         product = product * (x + step)
     y = x + SHIFT

@@ -34,7 +34,7 @@ from crowdrank.kernels.beta import update_beta
 KAPPA_LOGISTIC, KAPPA_PROBIT = np.pi / 8.0, 0.5
 """How fast the variance of the advantage flattens the expected win."""
 LEAST = 1e-12
-"""The smallest probability of a vote: an even less likely vote moves the scores as one of this probability."""
+"""The smallest probability of a vote. A vote that is less likely still hardly moves the scores."""
 FLOOR = 1e-4
 """kappa of Crowd-BT eq. 14, 15: one vote leaves at least this share of a variance."""
 SAFE = 1e-6
@@ -50,8 +50,8 @@ def learn_vote(
     """What a vote between left (``mean``, ``variance``) and right (``other_mean``, ``other_variance``) teaches.
 
     ``said``: 1 for left, -1 for right, 0 for a tie. ``side`` and ``side_variance``: the position bias of the
-    worker, 0 if there is none. A vote of weight m counts as m equal ones. Returns the new values of the first
-    eight, and ln Z. A tie teaches nothing about the quality.
+    worker, 0 if there is none. ``weight``: at most 1; see ``move`` for a part of a vote. Returns the new values of
+    the first eight, and ln Z. A tie teaches nothing about the quality.
     """
     x, spread = mean - other_mean, variance + other_variance
     if biased:
@@ -128,13 +128,13 @@ def as_printed(x: Any, variance: Any, alpha: Any, beta: Any, said: Any) -> tuple
 def move(mean: Any, variance: Any, slope: Any, bend: Any, weight: Any) -> tuple[Any, Any]:
     """The mean and variance of a score after a vote with derivatives g and h.
 
-    The message of the vote to the score, the quotient of posterior and prior, is raised to the power of its weight
-    m. With a = v h:
+    Of a part m < 1 of a vote, the message to the score, the quotient of posterior and prior, is raised to the
+    power of m. With a = v h:
 
         mean + m v g / (1 - a + m a),     v (1 - a) / (1 - a + m a).
     """
     kept = np.maximum(1.0 - variance * bend, FLOOR)
     if weight == 1.0:
         return mean + variance * slope, variance * kept
-    share = np.maximum(kept + weight * (1.0 - kept), FLOOR)
+    share = kept + weight * (1.0 - kept)
     return mean + weight * variance * slope / share, variance * kept / share

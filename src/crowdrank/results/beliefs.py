@@ -7,7 +7,8 @@ needs, and every posterior has it: online or batch, with or without qualities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +21,10 @@ QUALITY = (10.0, 1.0)
 """The Beta distribution of a quality if nothing is known: people mostly mean well (Crowd-BT section 5.1.2)."""
 STRONGEST = 1e6
 """alpha + beta of a quality that counts as known."""
-WEAKEST = 1.0
-"""The least alpha + beta of a judge who has answered."""
+WEAKEST = 0.5
+"""The least alpha and beta of a judge who has answered. With less, a Beta distribution piles up at 0 and 1."""
+DIFFERENCES = 64
+"""How many differences of scores stand for all of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,34 +47,73 @@ class Beliefs:
     def of(cls, posterior: Posterior) -> Beliefs:
         """From a posterior; its covariances are left out.
 
-        Nothing links the levels of unconnected parts, so each item of a part of n items also has the variance of
-        the mean of n new items. An item that was never judged is new.
+        The standard errors of a posterior are those of scores centered in their part; here the scores of a part
+        are independent, with the variances that would give these errors. Nothing links the levels of unconnected
+        parts of one query, so each item of such a part of n items also has the variance of the mean of n new
+        items. An item that was never judged is new.
         """
-        mean, variance = posterior.score, posterior.stderr**2
-        known = np.isfinite(variance)
-        new = float(np.mean(mean[known] ** 2 + variance[known])) if known.any() else VARIANCE
+        mean, centered = posterior.score, posterior.stderr**2
+        known = np.isfinite(centered)
+        new = float(np.mean(mean[known] ** 2 + centered[known])) if known.any() else VARIANCE
         new = max(new, 1e-6)
-        size = np.bincount(posterior.part)[posterior.part] if len(mean) else np.zeros(0)
-        level = 0.0 if len(posterior.parts) < 2 else new / size
-        variance = np.where(known, np.where(known, variance, 0.0) + level, new)
+        variance = np.full(len(mean), new)
+        query = posterior.query.fill_null("").to_list() if len(mean) else []
+        parts_of_query = Counter(query[nodes[0]] for nodes in posterior.parts)
+        for nodes in posterior.parts:
+            if known[nodes].all():
+                level = new / len(nodes) if parts_of_query[query[nodes[0]]] > 1 else 0.0
+                variance[nodes] = independent_variances(centered[nodes]) + level
         slope, eta, spread = _judges(posterior)
         alpha, beta = beta_of_moments(eta, spread)
         quality = QUALITY
         if len(eta) > 1:
-            total = float(np.mean(spread) + np.var(eta))
-            a, b = beta_of_moments(np.array([eta.mean()]), np.array([total]))
+            flat = quality_without_slope(eta, slope, new)
+            total = float(np.mean(spread) + np.var(flat))
+            a, b = beta_of_moments(np.array([flat.mean()]), np.array([total]))
             quality = (float(a[0]), float(b[0]))
         return cls(mean, variance, slope, alpha, beta, new, quality)
+
+    def without_slopes(self) -> Beliefs:
+        """The same with slope 1 for every judge, whose quality makes up for it; as sure as before."""
+        total = self.alpha + self.beta
+        eta = quality_without_slope(self.alpha / total, self.slope, self.new_variance)
+        eta = np.clip(eta, WEAKEST / total, 1.0 - WEAKEST / total)
+        return replace(self, slope=np.ones(len(eta)), alpha=eta * total, beta=(1.0 - eta) * total)
+
+
+def independent_variances(centered: Floats) -> Floats:
+    """The variances u of independent scores of which the centered ones have these variances.
+
+    v_i = u_i (1 - 2 / n) + sum(u) / n^2, so sum(u) = sum(v) n / (n - 1). No u is below its v.
+    """
+    count = len(centered)
+    total = centered.sum() * count / max(count - 1, 1)
+    if count <= 2:
+        return np.full(count, total / max(count, 1))
+    return np.maximum((centered - total / count**2) / (1.0 - 2.0 / count), centered)
+
+
+def quality_without_slope(eta: Floats, slope: Floats, variance: Floats | float) -> Floats:
+    """The quality at slope 1 that agrees as often with the order of two items, whose scores have this variance.
+
+    At slope a the worker's advantage is (2 eta - 1) E tanh(a |d| / 2), with d normal of twice the variance.
+    """
+    from scipy.special import ndtri
+
+    d = np.sqrt(2.0 * variance) * ndtri(0.5 + 0.5 * (np.arange(DIFFERENCES) + 0.5) / DIFFERENCES)
+    share = np.tanh(0.5 * np.outer(slope, d)).mean(axis=1) / np.tanh(0.5 * d).mean()
+    return 0.5 + 0.5 * np.clip((2.0 * eta - 1.0) * share, -1.0, 1.0)
 
 
 def beta_of_moments(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """alpha and beta of Beta distributions with these moments.
 
-    A mean at 0 or 1 is moved inside by the share of a vote; a variance that is too large for its mean is cut.
+    A mean at 0 or 1 is moved inside by the share of a vote. A variance is cut if it is so large that alpha or beta
+    would fall below ``WEAKEST``.
     """
     mean = np.clip(mean, 1e-3, 1.0 - 1e-3)
     strength = mean * (1.0 - mean) / np.maximum(variance, 1e-12) - 1.0
-    strength = np.clip(strength, WEAKEST, STRONGEST)
+    strength = np.clip(strength, WEAKEST / np.minimum(mean, 1.0 - mean), STRONGEST)
     return mean * strength, (1.0 - mean) * strength
 
 

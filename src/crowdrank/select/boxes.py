@@ -23,7 +23,16 @@ from crowdrank.data.arrays import Floats, Integers
 from crowdrank.kernels.compiled import compile_together
 from crowdrank.kernels.filtering import KAPPA_LOGISTIC
 from crowdrank.kernels.pair_keys import KEY, pair_key
-from crowdrank.select.gains import COMPILED, GAIN, INFORMATION, KNOWN, flatten, judge_gain, pair_gain, score_gain
+from crowdrank.select.gains import (
+    COMPILED,
+    GAIN,
+    INFORMATION,
+    flatten,
+    is_learnable,
+    judge_gain,
+    pair_gain,
+    score_gain,
+)
 
 FEW = 200
 """Of so few items, looking at all pairs is as fast as loading the compiled search."""
@@ -193,6 +202,8 @@ class Boxes:
             return self._look_at_all(kind, judge, gamma, taken, blocked, at_least)
         free = np.ones(len(self), bool) if blocked is None else ~blocked
         order = np.flatnonzero(free)
+        if len(order) < 2:
+            return Best(-1, -1, at_least, 0)
         order = order[np.argsort(-self.variance[order], kind="stable")]
         limits = self._limits(kind, judge, gamma, order)
         best = Best(-1, -1, at_least, 0)
@@ -228,6 +239,8 @@ class Boxes:
         at_least: float,
     ) -> Best:  # fmt: skip
         i, j, keys = self._pairs
+        if not len(i):
+            return Best(-1, -1, at_least, 0)
         d, v, u = self.mean[i] - self.mean[j], self.variance[i], self.variance[j]
         gains = pair_gain(kind, d, v, u, np.maximum(self.weight[i], self.weight[j]), *judge, gamma)
         allowed = (gains > at_least) & ~taken.holds(keys) & (d * d + v + u >= self.floor * self.floor)
@@ -263,7 +276,7 @@ class Boxes:
 
 def counts(judge: Judge, gamma: float) -> bool:
     """Whether anything can be learned about the judge, and should be."""
-    return gamma > 0 and judge.alpha + judge.beta < KNOWN and judge.beta > 0
+    return gamma > 0 and bool(is_learnable(judge.alpha, judge.beta))
 
 
 # --------------------------------------------------------------------------------------- compiled

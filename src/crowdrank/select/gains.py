@@ -22,9 +22,9 @@ and the gain of the judge, to which eq. 10 gives the weight gamma:
 
     B = P+ KL(Beta after a right answer || Beta) + P- KL(Beta after a wrong one || Beta).
 
-Every gain of scores falls in t (or |d|) and does not fall in x and y, and B rises in t. So over boxes of means and
-variances, the gain at the least t and the largest x and y, with B at the largest t, is a bound, whatever the
-variances are.
+Every gain of scores falls in t (or |d|) and does not fall in x and y, and B rises in t if alpha and beta are at
+least 0.1 (``LEAST``). So over boxes of means and variances, the gain at the least t and the largest x and y, with
+B at the largest t, is a bound, whatever the variances are.
 
 All functions take numbers or arrays, and can be compiled.
 """
@@ -40,10 +40,13 @@ from crowdrank.kernels.filtering import KAPPA_LOGISTIC
 
 GAIN, JOINT, INFORMATION, UNCERTAINTY = range(4)
 KINDS = {"gain": GAIN, "joint": JOINT, "information": INFORMATION, "uncertainty": UNCERTAINTY}
-STEPS, REACH = 96, 8.0
-"""The quadrature of the mutual information: the trapezoidal rule with this many steps over +- REACH deviations."""
+STEPS, STEPS_PER_DEVIATION, REACH = 96, 24, 8.0
+"""The quadrature of the mutual information: the trapezoidal rule over +- REACH deviations, with 96 steps or, if
+the deviation is above 4, with 24 times the deviation."""
 KNOWN = 1e6
 """A quality with a larger alpha + beta is known: nothing can be learned about it."""
+LEAST = 0.1
+"""The same holds if alpha or beta is smaller: then B of the module does not rise in t, so there is no bound."""
 
 
 def flatten(d: Any, v: Any, u: Any) -> tuple[Any, Any, Any]:
@@ -82,9 +85,11 @@ def joint_gain(t: Any, x: Any, y: Any, q: Any) -> Any:
 
 def information_gain(d: Any, variance: Any, q: Any) -> Any:
     """H(E p) - E H(p), p = (1 + q tanh(z / 2)) / 2, z normal with mean d and this variance."""
-    deviation, step = np.sqrt(variance), 2.0 * REACH / STEPS
+    deviation = np.sqrt(variance)
+    steps = max(STEPS, int(STEPS_PER_DEVIATION * np.max(deviation)))
+    step = 2.0 * REACH / steps
     mean, inside, total = 0.0 * d, 0.0 * d, 0.0
-    for place in range(STEPS + 1):
+    for place in range(steps + 1):
         z = place * step - REACH
         weight = np.exp(-0.5 * z * z)
         p = 0.5 * (1.0 + q * np.tanh(0.5 * (d + deviation * z)))
@@ -118,12 +123,17 @@ def pair_gain(
     q = np.abs(alpha - beta) / (alpha + beta)
     found = weight * score_gain(kind, d, v, u, t, x, y, q)
     if gamma > 0.0:
-        found = found + gamma * judge_gain(t, alpha, beta) * (alpha + beta < KNOWN)
+        found = found + gamma * judge_gain(t, alpha, beta) * is_learnable(alpha, beta)
     return found
+
+
+def is_learnable(alpha: Any, beta: Any) -> Any:
+    """Whether anything can be learned about a judge of this quality."""
+    return (alpha + beta < KNOWN) & (np.minimum(alpha, beta) >= LEAST)
 
 
 COMPILED = (
     update_beta, log_gamma, digamma, beta_divergence, entropy, eq10_gain, joint_gain, information_gain, flatten,
-    score_gain, judge_gain, pair_gain,
+    score_gain, judge_gain, is_learnable, pair_gain,
 )  # fmt: skip
 """Everything that a compiled search needs to compute a gain."""

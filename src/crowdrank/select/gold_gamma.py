@@ -8,6 +8,7 @@ import numpy as np
 
 from crowdrank.data.arrays import Integers
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
+from crowdrank.results import QUALITY
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
 from crowdrank.select.pool import Pool
@@ -30,7 +31,8 @@ def gamma_by_gold(votes: Recorded, gold: Integers, policy: Policy, *, seed: int 
 def _area(votes: Recorded, gold: Integers, policy: Policy, seed: int) -> float:
     """The mean share of gold pairs in the right order, over the replay of half of the votes."""
     budget = max(min(len(votes.left) // 2, MOST_VOTES), 1)
-    loop = Loop(votes.items, votes.judges, policy, model=OnlineCrowdBT(variance=1.0, prior=(10, 1)), seed=seed)
+    model = OnlineCrowdBT(variance=1.0, prior=QUALITY)
+    loop = Loop(votes.items, votes.judges, policy, model=model, seed=seed, ties=votes.ties)
     pool = Pool(votes, policy, seed=seed, budget=budget)
     total = 0.0
     for _ in range(budget):

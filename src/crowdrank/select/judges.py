@@ -8,7 +8,7 @@ from crowdrank.data.arrays import Floats, Integers
 from crowdrank.kernels.filtering import KAPPA_LOGISTIC
 from crowdrank.results import Beliefs
 from crowdrank.select.boxes import CUTS, Judge
-from crowdrank.select.gains import GAIN, INFORMATION, KNOWN, judge_gain, score_gain
+from crowdrank.select.gains import GAIN, INFORMATION, is_learnable, judge_gain, score_gain
 
 STEPS = np.linspace(0.0, 1.0, CUTS + 1)
 """The t at which the gains of judges are tabulated."""
@@ -61,5 +61,5 @@ class Judges:
         stale = judges[np.isnan(self._gains[judges, 0])]
         if len(stale):
             alpha, beta = self.alpha[stale, None], self.beta[stale, None]
-            self._gains[stale] = judge_gain(STEPS, alpha, beta) * (alpha + beta < KNOWN)
+            self._gains[stale] = judge_gain(STEPS, alpha, beta) * is_learnable(alpha, beta)
         return self._gains[judges]

@@ -31,20 +31,20 @@ class Loop:
 
     ``model``: what learns vote by vote; qualities Beta(10, 1) unless given. ``votes``: what was answered before; a
     batch fit of it is the start. ``gold``: pairs of known order (better, worse). ``qualities``: alpha and beta of
-    each judge before the first vote.
+    each judge before the first vote. ``ties``: the share of ties to expect. With 0 there must be none.
     """
 
     def __init__(
         self, items: int, judges: int, policy: Policy, *, model: OnlineCrowdBT | None = None,
         rules: Rules | None = None, votes: Recorded | None = None, gold: Integers | None = None, seed: int = 0,
         budget: int | None = None, refit: int | None = None, batch: Model | None = None,
-        qualities: tuple[Floats, Floats] | None = None, compiled: bool | None = None,
+        qualities: tuple[Floats, Floats] | None = None, ties: float = 0.0, compiled: bool | None = None,
     ) -> None:  # fmt: skip
-        self.items, self.judges, self.refit_every = items, judges, refit
+        self.items, self.judges, self.refit_every, self.ties = items, judges, refit, ties
         self.model = OnlineCrowdBT(prior=QUALITY) if model is None else model
         self.batch = CrowdBT() if batch is None else batch
         self.gold = np.zeros((0, 2), np.int64) if gold is None else gold
-        self.state = self._named(self.model.start(ties=0.0))
+        self.state = self._named(self.model.start(ties=ties))
         self.state.add_gold(self.gold, self.model.anchor_weight)
         if qualities is not None:
             self.state.qualities[:] = np.stack(qualities, axis=1)[:, :, None]
@@ -145,7 +145,7 @@ class Loop:
 
     def _resume(self) -> None:
         index = self.state.index
-        self.state = self.model.resume(self.fit_batch(), index=index, ties=0.0)
+        self.state = self.model.resume(self.fit_batch(), index=index, ties=self.ties)
         self.state.add_gold(self.gold, None)  # the batch fit has learned from them
 
     def fit_batch(self) -> Posterior:

@@ -16,7 +16,7 @@ from crowdrank.kernels.compiled import can_compile, compile_together
 from crowdrank.random import generator
 from crowdrank.results import Beliefs
 from crowdrank.select.boxes import CONVEX
-from crowdrank.select.gains import COMPILED, KNOWN, flatten, judge_gain, score_gain
+from crowdrank.select.gains import COMPILED, flatten, is_learnable, judge_gain, score_gain
 from crowdrank.select.gamma import current_gamma
 from crowdrank.select.policy import Policy
 from crowdrank.select.recorded import Recorded
@@ -69,7 +69,7 @@ class Pool:
         """The gain of each judge at t = 1, computed anew for those who have answered since."""
         changed = np.flatnonzero((beliefs.alpha != self._known[0]) | (beliefs.beta != self._known[1]))
         alpha, beta = beliefs.alpha[changed], beliefs.beta[changed]
-        self._most[changed] = judge_gain(1.0, alpha, beta) * (alpha + beta < KNOWN)
+        self._most[changed] = judge_gain(1.0, alpha, beta) * is_learnable(alpha, beta)
         self._known[:, changed] = alpha, beta
         return self._most
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from crowdrank.data.arrays import Integers
 
 
@@ -16,3 +18,8 @@ class Recorded(NamedTuple):
     judge: Integers
     items: int
     judges: int
+
+    @property
+    def ties(self) -> float:
+        """The share of ties."""
+        return float(np.mean(self.said == 0)) if len(self.said) else 0.0

@@ -40,6 +40,14 @@ class Truth:
         found = [pairwise_accuracy(score[part], self.values[part]) for part in parts]
         return float(np.nanmean(found)) if np.isfinite(found).any() else float("nan")
 
+    def predicted(self, score: Floats, variance: Floats) -> float:
+        """The accuracy that scores with these variances expect; the mean over the queries."""
+        if self.group is None:
+            return predicted_accuracy(score, variance)
+        parts = [np.flatnonzero(self.group == own) for own in np.unique(self.group)]
+        found = [predicted_accuracy(score[part], variance[part]) for part in parts if len(part) > 1]
+        return float(np.mean(found)) if found else 1.0
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -73,7 +81,10 @@ def replay_recorded(
     votes: Recorded, truth: Truth, policy: Policy, plan: Plan, *, seed: int = 0, model: OnlineCrowdBT | None = None
 ) -> Curve:
     """Ask for recorded votes, each once, in the order of the policy."""
-    loop = Loop(votes.items, votes.judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit)
+    loop = Loop(
+        votes.items, votes.judges, policy, model=model, seed=seed, budget=plan.budget, refit=plan.refit,
+        ties=votes.ties,
+    )  # fmt: skip
     pool = Pool(votes, policy, seed=seed, budget=plan.budget)
 
     def step() -> bool:
@@ -127,7 +138,7 @@ def _curve(loop: Loop, step: Callable[[], bool], truth: Truth, plan: Plan) -> Cu
             raise UsageError("These settings allow no question at all.", hint="Raise the caps or lower the floor.")
         if count % plan.look == 0 or count == plan.budget or not goes_on:
             score, variance = _ranking(loop, plan)
-            found.append((count, truth.accuracy(score), predicted_accuracy(score, variance)))
+            found.append((count, truth.accuracy(score), truth.predicted(score, variance)))
     votes, accuracy, predicted = np.array(found).reshape(-1, 3).T
     return Curve(votes.astype(np.int64), accuracy, predicted)
 

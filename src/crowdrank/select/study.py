@@ -213,7 +213,7 @@ def _recorded(judgments: Any, gold: Scored) -> tuple[Recorded, Truth]:
 
 def _reach(votes: Recorded, truth: Truth) -> float:
     """The accuracy of a batch fit to all votes."""
-    loop = Loop(votes.items, votes.judges, Policy(select="random"), votes=votes)
+    loop = Loop(votes.items, votes.judges, Policy(select="random"), votes=votes, ties=votes.ties)
     return truth.accuracy(loop.place(loop.fit_batch())[0])
 
 

@@ -180,13 +180,14 @@ def fold_votes(state: FilterState, votes: Iterable[VoteTuple]) -> None:
     rules = (state.threshold, state.link is PROBIT, state.printed)
     scores, qualities, sides = state.scores, state.qualities, state.sides
     one, nobody, unbiased = len(state.evidence) == 1, state.nobody, state.unbiased
+    shared = state.position == "shared"
     for left, right, said, weight, worker in votes:
         if state.learn_gold(left, right, said, weight, worker):
             continue
-        place = -1 if not len(sides) or worker == PERFECT else 0 if len(sides) == 1 else worker
+        place = -1 if not len(sides) or worker == PERFECT else 0 if shared else worker
         quality = qualities[worker] if worker >= 0 else nobody[worker == PERFECT]
         side = sides[place] if place >= 0 else unbiased
-        for own, part in split_tie(said, weight, state.printed):
+        for own, part in unit_votes(said, weight, state.printed):
             rows = (scores[left], scores[right], quality, side)
             (m, v), (n, u), (a, b), (s, z) = (row[:, 0].tolist() if one else row for row in rows)
             m, n, v, u, a, b, s, z, log_chance = learn_vote(m, n, v, u, a, b, s, z, own, part, place >= 0, *rules)
@@ -199,11 +200,17 @@ def fold_votes(state: FilterState, votes: Iterable[VoteTuple]) -> None:
             state.evidence += log_chance
 
 
-def split_tie(said: int, weight: float, printed: bool) -> tuple[tuple[int, float], ...]:
-    """A vote as it is learned: the printed rule knows no ties, so a tie is half a vote for each side."""
+def unit_votes(said: int, weight: float, printed: bool) -> list[tuple[int, float]]:
+    """A vote as it is learned. One of weight 2.5 is two votes and half of one.
+
+    The printed rule knows no ties, so a tie is half a vote for each side.
+    """
+    parts = [1.0] * int(weight)
+    if weight > len(parts):
+        parts.append(weight - len(parts))
     if said or not printed:
-        return ((said, weight),)
-    return ((1, weight / 2), (-1, weight / 2))
+        return [(said, part) for part in parts]
+    return [(own, part / 2) for part in parts for own in (1, -1)]
 
 
 # --------------------------------------------------------------------------------------- compiled
@@ -211,7 +218,8 @@ def split_tie(said: int, weight: float, printed: bool) -> tuple[tuple[int, float
 
 def filter_votes(
     scores: Floats, qualities: Floats, sides: Floats, evidence: Floats, priors: Floats, left: Any, right: Any,
-    said: Any, weight: Any, worker: Any, gold: Any, better: Any, threshold: float, probit: bool, printed: bool,
+    said: Any, weight: Any, worker: Any, gold: Any, better: Any, shared: bool, threshold: float, probit: bool,
+    printed: bool,
 ) -> None:  # fmt: skip
     """The same loop on numbers, to be compiled. ``gold``: sorted keys of gold pairs; ``better``: their signs."""
     for row in range(len(left)):
@@ -223,11 +231,12 @@ def filter_votes(
                 agrees = better[known] * (1 if i < j else -1) == said[row]
                 qualities[k, 0 if agrees else 1] += weight[row]
                 continue
-        place = -1 if len(sides) == 0 or k == PERFECT else 0 if len(sides) == 1 else k
+        place = -1 if len(sides) == 0 or k == PERFECT else 0 if shared else k
         halves = 2 if printed and said[row] == 0 else 1
-        for half in range(halves):
-            own = said[row] if halves == 1 else 1 - 2 * half
-            part = weight[row] / halves
+        units = int(np.ceil(weight[row]))
+        for step in range(halves * units):
+            own = said[row] if halves == 1 else 1 - 2 * (step % 2)
+            part = min(1.0, weight[row] - step // halves) / halves
             for f in range(len(evidence)):
                 a, b = priors[0, f], priors[1, f]
                 if k >= 0:
@@ -265,5 +274,5 @@ def fold_compiled(
     priors = np.stack([state.bank.alpha, state.bank.beta])
     known = sorted((low * KEY + high, sign) for (low, high), sign in state.gold.items())
     gold = np.array(known, np.int64).reshape(-1, 2).T.copy()
-    rules = (state.threshold, state.link is PROBIT, state.printed)
+    rules = (state.position == "shared", state.threshold, state.link is PROBIT, state.printed)
     _compiled()(state.scores, state.qualities, state.sides, state.evidence, priors, *columns, *gold, *rules)

@@ -47,7 +47,7 @@ LINKS = {"logistic": LOGISTIC, "probit": PROBIT}
 KNOWN = 1e9
 """alpha + beta of a known quality, which the votes do not move."""
 COMPILED_FROM = 20_000
-"""From this many votes on, the loop is compiled if Numba is installed."""
+"""From this many votes on, counted by their weights, the loop is compiled if Numba is installed."""
 
 
 class OnlineCrowdBT(OnlineModel[FilterState]):
@@ -123,9 +123,11 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
         """A state that goes on from a posterior, for example from a batch fit of all votes so far.
 
         ``index``: the codes of items and workers to keep; those that the posterior has not seen start anew. The
-        posterior decides the priors too, so there is one filter. Its covariances are left out.
+        posterior decides the priors too, so there is one filter. Its covariances are left out, and a worker's
+        slope becomes part of the quality.
         """
-        beliefs, state = Beliefs.of(posterior), self.clone().set_params(variance=1.0, prior=None).start(ties=ties)
+        beliefs = Beliefs.of(posterior).without_slopes()
+        state = self.clone().set_params(variance=1.0, prior=None).start(ties=ties)
         variance, alpha, beta = (np.array([value]) for value in (beliefs.new_variance, *beliefs.new_quality))
         state.bank = Bank(variance, alpha, beta, state.bank.log_weight)
         state.index = GrowingIndex() if index is None else index
@@ -133,7 +135,6 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
         workers = [] if posterior.worker is None else [state.index.worker(own) for own in posterior.worker]
         state.grow(*state.index.sizes)
         state.scores[nodes, :, 0] = np.stack([beliefs.mean, beliefs.variance], axis=1)
-        # slopes are left out: a blunt judge only has a lower quality
         state.qualities[workers, :, 0] = np.stack([beliefs.alpha, beliefs.beta], axis=1)
         return state
 
@@ -144,7 +145,8 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
 
     def fold_batch(self, state: FilterState, batch: Batch) -> FilterState:
         """The same; the loop is compiled if there are many votes."""
-        if len(batch.left) < COMPILED_FROM or not can_compile():
+        units = len(batch.left) if batch.weight is None else np.ceil(batch.weight).sum()
+        if units < COMPILED_FROM or not can_compile():
             return self.fold(state, batch.votes())
         fold_compiled(state, *batch)
         return state
