@@ -114,9 +114,34 @@ class TestNext:
 
     def test_a_setting_of_the_model(self, crowdrank, file):
         ran = crowdrank(
-            "next", file, "--model", "online-crowd-bt", "--set", "variance=2", "--set", "gamma=0", "--count", 2
+            "next", file, "--model", "online-crowd-bt", "--set", "variance=2", "--set", "cold=0", "--count", 2
         )
         assert ran.code == 0, ran.err
+        ran = crowdrank("next", file, "--set", "variance=2", "--count", 2)
+        assert ran.code == 2
+        assert "There is no setting 'variance' of the selection." in ran.err
+        assert "For one of a model, add --model NAME" in ran.err
+        assert "Give it a value: --set gamma=VALUE" in crowdrank("next", file, "--set", "gamma").err
+
+    def test_it_never_writes_over_what_it_reads(self, crowdrank, file, items, tmp_path):
+        before = (tmp_path / "votes.csv").read_bytes(), (tmp_path / "items.csv").read_bytes()
+        for name in ("votes.csv", "items.csv"):
+            ran = crowdrank("next", file, "--items", items, "--out", name)
+            assert ran.code == 2
+            assert "this file is read, so it is kept" in ran.err
+        assert ((tmp_path / "votes.csv").read_bytes(), (tmp_path / "items.csv").read_bytes()) == before
+
+    def test_a_link_and_a_pipe_are_written_to(self, crowdrank, file, tmp_path):
+        (tmp_path / "target.csv").touch()
+        (tmp_path / "link.csv").symlink_to("target.csv")
+        assert crowdrank("next", file, "--count", 2, "--out", "link.csv").code == 0
+        assert (tmp_path / "link.csv").is_symlink()
+        assert len(rows(tmp_path / "target.csv")) == 2
+        os.mkfifo(tmp_path / "pipe")
+        with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+            assert crowdrank("next", file, "--count", 2, "--out", "pipe").code == 0
+            assert reader.stdout.read() == (tmp_path / "target.csv").read_bytes()
+        assert (tmp_path / "pipe").is_fifo()
 
 
 class TestAsk:
@@ -132,15 +157,80 @@ class TestAsk:
     def test_one_process_for_all_questions_and_two_judges(self, crowdrank, items, judge, tmp_path):
         ran = crowdrank(
             "ask", "--judge", judge, "--name", "one", "--judge", judge, "--name", "two", "--keep",
-            "--items", items, "--budget", 60, "--out", "answers.csv",
+            "--items", items, "--budget", 54, "--out", "answers.csv",
         )  # fmt: skip
         assert ran.code == 0, ran.err
         found = rows(tmp_path / "answers.csv")
-        assert [row["worker"] for row in found] == ["one", "two"] * 30
+        assert [row["worker"] for row in found] == ["one", "two"] * 27
         ranked = crowdrank("rank", "answers.csv", "--model", "bt")
         assert [line.split(",")[1] for line in ranked.out.splitlines()[1:]] == [
             f"i{code}" for code in range(7, -1, -1)
         ]
+
+    def test_no_judge_is_asked_a_pair_twice(self, crowdrank, items, judge, tmp_path):
+        words = ("ask", "--judge", judge, "--keep", "--items", items, "--budget", 30, "--out", "answers.csv")
+        ran = crowdrank(*words)
+        assert ran.code == 0
+        assert "No judge can be asked anything else" in ran.err
+        assert len({frozenset((row["left"], row["right"])) for row in rows(tmp_path / "answers.csv")}) == 28
+        assert crowdrank(*words, "--set", "repeats=true").code == 0
+        assert len(rows(tmp_path / "answers.csv")) == 30
+
+    def test_a_question_that_is_skipped_is_not_asked_again(self, crowdrank, items):
+        (items.parent / "two.csv").write_text("item\na\nb\n")
+        ran = crowdrank("ask", "--judge", "echo skip", "--items", "two.csv", "--out", "answers.csv")
+        assert ran.code == 2
+        assert "No question is allowed" in ran.err
+
+    def test_two_lines_for_a_question_are_an_error(self, crowdrank, items, tmp_path):
+        (tmp_path / "two.py").write_text("import sys\nfor line in sys.stdin: print('left\\nright', flush=True)\n")
+        judge = f"{sys.executable} {tmp_path / 'two.py'}"
+        ran = crowdrank("ask", "--judge", judge, "--keep", "--items", items, "--out", "answers.csv")
+        assert ran.code == 1
+        assert "printed more than one line for a question: 'right'" in ran.err
+
+    @pytest.mark.parametrize("name", ["tie", "Left", "skip"])
+    def test_an_item_that_is_called_like_an_answer(self, crowdrank, judge, tmp_path, name):
+        (tmp_path / "odd.csv").write_text(f"item\na\n{name}\n")
+        ran = crowdrank("ask", "--judge", judge, "--items", "odd.csv", "--out", "answers.csv")
+        assert ran.code == 2
+        assert "is called like an answer" in ran.err
+        assert not (tmp_path / "answers.csv").exists()
+
+    def test_a_last_line_without_its_end(self, crowdrank, items, judge, tmp_path):
+        words = ("ask", "--judge", judge, "--keep", "--items", items, "--budget", 4, "--out", "answers.csv")
+        crowdrank(*words)
+        whole = (tmp_path / "answers.csv").read_bytes()
+        (tmp_path / "answers.csv").write_bytes(whole.rstrip(b"\n"))  # as an editor may save it
+        ran = crowdrank(*words)
+        assert "0 of them new" in ran.err
+        assert (tmp_path / "answers.csv").read_bytes() == whole
+        (tmp_path / "answers.csv").write_bytes(whole[:-2])
+        ran = crowdrank(*words)
+        assert "the last line was cut off, and is removed" in ran.err
+        assert "1 of them new" in ran.err
+        assert len(rows(tmp_path / "answers.csv")) == 4
+
+    @pytest.mark.parametrize(
+        ("words", "problem"),
+        [
+            (["answers.csv"], "the file of --out is read anyway"),
+            (["--set", "own=team"], "commands have no attributes"),
+            (["--timeout", "0"], "above 0"),
+        ],
+    )
+    def test_what_makes_no_sense(self, crowdrank, items, judge, tmp_path, words, problem):
+        (tmp_path / "answers.csv").write_text("question,worker,left,right,label\n1,judge,i1,i2,i1\n")
+        ran = crowdrank("ask", *words, "--judge", judge, "--items", items, "--out", "answers.csv")
+        assert ran.code == 2
+        assert problem in ran.err
+
+    def test_another_file_is_no_file_of_answers(self, crowdrank, items, judge):
+        before = items.read_text()
+        ran = crowdrank("ask", "--judge", judge, "--items", items, "--out", items)
+        assert ran.code == 2
+        assert "this is not a file of answers" in ran.err
+        assert items.read_text() == before
 
     def test_it_goes_on_where_it_stopped(self, crowdrank, items, judge, tmp_path):
         words = ("ask", "--judge", judge, "--keep", "--items", items, "--out", "answers.csv", "--budget")
@@ -209,7 +299,9 @@ class TestAsk:
     @pytest.mark.parametrize(
         ("command", "problem"),
         [
-            ("echo maybe", "must answer left, right, tie or skip. Got 'maybe'"),
+            ("echo maybe", "must answer left, right, tie or skip, or JSON with an answer. Got 'maybe'"),
+            ("echo '{\"best\": 5}'", "Got '{\"best\": 5}'"),
+            ("printf '\\377\\n'", "must answer left"),
             ("exit 3", "exit code 3"),
             ("true", "printed nothing"),
             ("sleep 5", "no answer within 0.3 seconds"),

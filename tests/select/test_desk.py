@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from crowdrank.errors import UsageError
 from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.results import Beliefs
 from crowdrank.select.desk import Desk
@@ -273,6 +274,18 @@ def test_a_batch_for_judges_has_gold_pairs():
     assert "gold" not in {question.why for question in desk(items=20, gold=gold, rules=rules).batch(18, range(3))}
 
 
+def test_a_question_ends_once_and_a_judge_is_known():
+    found = desk()
+    question = found.ask(0)
+    found.end(question)
+    for wrong in (question, question._replace(number=99)):
+        with pytest.raises(UsageError, match="not open"):
+            found.end(wrong)
+    for judge in (-1, 4):
+        with pytest.raises(UsageError, match="no judge"):
+            found.ask(judge)
+
+
 def test_a_pair_that_was_given_back_is_below_its_cap():
     found = desk(Policy(cold=0, pair_cap=1, repeats=True, rest=0), items=2, judges=2)
     question = found.ask(0)
@@ -341,14 +354,10 @@ def test_gamma_by_itself_follows_what_is_not_known_about_the_judges():
     ],
 )  # fmt: skip
 def test_bad_settings(settings):
-    from crowdrank.errors import UsageError
-
     with pytest.raises(UsageError, match=next(iter(settings))):
         Policy.of("gain", settings)
 
 
 def test_an_unknown_selector_is_an_error_that_lists_them():
-    from crowdrank.errors import UsageError
-
     with pytest.raises(UsageError, match="clever"):
         Policy.of("clever", {})

@@ -133,9 +133,53 @@ def test_gold_pairs_are_mixed_in():
 
 def test_gamma_by_gold_pairs():
     gold = pl.DataFrame({"left": ["i1", "i2"], "right": ["i3", "i4"], "label": ["i1", "i4"]})
-    assert len(next_questions(votes(), 3, anchors=gold, settings={"gamma": "gold"}).frame) == 3
+    people = ["w1", "w2"]
+    assert len(next_questions(votes(), 3, judges=people, anchors=gold, settings={"gamma": "gold"}).frame) == 3
     with pytest.raises(UsageError, match="gold pairs"):
-        next_questions(votes(), 3, settings={"gamma": "gold"})
+        next_questions(votes(), 3, judges=people, settings={"gamma": "gold"})
+
+
+def test_no_judge_gets_too_much():
+    people = [f"w{code}" for code in range(6)]
+
+    def most(people, **more):
+        found = next_questions(votes(), 30, judges=people, **more).frame
+        assert len(found) == 30
+        return found["worker"].value_counts()["count"].max()
+
+    assert most(people) <= 10
+    assert most(people[:2]) == 15
+    assert most(people, each=6) <= 6
+    assert most(people, settings={"judge_share": 0.2}) <= 6
+
+
+@pytest.mark.parametrize("settings", [{"gamma": 2}, {"item_cap": 1}, {"judge_share": 0.5}, {"rest": 0}])
+def test_what_is_about_judges_needs_judges(settings):
+    with pytest.raises(UsageError, match=f"'{next(iter(settings))}' is about the judge"):
+        next_questions(votes(), 3, settings=settings)
+    with pytest.raises(UsageError, match="'each' is about the judge"):
+        next_questions(votes(), 3, each=3)
+
+
+def test_exclusions_and_gold_that_name_something_unknown_are_noted():
+    never = pl.DataFrame({"left": ["i1", "i1"], "right": ["i2", "i999"]})
+    gold = pl.DataFrame({"left": ["i1", "zz"], "right": ["i3", "i4"], "label": ["i1", "i4"]})
+    found = next_questions(votes(), 3, exclude=never, anchors=gold)
+    messages = {note.code: note.message for note in found.notes}
+    assert "1 of 2 exclusions" in messages["unknown-exclusions"]
+    assert "1 of 2 gold pairs" in messages["anchors"]
+    with pytest.raises(UsageError, match="hides items from judges"):
+        next_questions(votes(), 3, exclude=pl.DataFrame({"worker": ["w1"], "item": ["i1"]}))
+
+
+def test_few_items_and_many_judges():
+    people = [f"w{code}" for code in range(9)]
+    found = next_questions(None, 200, items=["a", "b", "c", "d"], judges=people)
+    assert len(found.frame) == 9 * 6  # every judge every pair once
+    assert found.frame.select("worker", pl.concat_list("left", "right").list.sort()).is_unique().all()
+    assert "fewer-questions" in {note.code for note in found.notes}
+    with pytest.raises(InputError, match="No question is allowed"):
+        next_questions(None, 5, items=["a", "b"], settings={"floor": 0.99})
 
 
 def test_tasks_show_what_people_judge():

@@ -147,6 +147,17 @@ def test_json_has_what_is_promised(crowd):
         assert len(run["votes"]) == len(run["accuracy"]) == len(run["predicted"])
 
 
+def test_gold_in_a_frame_or_a_file(crowd, tmp_path):
+    crowd.gold.write_csv(tmp_path / "gold.csv")
+    found = [
+        replay(cr.read(crowd.judgments), gold=own, budget=40, seeds=1, selects=["even"]).as_dict()
+        for own in (gold_of(crowd), crowd.gold, tmp_path / "gold.csv")
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["selectors"][0]["accuracy_se"] is None
+    assert found[0]["settings"] == {"first_seed": 0, "look": 1, "refit": None, "who": "arrives", "flight": 1}
+
+
 def test_a_replay_is_the_same_for_the_same_seed():
     one, two = (replay(simulate="bt", budget=60, seeds=2, settings={"items": 8, "workers": 3}) for _ in range(2))
     assert one.as_dict() == two.as_dict()
@@ -157,7 +168,17 @@ def test_replays_that_cannot_be(crowd):
     with pytest.raises(UsageError, match="needs recorded votes"):
         replay(table)
     with pytest.raises(UsageError, match="not both"):
-        replay(table, gold=gold, simulate="bt")
+        replay(table, simulate="bt")
+    with pytest.raises(UsageError, match="truth of its own"):
+        replay(gold=gold, simulate="bt")
+    with pytest.raises(UsageError, match="for simulated crowds"):
+        replay(table, gold=gold, flight=3)
+    with pytest.raises(UsageError, match="beta-5-1 only"):
+        replay(simulate="bt", settings={"alpha": 3})
+    with pytest.raises(UsageError, match="'spread'"):
+        replay(simulate="bt", settings={"spread": "x"})
+    with pytest.raises(UsageError, match="once"):
+        replay(simulate="bt", selects=["gain", "gain"])
     with pytest.raises(UsageError, match="no crowd"):
         replay(simulate="angels")
     with pytest.raises(UsageError, match="no setting 'depth'"):

@@ -6,6 +6,7 @@ import csv
 import fcntl
 import io
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +18,8 @@ from crowdrank.errors import InputError, UsageError
 class AnswersFile:
     """A CSV file that answers are appended to. Two runs cannot append to it at once.
 
-    A last line that was cut off, because a run was killed while it wrote, is removed: its answer was never
-    complete.
+    A last line that was cut off, because a run was killed while it wrote, is removed with a warning: its answer
+    was never complete.
     """
 
     def __init__(self, path: Path) -> None:
@@ -34,12 +35,7 @@ class AnswersFile:
         except OSError:
             os.close(self._handle)
             raise UsageError(f"--out {self.path}: another run is appending to it.") from None
-        content = self.path.read_bytes()
-        complete = content.rfind(b"\n") + 1
-        if complete < len(content):
-            os.ftruncate(self._handle, complete)
-        text = content[:complete].decode(errors="replace")
-        self.rows = max(sum(1 for _ in csv.reader(io.StringIO(text, newline=""))) - 1, 0)
+        self.rows = self._repair()
         return self
 
     def __exit__(
@@ -50,15 +46,38 @@ class AnswersFile:
             self.path.unlink()
         os.close(self._handle)
 
+    def _repair(self) -> int:
+        """How many answers there are. A last line that was cut off is removed; one that is complete is ended."""
+        content = self.path.read_bytes()
+        rows = _rows(content)
+        if content and not content.endswith(b"\n"):
+            if len(rows) > 1 and _is_complete(dict(zip(rows[0], rows[-1], strict=False))):
+                os.lseek(self._handle, 0, os.SEEK_END)
+                os.write(self._handle, b"\n")
+            else:
+                rows = rows[:-1]
+                while _rows(content) != rows:  # an id may have line breaks
+                    content = content[: content.rfind(b"\n", 0, len(content) - 1) + 1]
+                os.ftruncate(self._handle, len(content))
+                print(f"warning: {self.path}: the last line was cut off, and is removed.", file=sys.stderr)
+        self.header = rows[0] if rows else []
+        return max(len(rows) - 1, 0)
+
+    def check_header(self) -> None:
+        """A file that has other columns than answers is an error."""
+        if self.header and not {"question", "worker", "left", "right", "label"} <= set(self.header):
+            raise InputError(
+                "this is not a file of answers, so none can be appended.", source=str(self.path),
+                value=", ".join(self.header), hint="Name another file.",
+            )  # fmt: skip
+
     def expect(self, columns: Sequence[str]) -> None:
         """The columns of the rows to append; a file that has others is an error."""
         self.columns = list(columns)
-        with self.path.open(encoding="utf-8", newline="") as file:
-            header = next(csv.reader(file), self.columns)
-        if header != self.columns:
+        if self.header and self.header != self.columns:
             raise InputError(
                 f"the columns must be {', '.join(self.columns)} to append answers.", source=str(self.path),
-                value=", ".join(header), hint="Name another file.",
+                value=", ".join(self.header), hint="Name another file.",
             )  # fmt: skip
 
     def append(self, values: Sequence[str]) -> None:
@@ -72,3 +91,13 @@ class AnswersFile:
         os.write(self._handle, text.getvalue().encode())
         os.fsync(self._handle)
         self.rows += 1
+
+
+def _rows(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode(errors="replace"), newline="")))
+
+
+def _is_complete(row: dict[str, str]) -> bool:
+    """Whether the label of a row cannot have been cut off: it is one of the three, and the start of no other."""
+    label, others = row.get("label"), {row.get("left"), row.get("right"), "tie"}
+    return label in others and not any(own and own.startswith(label or "") for own in others - {label})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli.answers_file import AnswersFile
-from crowdrank.cli.judge_process import JudgeError, JudgeProcess
+from crowdrank.cli.judge_process import ANSWERS, JudgeError, JudgeProcess
 from crowdrank.cli.options import Columns, Exclusions, Selector, join_columns, parse_settings
-from crowdrank.errors import UsageError
+from crowdrank.errors import Note, UsageError
 
 if TYPE_CHECKING:
     from crowdrank.data.roster import Roster
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from crowdrank.select.question import Question
 
 NAME = "ask"
+ENDED = (
+    "No judge can be asked anything else: caps, exclusions and the floor leave no pair that was not judged. With "
+    "--set repeats=true a judge is asked the same pair again."
+)
 MOST_SKIPS = 20
 """After this many skips in a row the loop stops."""
 
@@ -59,6 +64,7 @@ def command(
     item and all columns of --items. The command prints left, right, tie or skip. Every answer is in --out FILE
     before the next question is asked, so an interrupted run loses nothing, and the same command goes on.
     """
+    from crowdrank.cli.terminal import warn
     from crowdrank.data.roster import Roster
     from crowdrank.select.campaign import Campaign
     from crowdrank.select.policy import Policy
@@ -67,13 +73,22 @@ def command(
     if budget < 1:
         raise UsageError(f"--budget must be a whole number of at least 1. Got {budget}.")
     policy = Policy.of(select, parse_settings(settings or []))
+    if policy.own:
+        raise UsageError("The rule 'own' compares judges with items, but commands have no attributes.")
+    for own in judgments or []:
+        if out.is_file() and Path(own).is_file() and out.samefile(own):
+            raise UsageError(f"{own}: the file of --out is read anyway.", hint="Do not name it twice.")
     with ExitStack() as stack:
         file = stack.enter_context(AnswersFile(out))
+        file.check_header()
         listed = None if items is None else Roster.read(items, "item")
+        answered = _answers(judgments or [], join_columns(columns), file)
         campaign = Campaign.start(
-            _answers(judgments or [], join_columns(columns), file), items=listed, judges=names, exclude=exclude,
-            anchors=anchors, policy=policy, seed=seed, budget=budget,
+            answered, items=listed, judges=names, exclude=exclude, anchors=anchors, policy=policy, seed=seed,
+            budget=budget + (0 if answered is None else answered.rows - file.rows),
         )  # fmt: skip
+        warn(campaign.field.doubts)
+        _check_ids(campaign.field.item)
         file.expect(campaign.columns)
         people = [
             JudgeProcess(own, words, keep=keep, timeout=timeout) for own, words in zip(names, judge, strict=True)
@@ -91,7 +106,7 @@ def _run(
     campaign: Campaign, people: list[JudgeProcess], file: AnswersFile, budget: int, listed: Roster | None
 ) -> None:
     """Ask the judges in turn. Stops when the budget is used or no judge can be asked anything."""
-    from crowdrank.cli.terminal import status
+    from crowdrank.cli.terminal import status, warn
 
     skipped, turn, began = 0, file.rows, file.rows
     refused: set[str] = set()
@@ -118,9 +133,19 @@ def _run(
             skipped = 0
             file.append(campaign.row(file.rows + 1, question, answer))
             campaign.learn(question, answer)
-    print(f"{file.rows} answers are in {file.path}, {file.rows - began} of them new", file=sys.stderr)
+    if not file.rows:
+        raise UsageError("No question is allowed: caps, exclusions and the floor leave no pair.")
+    noun = "answer is" if file.rows == 1 else "answers are"
+    print(f"{file.rows} {noun} in {file.path}, {file.rows - began} of them new", file=sys.stderr)
     if file.rows < budget:
-        print("warning: No judge can be asked anything else: caps and exclusions leave no pair.", file=sys.stderr)
+        warn([Note("fewer-questions", ENDED)])
+
+
+def _check_ids(items: Iterable[str]) -> None:
+    """An item that is called like an answer would make answers ambiguous."""
+    for item in items:
+        if item.lower() in ANSWERS:
+            raise UsageError(f"The item {item!r} is called like an answer.", hint="Give it another id.")
 
 
 def _names(judges: list[str], given: list[str]) -> list[str]:
@@ -128,7 +153,7 @@ def _names(judges: list[str], given: list[str]) -> list[str]:
     names = given or (["judge"] if len(judges) == 1 else [f"judge-{place}" for place in range(1, len(judges) + 1)])
     if len(names) != len(judges) or len(set(names)) != len(names):
         raise UsageError(
-            f"--name must give a different name to each of the {len(judges)} judges. Got {', '.join(names)}."
+            f"--name must give a different name to each judge. Judges: {len(judges)}; names: {', '.join(names)}."
         )
     return names
 

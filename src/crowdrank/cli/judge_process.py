@@ -37,6 +37,8 @@ class JudgeProcess:
     def __init__(self, name: str, command: str, *, keep: bool = False, timeout: float = 120.0) -> None:
         if not command.strip():
             raise UsageError("--judge needs a command.")
+        if not timeout > 0:
+            raise UsageError(f"--timeout must be a number of seconds above 0. Got {timeout:g}.")
         self.name, self.command, self.keep, self.timeout = name, command, keep, timeout
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
@@ -64,8 +66,9 @@ class JudgeProcess:
 
     def _ask_once(self, line: str) -> str:
         with subprocess.Popen(
-            self.command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, process_group=0
-        ) as process:
+            self.command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, errors="replace",
+            process_group=0,
+        ) as process:  # fmt: skip
             try:
                 output, _ = process.communicate(line + "\n", timeout=self.timeout)
             except subprocess.TimeoutExpired:
@@ -84,6 +87,8 @@ class JudgeProcess:
     def _ask_running(self, line: str) -> str:
         process = self._process if self._process is not None and self._process.poll() is None else self._start()
         assert process.stdin is not None
+        if not self._lines.empty() and (more := self._lines.get()) is not None:
+            raise self._error(f"printed more than one line for a question: {more.strip()[:80]!r}.")
         try:
             process.stdin.write(line + "\n")
             process.stdin.flush()
@@ -102,7 +107,7 @@ class JudgeProcess:
         self._lines = queue.Queue()
         process = subprocess.Popen(
             self.command, shell=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-            process_group=0,
+            errors="replace", process_group=0,
         )  # fmt: skip
         self._reader = threading.Thread(target=_read_lines, args=(process, self._lines), daemon=True)
         self._reader.start()
@@ -112,16 +117,14 @@ class JudgeProcess:
     def _understand(self, said: str, question: dict[str, Any]) -> str:
         word = said.strip()
         if word.startswith("{"):
-            try:
-                word = str(json.loads(word).get("answer", ""))
-            except json.JSONDecodeError:
-                word = said.strip()
+            with suppress(json.JSONDecodeError, AttributeError):
+                word = str(json.loads(word).get("answer", word))
         if word.lower() in ANSWERS:
             return word.lower()
         for side in ("left", "right"):
             if word == question[side]["item"]:
                 return side
-        raise self._error(f"must answer left, right, tie or skip. Got {word[:80]!r}.")
+        raise self._error(f"must answer left, right, tie or skip, or JSON with an answer. Got {word[:80]!r}.")
 
     def _error(self, problem: str) -> JudgeError:
         return JudgeError(

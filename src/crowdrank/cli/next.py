@@ -41,6 +41,9 @@ def command(
     anchors: Annotated[
         str | None, typer.Option(help="File of gold pairs, which are mixed in, or of workers with known quality.")
     ] = None,
+    each: Annotated[
+        int | None, typer.Option(help="The most questions for one judge. Default: twice an even share.")
+    ] = None,
     show: Annotated[
         str, typer.Option(help="Columns of the items to add for both sides: text+image gives left_text, ...")
     ] = "",
@@ -62,7 +65,8 @@ def command(
     shown = [name.strip() for name in show.split("+") if name.strip()]
     if shown and items is None:
         raise UsageError("--show names columns of the items.", hint="Give them with --items FILE.")
-    with nullcontext() if out is None else File(out) as file:
+    inputs = [*(judgments or []), judges, items, exclude, anchors]
+    with nullcontext() if out is None else File(out, inputs=inputs) as file:
         with status("reading") as show_step:
             answered = read(judgments, columns=parse_mapping(join_columns(columns))) if judgments else None
             listed = None if items is None else Roster.read(items, "item")
@@ -70,7 +74,7 @@ def command(
                 show_step("choosing")
             found = next_questions(
                 answered, count, judges=judges, items=listed, exclude=exclude, anchors=anchors, model=chosen,
-                select=select, seed=seed, settings=own,
+                select=select, each=each, seed=seed, settings=own,
             )  # fmt: skip
         warn(found.notes)
         tasks = found.tasks(listed, shown)
@@ -78,7 +82,8 @@ def command(
             print_frame(tasks, "csv")
         else:
             file.write(frame_writer(tasks))
-            print(f"{len(tasks)} questions are in {out}", file=sys.stderr)
+            noun = "question is" if len(tasks) == 1 else "questions are"
+            print(f"{len(tasks)} {noun} in {out}", file=sys.stderr)
 
 
 def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, Any], Model | None]:
@@ -92,5 +97,10 @@ def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, 
     rest = {name: value for name, value in given.items() if name not in own}
     mine = {name: value for name, value in given.items() if name in own}
     if model is None:
-        return {**mine, **rest}, None  # an unknown name is an error of the selection
+        if rest:
+            raise UsageError(
+                f"There is no setting {next(iter(rest))!r} of the selection.",
+                hint=f"Its settings are {', '.join(sorted(own))}. For one of a model, add --model NAME",
+            )
+        return mine, None
     return mine, find(model).make(rest)

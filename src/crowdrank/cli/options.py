@@ -87,7 +87,10 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
     for one in given:
         name, sign, value = one.partition("=")
         if not sign or not name.strip():
-            raise UsageError(f"--set takes name=value. Got {one!r}.", hint="For example --set regularization=1")
+            raise UsageError(
+                f"--set takes name=value. Got {one!r}.",
+                hint=f"Give it a value: --set {name.strip() or 'name'}=VALUE",
+            )
         try:
             settings[name.strip()] = None if value.strip() == "None" else json.loads(value)
         except json.JSONDecodeError:

@@ -70,16 +70,25 @@ class Folder:
 
 
 class File:
-    """A file to write, checked before the work begins. It is written in a hidden folder beside its place."""
+    """A file to write, checked before the work begins. It is written in a hidden folder beside its place.
 
-    def __init__(self, path: Path, option: str = "--out") -> None:
+    A link, a pipe or a device is written to, not replaced. ``inputs``: files that are read; none of them can be
+    the file to write.
+    """
+
+    def __init__(self, path: Path, option: str = "--out", inputs: Sequence[str | None] = ()) -> None:
         if path.is_dir():
             raise UsageError(f"{option} {path}: cannot be written to (it is a folder).")
+        for own in inputs:
+            if own is not None and path.is_file() and Path(own).is_file() and path.samefile(own):
+                raise UsageError(f"{option} {path}: this file is read, so it is kept.", hint="Name another file.")
         self.path, self.option = path, option
+        self._is_file = not path.is_symlink() and (path.is_file() or not path.exists())
 
     def __enter__(self) -> Self:
         try:
-            self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=self.path.parent))
+            folder = self.path.parent if self._is_file else None
+            self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=folder))
         except OSError as error:
             problem = f"{self.option} {self.path}: cannot be written to ({error.strerror})."
             raise UsageError(problem) from error
@@ -92,8 +101,13 @@ class File:
 
     def write(self, write: Callable[[Path], Any]) -> None:
         """Write the file with this function, then move it into place."""
-        write(self.stage / self.path.name)
-        os.replace(self.stage / self.path.name, self.path)
+        staged = self.stage / self.path.name
+        write(staged)
+        if self._is_file:
+            os.replace(staged, self.path)
+        else:
+            with staged.open("rb") as source, self.path.open("wb") as target:
+                shutil.copyfileobj(source, target)
 
 
 def write_frame(frame: pl.DataFrame, path: Path, form: str) -> None:

@@ -66,6 +66,10 @@ def command(
     if not names:
         raise UsageError("--select names no selector.")
     own = parse_settings(settings or [])
+    if judgments and simulate is not None:
+        raise UsageError("Either recorded votes or a simulated crowd can be replayed, not both.")
+    if simulate is not None and gold:
+        raise UsageError("A simulated crowd has a truth of its own.", hint="Leave out --gold.")
     with nullcontext() if out is None else Folder(out) as folder:
         with status("replaying") as shown:
             table, grades = None, None
@@ -98,7 +102,7 @@ def _show(found: Study) -> None:
     report = build_replay(found)
     columns = ("selector", *(f"to {level}" for level in report.levels), "accuracy", "±", "predicted")
     rows = [
-        [line.select, *line.to, f"{line.accuracy:.4f}", f"{line.error:.4f}", f"{line.predicted:.4f}"]
+        [line.select, *line.to, f"{line.accuracy:.4f}", line.plus_minus, f"{line.predicted:.4f}"]
         for line in report.lines
     ]
     if sys.stdout.isatty():

@@ -54,7 +54,7 @@ def command(
     check_format(form, ("csv", "trec"))
     crowd = JudgmentFiles(judgments or [], join_columns(judgment_columns), missing)
     _check_judgments(crowd, features)
-    with nullcontext() if out is None else File(out) as file:
+    with nullcontext() if out is None else File(out, inputs=[*features, *(judgments or [])]) as file:
         from crowdrank.cli.terminal import progress, warn
         from crowdrank.data import read_features
         from crowdrank.rankers.runs import to_run

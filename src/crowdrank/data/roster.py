@@ -76,7 +76,7 @@ class Roster:
         if name not in self.attributes:
             known = ", ".join(self.attributes) or "none"
             raise InputError(
-                f"missing: the rules name this attribute of {self.role}s. The attributes are: {known}.",
+                f"missing: it is named as an attribute of the {self.role}s. Their attributes are: {known}.",
                 source=self.source, column=name,
             )  # fmt: skip
         return self.frame[name]

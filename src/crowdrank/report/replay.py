@@ -29,9 +29,19 @@ class Line:
     path: str
     band: str
     accuracy: float
-    error: float
+    error: float | None
     predicted: float
     to: tuple[str, ...]
+
+    @property
+    def plus_minus(self) -> str:
+        """The standard error of the accuracy; there is none of a single seed."""
+        return "" if self.error is None else f"{self.error:.4f}"
+
+    @property
+    def shown(self) -> str:
+        """The accuracy with its standard error."""
+        return f"{self.accuracy:.4f}" + (f" ± {self.plus_minus}" if self.plus_minus else "")
 
 
 @dataclass(frozen=True)
@@ -89,7 +99,8 @@ def explain(study: Study) -> str:
         f"{count_noun(study.seeds, 'seed')}. After so many votes the items were ranked by {ranked}. The accuracy "
         "is the share of pairs in the right order, a mean over the seeds. The band shows two standard errors on "
         f"each side. Votes to 0.90 are those after which the accuracy first reached 0.90 {reach}, if every seed "
-        "got there."
+        "got there; with few items it can fall below again. The current means depend on the order of the votes, "
+        "so two selectors can end apart even with the same votes."
     )
 
 
@@ -107,10 +118,7 @@ def replay_to_markdown(report: ReplayReport) -> str:
         "Accuracy at the end",
         "Predicted",
     )
-    rows = (
-        [line.select, line.meaning, *line.to, f"{line.accuracy:.4f} ± {line.error:.4f}", number(line.predicted, 4)]
-        for line in report.lines
-    )
+    rows = ([line.select, line.meaning, *line.to, line.shown, number(line.predicted, 4)] for line in report.lines)
     parts = [f"# {report.title}", " · ".join(map(safe, report.facts)), *warnings(report), report.explanation]
     return "\n\n".join([*parts, table(head, rows, "ll" + "r" * len(report.levels) + "rr")]) + "\n"
 
@@ -127,7 +135,7 @@ def _line(run: SelectorRun, across: Axis, up: Axis) -> Line:
         path=_path(path),
         band=_path([*above, *reversed(below)]) + "Z",
         accuracy=float(mean[-1]),
-        error=float(error[-1]),
+        error=float(error[-1]) if len(run.curves) > 1 else None,
         predicted=float(predicted[-1]),
         to=tuple(_votes_to(run, level) for level in LEVELS),
     )

@@ -174,7 +174,7 @@ class Posterior:
 
     def difference(self, one: str, other: str, query: str | None = None) -> Difference:
         """How far one item is ahead of another of the same query."""
-        i, j = self.place(one, query), self.place(other, query)
+        i, j = self.place(str(one), query), self.place(str(other), query)
         mean = float(self.score[i] - self.score[j])
         if self.part[i] != self.part[j]:
             return Difference(mean, math.inf, 0.5)

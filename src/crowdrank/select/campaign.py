@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from crowdrank.errors import UsageError
+from crowdrank.models.online import TIES
 from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.select.field import Field
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
 from crowdrank.select.question import Question
+from crowdrank.select.recorded import Recorded
 
+FEW = 10
+"""The usual share of ties counts as this many votes."""
 SAID = {"left": 1, "right": -1, "tie": 0}
 LEAST_REFIT = 50
 """A batch fit takes over after this many votes, or half as many as there are items."""
+
+
+def _tie_share(votes: Recorded | None) -> float:
+    """The share of ties to expect: that among the votes, after a few of the usual share."""
+    seen, count = (0.0, 0) if votes is None else (votes.ties * len(votes.said), len(votes.said))
+    return (seen + FEW * TIES) / (count + FEW)
 
 
 class Campaign:
@@ -28,17 +39,21 @@ class Campaign:
         cls, answered: Any, *, judges: Sequence[str], items: Any = None, exclude: Any = None, anchors: Any = None,
         policy: Policy | None = None, seed: int = 0, budget: int | None = None,
     ) -> Campaign:  # fmt: skip
-        """Go on from what was answered (None: nothing), with these judges."""
+        """Go on from what was answered (None: nothing), with these judges.
+
+        ``budget``: how many votes there should be in the end, with those that were answered.
+        """
         policy = Policy() if policy is None else policy
         field = Field.of(answered, items, list(judges))
         gold = field.gold(anchors)
         if policy.gamma == "gold":
             policy = field.choose_gamma(policy, gold, seed)
         count = len(field.item)
+        votes = None if field.table is None else field.coded_votes()
         loop = Loop(
             count, len(field.worker), policy, rules=field.rules(policy, exclude), gold=gold, seed=seed,
-            votes=None if field.table is None else field.coded_votes(), budget=budget,
-            refit=max(LEAST_REFIT, count // 2), batch=CrowdBT(),
+            votes=votes, budget=budget, refit=max(LEAST_REFIT, count // 2), batch=CrowdBT(),
+            ties=_tie_share(votes),
         )  # fmt: skip
         return cls(field, loop)
 
@@ -49,11 +64,15 @@ class Campaign:
         return ("question", *query, "worker", "left", "right", "label")
 
     def ask(self, worker: str) -> Question | None:
-        """The next question for a judge; None if no pair is allowed."""
-        return self.loop.ask(self._judges[worker])
+        """The next question for a judge; None if no pair is allowed, or the judge has judged every allowed one."""
+        if worker not in self._judges:
+            raise UsageError(f"There is no judge {worker!r}.", hint=f"The judges are {', '.join(self._judges)}.")
+        return self.loop.desk.ask(self._judges[worker], softens=False)
 
     def learn(self, question: Question, answer: str) -> None:
         """An answer: left, right or tie."""
+        if answer not in SAID:
+            raise UsageError(f"An answer is one of {', '.join(SAID)}. Got {answer!r}.")
         self.loop.learn(question, SAID[answer])
 
     def skip(self, question: Question) -> None:

@@ -7,8 +7,8 @@ left, and what an open question is expected to teach counts already, so that the
 If no allowed pair is left for a judge who asks, nobody is refused before the softer rules have been given up, in
 this order: new items may be part of many open questions; pairs that are out with someone else are shared, the
 least shared and oldest first; items that the judge has just seen may come again; pairs that the judge has judged
-may come again. Caps and exclusions are never given up. In a batch, only the first two of these are, and the gain
-says which pair is shared.
+may come again. Caps and exclusions are never given up. In a batch, pairs that a judge has judged never come again,
+and the gain says which pair is shared.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
+from crowdrank.errors import UsageError
 from crowdrank.kernels.compiled import can_compile
 from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.random import generator
@@ -30,7 +31,7 @@ from crowdrank.select.gamma import current_gamma
 from crowdrank.select.history import History
 from crowdrank.select.judges import Judges
 from crowdrank.select.leases import Leases
-from crowdrank.select.permits import IN_BATCH, SOFTER, Permits, Soft
+from crowdrank.select.permits import SOFTER, WITHOUT_REPEATS, Permits, Soft
 from crowdrank.select.policy import Policy
 from crowdrank.select.question import Question
 from crowdrank.select.rules import Rules
@@ -68,14 +69,16 @@ class Desk:
     def ask(self, judge: int | None = None, *, softens: bool = True) -> Question | None:
         """The next question for this judge, or for anyone; None if no pair is allowed. It is out until it ends.
 
-        ``softens``: whether a judge may be asked again about the same pair or items if nothing else is left.
+        ``softens``: whether the judge may be asked a pair again if nothing else is left.
         """
         if judge is not None:
+            if not 0 <= judge < len(self.judges.alpha):
+                raise UsageError(f"There is no judge {judge}: there are {len(self.judges.alpha)}, from 0 on.")
             if self.permits.over_share(judge):
                 return None
             if (gold := self._gold_question(judge)) is not None:
                 return self._hand_out(gold)
-        for soft in SOFTER if softens else IN_BATCH:
+        for soft in SOFTER if softens else WITHOUT_REPEATS:
             found = self._shared(judge, soft) if softens and soft.shares else self._choose(judge, soft)
             if found is not None:
                 return self._hand_out(found)
@@ -92,7 +95,7 @@ class Desk:
         if kind is None or self._is_random() or self._coldest() is not None:
             asked = (self.ask(int(judge), softens=False) for judge in free)
             return next((question for question in asked if question is not None), None)
-        for soft in IN_BATCH:
+        for soft in WITHOUT_REPEATS:
             if self._best_pair(None, kind, 0.0, soft).left < 0:
                 continue  # what nobody may be asked, none of the judges may
             best = self._best_judge(free, kind, soft)
@@ -141,8 +144,9 @@ class Desk:
 
     def end(self, question: Question, *, answered: bool = True) -> None:
         """A question has come back. If it was not answered, it counts as never asked."""
-        if self.leases.end(question):
-            self._refresh(question[:2])
+        if not self.leases.end(question):
+            raise UsageError(f"Question {question.number} is not open: it was never asked, or has ended before.")
+        self._refresh(question[:2])
         if answered:
             self.history.answer(question.left, question.right)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import polars as pl
 from crowdrank.data import LEFT, RIGHT, Anchors, Integers, Pairs, SpooledPairs, read, to_pairs, translate_ids
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.data.roster import Roster
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.compiled import PACKAGE, can_compile
 from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.models.base import Model
@@ -29,6 +29,8 @@ from crowdrank.select.rules import Rules, codes_of
 
 MANY_VOTES = 200_000
 """With more votes than this, they are learned one by one, which takes seconds."""
+ABOUT_ROWS = ("no-outcome", "self-pairs", "unknown-workers", "not-converged")
+"""What a fit says that matters for the next questions too."""
 MANY_ITEMS = 2_000
 """With more items than this, a search that is not compiled is slow."""
 
@@ -38,7 +40,8 @@ class Field:
     """Everything that can be asked about, by codes: the nodes (query, item) and the judges.
 
     ``table``: the votes; None if nothing was answered. ``asked``: the codes of the judges who can be asked; None
-    for anyone. ``left_out``: how many judged items do not take part.
+    for anyone. ``left_out``: how many judged items do not take part. ``doubts``: what the user should know about
+    the exclusions and the gold.
     """
 
     table: Pairs | SpooledPairs | None
@@ -49,6 +52,7 @@ class Field:
     judges: Roster | None
     asked: list[int] | None
     left_out: int
+    doubts: list[Note] = field(default_factory=list)
 
     @classmethod
     def of(cls, judgments: Any, items: Any, judges: Any) -> Field:
@@ -95,6 +99,7 @@ class Field:
             model = name
         fitted = make(model, {"seed": seed}) if isinstance(model, str) else model.clone()
         fitted.fit(self.table, anchors=anchors)
+        notes = (*notes, *(note for note in fitted.fit_.warnings if note.code in ABOUT_ROWS))
         if not isinstance(fitted.posterior_, Posterior):
             raise UsageError(
                 f"{fitted.name} has no posterior, so it cannot say what is uncertain.",
@@ -204,13 +209,23 @@ class Field:
         query = frame[columns["query"]] if "query" in columns else None
         if {"left", "right"} <= columns.keys():
             sides = [self._codes_anywhere(query, frame[columns[side]]) for side in ("left", "right")]
+            self._doubt_exclusions(name, [bool(one and two) for one, two in zip(*sides, strict=True)])
             keys = [int(pair_key(i, j)) for i, j in self._pairs_of(*sides)]
             return np.unique(np.array(keys, np.int64)), {}
         if {"worker", "item"} <= columns.keys():
+            if self.asked is None:
+                raise UsageError(
+                    f"{name} hides items from judges, but these questions are for anyone.",
+                    hint=("Say who can be asked: ", Remedy("judges", "FILE")),
+                )
             who = {worker: code for code, worker in enumerate(self.worker)}
             hidden: dict[int, set[int]] = {}
             places = self._codes_anywhere(query, frame[columns["item"]])
-            for worker, own in zip(frame[columns["worker"]], places, strict=True):
+            workers = frame[columns["worker"]].to_list()
+            self._doubt_exclusions(
+                name, [worker in who and bool(own) for worker, own in zip(workers, places, strict=True)]
+            )
+            for worker, own in zip(workers, places, strict=True):
                 if worker in who:
                     hidden.setdefault(who[worker], set()).update(own)
             return np.zeros(0, np.int64), {judge: frozenset(own) for judge, own in hidden.items()}
@@ -219,6 +234,13 @@ class Field:
             f"exclusions need the columns left and right, or worker and item. The columns are {shown}.",
             source=name,
         )
+
+    def _doubt_exclusions(self, name: str, used: list[bool]) -> None:
+        """Say how many rows name something unknown: a misspelled exclusion would exclude nothing."""
+        unknown = used.count(False)
+        if unknown:
+            message = f"{name}: {unknown} of {len(used)} exclusions name items or workers that do not take part."
+            self.doubts.append(Note("unknown-exclusions", message))
 
     def _codes_anywhere(self, query: pl.Series | None, item: pl.Series) -> list[list[int]]:
         """The codes of each item, in its query or in all of them."""
@@ -238,6 +260,10 @@ class Field:
         better = np.where(own.outcome == 1, own.right, own.left)
         worse = np.where(own.outcome == 1, own.left, own.right)
         sides = [self._codes_anywhere(query, own.index.items.gather(side)) for side in (better, worse)]
+        unknown = sum(not (one and two) for one, two in zip(*sides, strict=True))
+        if unknown:
+            message = f"{unknown} of {own.rows} gold pairs name items that do not take part."
+            self.doubts.append(Note("anchors", message))
         return np.array(self._pairs_of(*sides), np.int64).reshape(-1, 2)
 
     def _pairs_of(self, one: list[list[int]], other: list[list[int]]) -> list[tuple[int, int]]:
@@ -273,18 +299,14 @@ class Field:
 
     def notes(self, found: list[Question], count: int) -> list[Note]:
         """What the user should know about the questions."""
-        notes = []
+        notes = list(self.doubts)
         if self.left_out:
-            noun = "item was" if self.left_out == 1 else "items were"
-            notes.append(
-                Note(
-                    "not-listed",
-                    f"{self.left_out} judged {noun} not among the listed items and is not asked about.",
-                )
-            )
+            words = "1 judged item is" if self.left_out == 1 else f"{self.left_out} judged items are"
+            notes.append(Note("not-listed", f"{words} not listed, and not asked about."))
         if len(found) < count:
             message = (
-                f"Only {len(found)} of {count} questions are allowed: caps and exclusions leave no other pair."
+                f"There are only {len(found)} questions, not {count}: caps, exclusions and the floor leave no "
+                "other pair, and no judge is asked a pair twice unless repeats=true."
             )
             notes.append(Note("fewer-questions", message))
         if len(self.item) > MANY_ITEMS and not can_compile():

@@ -29,8 +29,8 @@ class Soft(NamedTuple):
 
 SOFTER = (Soft(), Soft(True), Soft(True, True), Soft(True, True, True), Soft(True, True, True, True))
 """What is given up, step by step, before a judge is refused."""
-IN_BATCH = SOFTER[:3]
-"""The same in a batch, where no judge is asked about the same items again."""
+WITHOUT_REPEATS = SOFTER[:4]
+"""The same if no judge may be asked a pair again."""
 
 
 class Permits:

@@ -19,6 +19,7 @@ SELECTORS = {
     "information": "mutual information of the vote and the scores",
 }
 GAMMAS = ("halved", "auto", "gold")
+ABOVE_ZERO = 1e-9
 HALVED_FROM = 10.0
 """gamma at the start if it is halved: the paper's value for a sufficient budget."""
 
@@ -79,7 +80,8 @@ class Policy:
         if not isinstance(self.gamma, str):
             _within("gamma", self.gamma, 0.0, math.inf)
         for name, low, high in (
-            ("tau", 1e-9, 100.0), ("epsilon", 0.0, 1.0), ("judge_share", 1e-9, 1.0), ("floor", 0.5, 0.999),
+            ("tau", ABOVE_ZERO, 100.0), ("epsilon", 0.0, 1.0), ("judge_share", ABOVE_ZERO, 1.0),
+            ("floor", 0.5, 0.999),
             ("gold_share", 0.0, 1.0), ("pending", 0.0, 1.0),
         ):  # fmt: skip
             if getattr(self, name) is not None:
@@ -91,6 +93,11 @@ class Policy:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < low):
                 raise UsageError(f"The setting {name!r} must be a whole number of at least {low}. Got {value!r}.")
+        if self.gold_first > self.gold_among:
+            raise UsageError(
+                f"'gold_first' of the first 'gold_among' questions are gold pairs: {self.gold_first} of "
+                f"{self.gold_among} is too many."
+            )
         if not isinstance(self.repeats, bool):
             raise UsageError(f"The setting 'repeats' must be true or false. Got {self.repeats!r}.")
         for name in ("differ", "same", "own"):
@@ -104,7 +111,7 @@ class Policy:
         for name in settings:
             if name not in known:
                 raise UsageError(
-                    f"Selection has no setting {name!r}.", hint=f"The settings are {', '.join(known)}."
+                    f"There is no setting {name!r} of the selection.", hint=f"Its settings are {', '.join(known)}."
                 )
         lists = {name: _names(settings[name]) for name in ("differ", "same", "own") if name in settings}
         return cls(select=select, **{**settings, **lists})
@@ -124,6 +131,7 @@ def _within(name: str, value: Any, low: float, high: float) -> None:
     good = isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
     if not good or not low <= value <= high:
         wanted = f"of at least {low:g}" if math.isinf(high) else f"between {low:g} and {high:g}"
+        wanted = f"above 0 and at most {high:g}" if low == ABOVE_ZERO else wanted
         raise UsageError(f"The setting {name!r} must be a number {wanted}. Got {value!r}.")
 
 

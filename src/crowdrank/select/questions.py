@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from crowdrank.data.roster import Roster
-from crowdrank.errors import Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.base import Model
+from crowdrank.models.parameters import whole
 from crowdrank.select.desk import Desk
 from crowdrank.select.field import Field
 from crowdrank.select.policy import Policy
 
 TWICE = 2.0
-"""A judge gets at most this many times the even share of a batch, unless ``judge_share`` says otherwise."""
+"""A judge gets at most this many times the even share of a batch, unless something else is said."""
+OF_JUDGES = (
+    "gamma",
+    "tau",
+    "item_cap",
+    "judge_share",
+    "rest",
+    "repeats",
+    "gold_first",
+    "gold_among",
+    "gold_share",
+)
+"""Settings that are about the judge who is asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +62,8 @@ class Questions:
 
 def next_questions(
     judgments: Any = None, count: int = 100, *, judges: Any = None, items: Any = None, exclude: Any = None,
-    anchors: Any = None, model: Model | str | None = None, select: str = "gain", seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
+    anchors: Any = None, model: Model | str | None = None, select: str = "gain", each: int | None = None,
+    seed: int = 0, settings: Mapping[str, Any] | None = None,
 ) -> Questions:  # fmt: skip
     """The ``count`` best questions to ask next.
 
@@ -59,22 +72,50 @@ def next_questions(
     attributes; needed if nothing was answered yet. ``exclude``: pairs that are never asked (left, right), or items
     that a judge never sees (worker, item). ``anchors``: as in a fit; gold pairs are mixed into the questions.
     ``model``: what is fitted; Crowd-BT if judges are known, Bradley-Terry if not, and online Crowd-BT from 200,000
-    votes on. ``select`` and ``settings``: see ``Policy``.
+    votes on. ``each``: the most questions for one judge; by default twice an even share, and not more than half
+    if there are several. ``select`` and ``settings``: see ``Policy``; ``judge_share`` is of these questions.
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise UsageError(f"The number of questions must be a whole number of at least 1. Got {count!r}.")
     policy = Policy.of(select, settings or {})
+    if judges is None:
+        _check_anyone(settings or {}, each)
     field = Field.of(judgments, items, judges)
     posterior, notes = field.fit(model, anchors, seed)
     gold = field.gold(anchors)
     if policy.gamma == "gold":
         policy = field.choose_gamma(policy, gold, seed)
+    share, policy = policy.judge_share, replace(policy, judge_share=None)
     desk = Desk(
         field.beliefs(posterior), policy, field.history(), field.rules(policy, exclude), seed=seed, gold=gold,
         budget=field.votes + count,
     )  # fmt: skip
-    each = None
-    if field.asked is not None and policy.judge_share is None:
-        each = math.ceil(TWICE * count / max(len(field.asked), 1))
-    found = desk.batch(count, field.asked, each)
+    found = desk.batch(count, field.asked, _most(each, share, count, field.asked))
+    if not found:
+        raise InputError(
+            "No question is allowed: caps, exclusions, the floor and what the judges have judged leave no pair."
+        )
     return Questions(field.named(found), (*notes, *field.notes(found, count)))
+
+
+def _check_anyone(settings: Mapping[str, Any], each: int | None) -> None:
+    """What is about judges needs judges."""
+    given = next((name for name in settings if name in OF_JUDGES), None)
+    if given is not None or each is not None:
+        name = "'each'" if given is None else f"The setting {given!r}"
+        raise UsageError(
+            f"{name} is about the judge who is asked, but these questions are for anyone.",
+            hint=("Say who can be asked: ", Remedy("judges", "FILE")),
+        )
+
+
+def _most(each: int | None, share: float | None, count: int, judges: Sequence[int] | None) -> int | None:
+    """The most questions for one judge."""
+    if judges is None:
+        return None
+    if each is not None:
+        return whole("each", each, low=1)
+    if share is not None:
+        return max(int(share * count), 1)
+    most = math.ceil(TWICE * count / max(len(judges), 1))
+    return most if len(judges) < 2 else min(most, math.ceil(count / 2))

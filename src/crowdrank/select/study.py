@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Scored
+from crowdrank.data import Scored, read_gold
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
-from crowdrank.models.parameters import whole
+from crowdrank.models.parameters import number, whole
 from crowdrank.results import QUALITY
 from crowdrank.select.field import Field
 from crowdrank.select.loop import Loop
@@ -64,7 +64,7 @@ class SelectorRun:
             "select": self.select,
             "votes": votes.tolist(),
             "accuracy": [round(value, 6) for value in accuracy.tolist()],
-            "accuracy_se": [round(value, 6) for value in error.tolist()],
+            "accuracy_se": None if len(self.curves) < 2 else [round(value, 6) for value in error.tolist()],
             "predicted": [round(value, 6) for value in predicted.tolist()],
             "to": {level: None if mean is None else round(mean, 1) for level, (mean, _) in to.items()},
             "reached": {level: share for level, (_, share) in to.items()},
@@ -78,7 +78,7 @@ class Study:
     """Selectors side by side, in the order in which they were named.
 
     ``source``: what was replayed. ``reach``: the accuracy of a fit to all recorded votes, or 1 for a simulated
-    crowd; ``to`` counts the votes to a share of it.
+    crowd; ``to`` counts the votes to a share of it. ``settings``: everything else that was set.
     """
 
     runs: tuple[SelectorRun, ...]
@@ -87,6 +87,7 @@ class Study:
     budget: int
     seeds: int
     rank: str
+    settings: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,36 +98,45 @@ class Study:
             "budget": self.budget,
             "seeds": self.seeds,
             "rank": self.rank,
+            "settings": dict(self.settings),
             "selectors": [run.as_dict() for run in self.runs],
         }
 
 
 def replay(
-    judgments: Any = None, *, gold: Scored | None = None, simulate: str | None = None, budget: int = 1000,
+    judgments: Any = None, *, gold: Any = None, simulate: str | None = None, budget: int = 1000,
     selects: Sequence[str] = USUAL, seeds: int = 10, first_seed: int = 0, look: int | None = None,
     rank: str = "means", refit: int | None = None, who: str = "arrives", flight: int = 1,
     settings: Mapping[str, Any] | None = None, progress: Callable[[str], None] | None = None,
 ) -> Study:  # fmt: skip
     """What each way of asking would have needed.
 
-    ``judgments`` and ``gold``: recorded votes, from which questions are chosen, and the truth; or ``simulate``:
-    a crowd of ``simulate.respondents``. Each of ``selects`` is replayed with ``seeds`` seeds, ``budget`` votes
-    each. ``rank``: ``"means"`` or ``"refit"``; ``refit``: after how many votes a batch fit takes over (None:
-    never). ``who``: in a simulated crowd, judges arrive at random or the best one is asked; ``flight`` questions
-    are open at once. ``settings``: of the policy, of online-crowd-bt (variance, prior, rule, link), and of the
-    crowd (items, workers, spread, alpha, beta).
+    ``judgments`` and ``gold``: recorded votes, from which questions are chosen, and the truth (grades in a file, a
+    frame or a ``Scored``); or ``simulate``: a crowd of ``simulate.respondents``. Each of ``selects`` is replayed
+    with ``seeds`` seeds, ``budget`` votes each. ``rank``: ``"means"`` or ``"refit"``; ``refit``: after how many
+    votes a batch fit takes over (None: never). ``who``: in a simulated crowd, judges arrive at random or the best
+    one is asked; ``flight`` questions are open at once. ``settings``: of the policy, of online-crowd-bt (variance,
+    prior, rule, link), and of the crowd (items, workers, spread, alpha, beta).
     """
     plan = _plan(budget, look, rank, refit)
     seeds = whole("seeds", seeds, low=1)
     if who not in WHO:
         raise UsageError(f"The parameter 'who' must be one of {', '.join(WHO)}. Got {who!r}.")
     flight = whole("flight", flight, low=1)
+    if len(set(selects)) < len(selects):
+        raise UsageError(f"Each selector can be named once. Got {', '.join(selects)}.")
+    if simulate is None and (who != "arrives" or flight > 1):
+        raise UsageError("'who' and 'flight' are for simulated crowds: recorded votes have their judges.")
+    if simulate is not None and gold is not None:
+        raise UsageError("A simulated crowd has a truth of its own, so no gold is needed.", hint="Leave it out.")
     policy, own, crowd = _split(settings or {}, _NOT_SIMULATED if judgments is None else _NOT_RECORDED)
     policies = [Policy.of(name, policy) for name in selects]
     model = OnlineCrowdBT(**{"prior": QUALITY, **own})
     if simulate is not None:
         if judgments is not None:
             raise UsageError("Either recorded votes or a simulated crowd can be replayed, not both.")
+        if simulate != "beta-5-1" and {"alpha", "beta"} & crowd.keys():
+            raise UsageError("'alpha' and 'beta' are settings of the crowd beta-5-1 only.")
         Respondents.make(simulate, **crowd)  # a wrong name or setting fails first
         reach, source = 1.0, f"the simulated crowd {simulate}"
 
@@ -141,7 +151,7 @@ def replay(
             )
         if crowd:
             raise UsageError(f"{next(iter(crowd))!r} is a setting of simulated crowds; these votes are recorded.")
-        votes, truth = _recorded(judgments, gold)
+        votes, truth = _recorded(judgments, gold if isinstance(gold, Scored) else read_gold(gold))
         plan = _plan(min(budget, len(votes.left)), look, rank, refit)
         reach, source = _reach(votes, truth), f"{len(votes.left)} recorded votes"
 
@@ -156,7 +166,9 @@ def replay(
                 progress(f"{chosen.select}: seed {seed - first_seed + 1} of {seeds}")
             curves.append(one(chosen, seed))
         runs.append(SelectorRun(chosen.select, tuple(curves), reach))
-    return Study(tuple(runs), source, reach, plan.budget, seeds, rank, tuple(_notes(budget, plan.budget, runs)))
+    notes = tuple(_notes(budget, plan.budget, runs))
+    said = {"first_seed": first_seed, "look": plan.look, "refit": refit, "who": who, "flight": flight}
+    return Study(tuple(runs), source, reach, plan.budget, seeds, rank, {**said, **(settings or {})}, notes)
 
 
 def _plan(budget: int, look: int | None, rank: str, refit: int | None) -> Plan:
@@ -185,9 +197,8 @@ def _split(
             raise UsageError(f"A replay has no setting {name!r}.", hint=f"The settings are {', '.join(known)}.")
     groups = (own, MODEL_SETTINGS, CROWD_SETTINGS)
     policy, model, crowd = ({name: settings[name] for name in settings if name in group} for group in groups)
-    for name in ("items", "workers"):
-        if name in crowd:
-            crowd[name] = whole(name, crowd[name], low=1)
+    for name, value in crowd.items():
+        crowd[name] = whole(name, value, low=1) if name in ("items", "workers") else number(name, value, low=0.0)
     return policy, model, crowd
 
 
