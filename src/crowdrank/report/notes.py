@@ -239,6 +239,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "ties-dropped": ("Ties were dropped", "The figures cover only decided votes."),
     "many-votes": ("Votes were learned one by one", "Their order counts a little; timestamps give it."),
     "fewer-questions": ("Fewer questions than asked for", "Raise a cap, or list more items or judges."),
+    "unknown-exclusions": ("Some exclusions exclude nothing", "Check how the items and workers are spelled."),
     "not-listed": ("Some judged items do not take part", "List them to ask about them."),
     "slow-search": ("The search is slow", "Numba compiles it."),
     "fewer-votes": ("Fewer votes than the budget", "All recorded votes were used."),

@@ -31,13 +31,14 @@ class Policy:
     ``select``: one of ``SELECTORS``. ``gamma``: how much learning about judges counts (eq. 10); a number, or
     ``"halved"`` (from 10, halved every ``tau`` % of the budget), ``"auto"`` (see ``select.gamma``) or ``"gold"``
     (the best on gold pairs). ``epsilon``: the share of random questions. ``top``: only the first ``top`` places
-    matter (None: all).
+    matter (None: all): a gain is multiplied by the larger probability of the two to lie above their cut.
 
     ``cold``: an item's first questions, this many, go by even exposure. ``pair_cap``: the most questions on a
     pair. ``item_cap``: how often a judge may see an item. ``judge_share``: the largest share of all questions
-    for a judge. ``rest``: a judge does not see the items of the last ``rest`` questions again at once.
-    ``floor``: a pair is not asked if a perfect judge is expected to tell the better item with a lower
-    probability (1/2: all pairs). ``repeats``: whether a judge may be asked a pair again.
+    for a judge. ``rest``: after a question, its items do not come up for ``rest`` questions of the same judge,
+    while other pairs are left. ``floor``: a pair is not asked if its root mean square difference is below the
+    one at which a perfect judge is right with this probability (1/2: all pairs). ``repeats``: whether a judge may
+    be asked a pair again.
 
     ``differ``, ``same``: attributes in which the items of a pair must differ, or agree. ``own``: attributes of
     items that a judge must not share ("not the own team's").

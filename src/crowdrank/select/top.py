@@ -26,7 +26,7 @@ def top_cut(mean: Floats, variance: Floats, top: int, group: Integers) -> Floats
 
 
 def chance_above(mean: Floats, variance: Floats, cut: Floats) -> Floats:
-    """The probability that each score is above a cut: that the item is among the first ``top``."""
+    """The probability that each score is above a cut."""
     from scipy.special import ndtr
 
     return np.asarray(ndtr((mean - cut) / np.sqrt(np.maximum(variance, 1e-300))))

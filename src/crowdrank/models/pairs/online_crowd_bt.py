@@ -156,12 +156,13 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
         weight = state.weight
         mean, variance = _mixture(state.scores[:, 0], state.scores[:, 1], weight)
         eta, eta_variance = _mixture(*_beta_moments(state.qualities[:, 0], state.qualities[:, 1]), weight)
-        side = state.sides[:, 0] @ weight if len(state.sides) else np.zeros(0)
+        side, side_variance = _mixture(state.sides[:, 0], state.sides[:, 1], weight)
         new = _mixture(*_beta_moments(state.bank.alpha[None], state.bank.beta[None]), weight)
         further = {
             "eta": eta,
             "eta_variance": eta_variance,
             "side": side,
+            "side_variance": side_variance,
             "new_variance": np.array([state.bank.variance @ weight]),
             "new_eta": np.array([new[0][0], new[1][0]]),
             "log_evidence": np.array([state.log_evidence]),
@@ -212,8 +213,8 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
             details=details,
             posterior=_normal(found.within + found.between / found.orders, further),
             predictor=FilterPredictor(
-                found.score, found.within, further["eta"], further["side"], float(further["new_variance"][0]),
-                float(further["new_eta"][0]), state.threshold, link is PROBIT,
+                found.score, found.within, further["eta"], further["side"], further["side_variance"],
+                float(further["new_variance"][0]), float(further["new_eta"][0]), state.threshold, link is PROBIT,
             ),
         )  # fmt: skip
 
@@ -267,7 +268,7 @@ def _workers(votes: Votes, further: dict[str, Floats], curve: Agreement) -> Work
 
 @dataclass(frozen=True, eq=False)
 class FilterPredictor:
-    """The probability of a vote with scores and qualities integrated out.
+    """The probability of a vote, with the moments of scores and qualities over all filters integrated out.
 
     An unseen item has mean 0 and the prior variance, an unseen worker the prior quality.
     """
@@ -276,6 +277,7 @@ class FilterPredictor:
     variance: Floats
     eta: Floats
     side: Floats
+    side_variance: Floats
     new_variance: float
     new_eta: float
     threshold: float
@@ -289,10 +291,12 @@ class FilterPredictor:
         worker = nobody if worker is None else worker
         x = values_at(self.mean, left, 0.0) - values_at(self.mean, right, 0.0)
         spread = sum(values_at(self.variance, side, self.new_variance) for side in (left, right))
-        if sided and len(self.side) == 1:
-            x = x + self.side[0]
-        elif sided and len(self.side):
-            x = x + values_at(self.side, worker, float(self.side.mean()))
+        if sided and len(self.side):
+            who = np.zeros(len(left), np.int64) if len(self.side) == 1 else worker
+            x = x + values_at(self.side, who, float(self.side.mean()))
+            spread = spread + values_at(
+                self.side_variance, who, float(self.side_variance.mean() + self.side.var())
+            )
         quality = values_at(self.eta, worker, self.new_eta)
         win, lose = (assumed_density(x, spread, quality, said, self.threshold, self.probit)[2] for said in (1, -1))
         return np.stack([win, np.maximum(1.0 - win - lose, 0.0), lose], axis=1)
