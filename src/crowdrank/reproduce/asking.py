@@ -28,6 +28,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "joint": {"select": "joint"},
     "information": {"select": "information"},
 }
+IN_FLIGHT = 600
+"""The first draw of many judges at once: how much an open question counts was changed after a look at earlier ones."""
 NEAR = 10
 """How many items count as the neighbors of a new one."""
 ROGUE = 0.1
@@ -121,7 +123,7 @@ def flight(
                     "flight": count,
                     "pending": pending,
                 }
-                keys = [{**where, "seed": seed} for seed in draws(seeds)]
+                keys = [{**where, "seed": seed} for seed in draws(seeds, IN_FLIGHT)]
                 ledger.fill(keys, cell)
                 found = [_first(ledger[key]["accuracy"]) for key in keys]
                 alone = found if count == 1 else alone

@@ -18,9 +18,9 @@ FIRST_DRAW = 500
 Number = float | str
 
 
-def draws(count: int) -> range:
+def draws(count: int, first: int = FIRST_DRAW) -> range:
     """The seeds of so many draws."""
-    return range(FIRST_DRAW, FIRST_DRAW + count)
+    return range(first, first + count)
 
 
 def mean_and_error(values: Sequence[float | None]) -> tuple[Number, Number]:

@@ -80,7 +80,8 @@ def look_at_candidates(
 ) -> int:  # fmt: skip
     """The best candidate, in a loop to be compiled; ``most``: what the judge's gain adds at t = 1.
 
-    It is 0 at t = 0 and convex in t, so at any t it is at most t times that. If alpha or beta is small it only rises.
+    It is 0 at t = 0 and convex in t, so at any t it is at most t times that. With a small alpha or beta it only
+    rises.
     """
     best, found = -np.inf, -1
     for row in range(len(left)):
