@@ -90,15 +90,15 @@ def explain(study: Study) -> str:
     """How to read the figures."""
     ranked = "the current means" if study.rank == "means" else "a batch fit of the votes so far"
     reach = (
-        f"of {study.reach:.4f}, the accuracy of a fit to all recorded votes"
+        f" of {study.reach:.4f}, the accuracy of a fit to all recorded votes"
         if study.reach != 1.0 or "recorded" in study.source
-        else "of the true order"
+        else ""
     )
     return (
         f"Every way of asking chose its own {study.budget:,} votes from {study.source}, with "
         f"{count_noun(study.seeds, 'seed')}. After so many votes the items were ranked by {ranked}. The accuracy "
         "is the share of pairs in the right order, a mean over the seeds. The band shows two standard errors on "
-        f"each side. Votes to 0.90 are those after which the accuracy first reached 0.90 {reach}, if every seed "
+        f"each side. Votes to 0.90 are those after which the accuracy first reached 0.90{reach}, if every seed "
         "got there; with few items it can fall below again. The current means depend on the order of the votes, "
         "so two selectors can end apart even with the same votes."
     )

@@ -29,7 +29,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "information": {"select": "information"},
 }
 IN_FLIGHT = 600
-"""The first draw of many judges at once: how much an open question counts was changed after a look at earlier ones."""
+"""The first draw of many judges at once: what an open question counts was changed after a look at smaller ones."""
 NEAR = 10
 """How many items count as the neighbors of a new one."""
 ROGUE = 0.1
