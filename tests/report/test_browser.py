@@ -11,7 +11,15 @@ import pytest
 import crowdrank as cr
 from crowdrank.compare import Row
 from crowdrank.rankers.registry import make_ranker
-from crowdrank.report import build, build_contest, contest_to_html, to_html, training_report_files
+from crowdrank.report import (
+    build,
+    build_contest,
+    build_replay,
+    contest_to_html,
+    replay_to_html,
+    to_html,
+    training_report_files,
+)
 from crowdrank.simulate.presets import simulate
 from helpers import random_domains, random_labels, random_lists, random_votes
 
@@ -102,6 +110,16 @@ def contest(tmp_path_factory):
     path = tmp_path_factory.mktemp("contest") / "report.html"
     page = contest_to_html(build_contest(replace(found, rows=(*found.rows, failed))))
     path.write_text(page, encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory):
+    """Ways of asking side by side, one of which ran out of questions."""
+    settings = {"items": 8, "workers": 4, "pair_cap": 3}
+    study = cr.replay(simulate="bt", budget=100, seeds=2, selects=["random", "even", "gain"], settings=settings)
+    path = tmp_path_factory.mktemp("replayed") / "report.html"
+    path.write_text(replay_to_html(build_replay(study)), encoding="utf-8")
     return path.as_uri()
 
 
@@ -402,13 +420,27 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
 @pytest.mark.parametrize(
-    "kind", ["one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd", "remap"]
+    "kind",
+    [
+        "one",
+        "many",
+        "ranked",
+        "labelled",
+        "chosen",
+        "contest",
+        "domains",
+        "training",
+        "crowd",
+        "remap",
+        "replayed",
+    ],
 )
 def test_no_barrier_is_found(visit, kind, viewport, request):
-    """By all rules on a light page; a dark one has other colors and is otherwise the same."""
+    """By all rules on a light page; a dark one has other colors, on every width, and is otherwise the same."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = visit(request.getfixturevalue(kind), viewport)
-    for scheme, rules in (("light", {}), ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})):
+    dark = ("dark", {"runOnly": ["color-contrast", "link-in-text-block"]})
+    for scheme, rules in (("light", {}), dark) if viewport is WIDE else (("light", {}),):
         page.emulate_media(color_scheme=scheme)
         found = axe.run(page, options={"resultTypes": ["violations"], **rules}).response["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]][:3]) for one in found] == []
