@@ -40,9 +40,9 @@ from crowdrank.kernels.filtering import KAPPA_LOGISTIC
 
 GAIN, JOINT, INFORMATION, UNCERTAINTY = range(4)
 KINDS = {"gain": GAIN, "joint": JOINT, "information": INFORMATION, "uncertainty": UNCERTAINTY}
-STEPS, STEPS_PER_DEVIATION, REACH = 96, 24, 8.0
+STEPS, STEPS_PER_DEVIATION, REACH = 96, 32, 8.0
 """The quadrature of the mutual information: the trapezoidal rule over +- REACH deviations, with 96 steps or, if
-the deviation is above 4, with 24 times the deviation."""
+the deviation is above 3, with 32 times the deviation."""
 KNOWN = 1e6
 """A quality with a larger alpha + beta is known: nothing can be learned about it."""
 LEAST = 0.1
