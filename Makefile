@@ -20,10 +20,10 @@ demo: $(STAMP)
 	$(BIN)/crowdrank demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 3
 
 test-long: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "long or not long"
+	$(BIN)/python -m pytest -n 3 -m "long or not long"
 
 check: $(STAMP)
 	$(BIN)/ruff check .

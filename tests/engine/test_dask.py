@@ -19,6 +19,7 @@ from crowdrank.errors import CrowdrankError, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.pairs import em_elo
 from crowdrank.models.pairs.likelihood import PairedSums
+from crowdrank.models.registry import find
 from crowdrank.prepared.votes import Votes
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.solve import At
@@ -79,13 +80,22 @@ def test_sums_equal_the_local_ones_to_the_bit(engine, count):
 @pytest.mark.parametrize(
     ("entry", "memory"),
     [
-        pytest.param(entry, memory, id=f"{entry.name}-{where}")
+        pytest.param(entry, memory, id=f"{entry.name}-{where}", marks=marks)
         for entry in single_models()
-        for memory, where in ((None, "in memory"), (0, "on disk"))
+        for memory, where, marks in ((None, "in memory", ()), (0, "on disk", pytest.mark.long))
         if memory is None or of_votes(entry)  # only votes are kept on disk
     ],
 )
 def test_every_model_gives_the_local_result_to_the_bit(engine, entry, memory, monkeypatch):
+    check_to_the_bit(engine, entry, memory, monkeypatch)
+
+
+def test_votes_on_disk_give_the_local_result_to_the_bit(engine, monkeypatch):
+    for name in ("bt", "crowd-bt"):
+        check_to_the_bit(engine, find(name), 0, monkeypatch)
+
+
+def check_to_the_bit(engine, entry, memory, monkeypatch):
     monkeypatch.setattr(em_elo, "ROUNDS", 20)  # a round is a trip to the cluster, and this model takes hundreds
     frame = cases_of(entry)[-1].frame
     with small_shards(50):

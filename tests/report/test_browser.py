@@ -418,21 +418,21 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
     assert page.locator("#ranking .controls").is_hidden()
 
 
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+PAGES = (
+    "one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd", "remap", "replayed",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "kind",
+    ("kind", "viewport"),
     [
-        "one",
-        "many",
-        "ranked",
-        "labelled",
-        "chosen",
-        "contest",
-        "domains",
-        "training",
-        "crowd",
-        "remap",
-        "replayed",
+        *(pytest.param(kind, WIDE, id=f"{kind}-wide") for kind in PAGES),
+        *(
+            pytest.param(
+                kind, PHONE, id=f"{kind}-phone", marks=() if kind in ("one", "crowd") else pytest.mark.long
+            )
+            for kind in PAGES
+        ),
     ],
 )
 def test_no_barrier_is_found(visit, kind, viewport, request):
