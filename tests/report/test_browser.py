@@ -115,7 +115,7 @@ def contest(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory):
-    """Ways of asking side by side, one of which ran out of questions."""
+    """Ways of asking side by side; each ran out of questions, so there is a warning."""
     settings = {"items": 8, "workers": 4, "pair_cap": 3}
     study = cr.replay(simulate="bt", budget=100, seeds=2, selects=["random", "even", "gain"], settings=settings)
     path = tmp_path_factory.mktemp("replayed") / "report.html"

@@ -82,7 +82,7 @@ class Beliefs:
 
 
 def independent_variances(centered: Floats) -> Floats:
-    """The variances u of independent scores of which the centered ones have these variances.
+    """The variances u of independent scores that have these variances v after they are centered.
 
     v_i = u_i (1 - 2 / n) + sum(u) / n^2, so sum(u) = sum(v) n / (n - 1). No u is below its v.
     """

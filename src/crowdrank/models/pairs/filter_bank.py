@@ -80,7 +80,7 @@ class FilterState(OnlineState):
         )  # fmt: skip
         width = len(bank)
         self._scores, self._qualities, self._sides = (np.zeros((0, 2, width)) for _ in range(3))
-        self._sizes, self._started = [0, 0, 0], False
+        self._sizes = [-1, -1, 0]  # a shared bias is there before the first item
         self.evidence = np.zeros(width)
         self.unbiased = np.zeros((2, width))
         self.gold: dict[tuple[int, int], int] = {}
@@ -88,9 +88,8 @@ class FilterState(OnlineState):
 
     def grow(self, nodes: int, workers: int) -> None:
         """New items and workers start at each filter's prior."""
-        if self._sizes[0] >= nodes and self._sizes[1] >= workers and self._started:
+        if self._sizes[0] >= nodes and self._sizes[1] >= workers:
             return
-        self._started = True
         bank, (have_nodes, have_workers, have_sides) = self.bank, self._sizes
         sides = {"none": 0, "shared": 1, "by-worker": workers}[self.position]
         self._scores = _grown(self._scores, nodes, (np.zeros(len(bank)), bank.variance))
