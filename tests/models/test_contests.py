@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 import pytest
+from scipy.optimize import minimize
 
 import crowdrank as cr
 from crowdrank.data import to_pairs
@@ -234,11 +235,24 @@ def entries(y, seen=None):
     return rows, y[rows.i, rows.j]
 
 
+def votes_without_the_extreme_pair():
+    """Six votes for each pair of six items, except for the best and the worst item."""
+    rng, s, rows = np.random.default_rng(7), np.linspace(-1, 1, 6), []
+    for i in range(6):
+        for j in range(i + 1, 6):
+            if (i, j) == (0, 5):
+                continue
+            for _ in range(6):
+                ahead = rng.random() < 1 / (1 + np.exp(s[j] - s[i]))
+                rows.append((f"i{i}", f"i{j}") if ahead else (f"i{j}", f"i{i}"))
+    return pl.DataFrame(rows, schema=["winner", "loser"], orient="row")
+
+
 class TestSVP:
     def test_scores_that_make_the_differences_are_recovered(self):
         s = np.random.default_rng(1).normal(0, 1, 10)
         rows, y = entries(s[:, None] - s[None, :])
-        found = complete(rows, y, np.zeros(10, np.int32), tol=1e-10, limit=100)
+        found = complete(rows, y, np.zeros(10, np.int32), ridge=0, tol=1e-10, limit=100)
         assert found.score == pytest.approx(s - s.mean(), abs=1e-12)
         assert found.explained == pytest.approx(1)
         assert found.unfinished == 0
@@ -248,7 +262,7 @@ class TestSVP:
         s, seen = rng.normal(0, 1, 10), np.triu(rng.random((10, 10)) < 0.8, 1)
         rows, y = entries(s[:, None] - s[None, :], seen)
         assert 17 < len(rows) < 45
-        found = complete(rows, y, np.zeros(10, np.int32), tol=1e-12, limit=5000)
+        found = complete(rows, y, np.zeros(10, np.int32), ridge=0, tol=1e-12, limit=5000)
         assert found.score == pytest.approx(s - s.mean(), abs=1e-7)
 
     def test_a_complete_matrix_is_projected_to_rank_two(self):
@@ -259,7 +273,7 @@ class TestSVP:
         closest = (left[:, :2] * size[:2]) @ right[:2]
         assert closest == pytest.approx(-closest.T)
         rows, given = entries(y)
-        found = complete(rows, given, np.zeros(10, np.int32), tol=1e-12, limit=1000)
+        found = complete(rows, given, np.zeros(10, np.int32), ridge=0, tol=1e-12, limit=1000)
         assert found.score == pytest.approx(closest.mean(axis=1), abs=1e-9)
         assert found.explained == pytest.approx((size[:2] ** 2).sum() / (size**2).sum())
 
@@ -272,8 +286,39 @@ class TestSVP:
             left, size, right = np.linalg.svd(x + both * (y - x))
             x = (left[:, :2] * size[:2]) @ right[:2]
         rows, given = entries(y, seen)
-        found = complete(rows, given, np.zeros(9, np.int32), tol=1e-12, limit=20_000)
+        found = complete(rows, given, np.zeros(9, np.int32), ridge=0, tol=1e-12, limit=20_000)
         assert found.score == pytest.approx(x.mean(axis=1), abs=1e-6)
+
+    def test_a_missing_pair_does_not_run_away(self):
+        frame = votes_without_the_extreme_pair()
+        found = [cr.SVP(tol=tol, iterations=20_000).fit(frame) for tol in (1e-6, 1e-10)]
+        assert all(model.fit_.converged for model in found)
+        assert found[0].ranking_.score == pytest.approx(found[1].ranking_.score, abs=1e-4)
+        assert np.abs(found[1].ranking_.score).max() < 1
+        plain = cr.SVP(ridge=0, tol=1e-6, iterations=20_000).fit(frame)
+        assert np.abs(plain.ranking_.score).max() > 30
+        assert not plain.fit_.converged
+        (note,) = [note for note in plain.fit_.warnings if note.code == "not-converged"]
+        assert "no best matrix" in note.message
+
+    def test_ends_at_the_minimum_of_its_objective(self):
+        rows = Votes(to_pairs(cr.read(votes_without_the_extreme_pair()))).comparisons
+        y, ridge = DIFFERENCES["mean"](rows)[0], 0.05
+        found = complete(rows, y, np.zeros(6, np.int32), ridge=ridge, tol=1e-12, limit=20_000)
+
+        def matrix(at):
+            a, b = at.reshape(2, 6)
+            return np.outer(a, b) - np.outer(b, a)
+
+        def objective(at):
+            x = matrix(at)
+            return ((y - x[rows.i, rows.j]) ** 2).sum() + ridge * 14 / 15 * (np.triu(x) ** 2).sum()
+
+        starts = np.random.default_rng(1).normal(0, 1, (12, 12))
+        best = min(
+            (minimize(objective, start, method="BFGS", tol=1e-10) for start in starts), key=lambda end: end.fun
+        )
+        assert found.score == pytest.approx((1 + ridge) * matrix(best.x).mean(axis=1), abs=1e-5)
 
     def test_a_query_does_not_depend_on_the_others(self):
         frame = random_votes(votes=900, queries=3)

@@ -1,5 +1,7 @@
 """judge-bt, variance-bt and majority-bt: what they find on crowds of known judges, ties and sides."""
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
@@ -167,7 +169,32 @@ class TestVarianceBT:
         assert model.fit_.details["priors"]["log-slope"] == 0.2
         assert model.fit_.details["priors"]["regularization"] == 1.0
 
+    def test_slopes_at_the_limit_are_counted(self):
+        always_right = [("sure", a, b) for a, b in combinations("abcde", 2)]
+        rows = [*always_right, *[("other", *pair) for pair in ("ab", "ba", "bc", "cd", "dc", "de", "ea")]]
+        frame = pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
+        for limit in (50.0, 8.0):
+            model = cr.VarianceBT(slope_sd=None, slope_limit=limit, regularization=0.5).fit(frame)
+            assert model.fit_.details["at_bounds"]["log-slope"][1] == 1
+            message = f"The slope of 1 of 2 workers is at its upper bound of {limit:g}."
+            assert message in [note.message for note in model.fit_.warnings if note.code == "bound"]
+            assert model.fit_.converged
+        kept = cr.VarianceBT(slope_sd=1.0, regularization=0.5).fit(frame)
+        assert "bound" not in codes(kept)
+        assert cr.VarianceBT(slope_sd=1.0, slope_limit=1e4, regularization=0.5).fit(frame).ranking_.score == (
+            pytest.approx(kept.ranking_.score, abs=1e-7)  # a prior gives a maximum that no limit decides
+        )
+
+    def test_a_quality_at_its_bound_is_counted(self):
+        model = cr.CrowdBT(prior=(1, 1), regularization=0.5).fit(random_votes(votes=60))
+        eta = model.workers_.further["eta"]
+        assert model.fit_.details["at_bounds"]["eta"] == ((eta == 0).sum(), (eta == 1).sum())
+        assert "bound" in codes(model)
+        assert "bound" not in codes(cr.CrowdBT().fit(random_votes(votes=60)))
+
     def test_wrong_parameters(self, crowd):
+        with pytest.raises(cr.UsageError, match="'slope_limit' must be a number of at least 1"):
+            cr.VarianceBT(slope_limit=0.5).fit(crowd.judgments)
         with pytest.raises(cr.UsageError, match="'slope_sd' must be a number"):
             cr.VarianceBT(slope_sd=0).fit(crowd.judgments)
         with pytest.raises(cr.UsageError, match="'signed' must be true or false"):

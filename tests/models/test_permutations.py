@@ -206,6 +206,48 @@ class TestMallows:
         pair = 1 / (1 + np.exp(theta))
         assert 12 * mean + pair == pytest.approx(best + 0.5)
 
+    def test_the_shared_theta_is_the_fitted_one(self):
+        frame = crowd_of([0.4] * 4, n=5, lists=3, seed=4)
+        model = Mallows(dispersion="shared").fit(frame)
+        fitted, lists = model.fit_.details["theta"], lists_of(frame)
+        log_z = kernel.log_normalizers(np.array([fitted]), 5)[0][0, 5]
+        place = np.argsort(np.argsort(model.ranking_.rank))
+        far = sum(
+            lists.level[i] < lists.level[j] and place[lists.node[i]] > place[lists.node[j]]
+            for low, high in pairwise(lists.start)
+            for i in range(low, high)
+            for j in range(low, high)
+        )
+        assert model.fit_.log_likelihood == pytest.approx(-fitted * far - 12 * log_z)
+
+    @pytest.mark.parametrize("names", ["abcd", "acbd", "dbca"])
+    @pytest.mark.parametrize("dispersion", ["shared", "by-worker"])
+    def test_items_tied_by_every_list_get_the_same(self, names, dispersion):
+        frame = pl.DataFrame({"worker": ["w"] * 4, "item": list(names), "rank": [1, 2, 2, 3]})
+        found = Mallows(dispersion=dispersion).fit(frame).ranking_.polars()
+        by_item = {row["item"]: row for row in found.to_dicts()}
+        rows = [by_item[name] for name in names]
+        assert rows[1]["score"] == pytest.approx(rows[2]["score"], abs=1e-12)
+        assert rows[1]["tier"] == rows[2]["tier"]
+        assert rows[0]["score"] > rows[1]["score"] > rows[3]["score"]
+
+    def test_orders_that_only_ids_decide_are_noted(self):
+        # a beats c twice and d once, b beats c once and d twice, and neither a and b nor c and d differ
+        frame = frame_of([list(pair) for pair in ["ab", "ba", "ac", "ac", "ad", "bc", "bd", "bd", "cd", "dc"]])
+        tied = Mallows(dispersion="shared").fit(cr.read(frame, missing="unknown"))
+        assert [note.message for note in tied.fit_.warnings if note.code == "tied-consensus"] == [
+            "The lists do not decide between the two orders of 2 pairs of neighbors in the consensus; the ids do."
+        ]
+        decided = Mallows().fit(frame_of([list("abc"), [("a", "b"), "c"]]))
+        assert "tied-consensus" not in {note.code for note in decided.fit_.warnings}
+
+    def test_a_worker_at_chance_is_at_the_bound(self):
+        model = Mallows(shrinkage=0.01).fit(frame_of([list("abcde")] * 4 + [list("edcba")]))
+        assert model.workers_.polars()["theta"].min() == 0
+        assert "The theta of 1 of 5 workers is at its lower bound of 0." in [
+            note.message for note in model.fit_.warnings
+        ]
+
     def test_dispersions_are_found(self):
         theta = [0.0, 0.0, 0.2, 0.2, 1.0, 1.0, 1.0]
         model = Mallows().fit(crowd_of(theta, n=12, lists=12, seed=1))

@@ -312,6 +312,27 @@ def prior_notes(climb: Ascent) -> list[Note]:
     return [Note("not-converged", message)]
 
 
+def count_at_bounds(climb: Ascent, top: Maximum) -> dict[str, tuple[int, int]]:
+    """How many workers are at the lower and at the upper bound of each column that has any."""
+    held, down = (top.held & ~climb.bounds.fixed)[: climb.members], top.gradient[: climb.members] < 0
+    lower, upper = (held & down).sum(axis=0).tolist(), (held & ~down).sum(axis=0).tolist()
+    found = {column.name: (lower[place], upper[place]) for place, column in enumerate(climb.columns)}
+    return {name: counts for name, counts in found.items() if any(counts)}
+
+
+def bound_notes(climb: Ascent, top: Maximum) -> list[Note]:
+    """A note for each bound that worker parameters reached."""
+    found, reached = [], count_at_bounds(climb, top)
+    for column in climb.columns:
+        ends = (("lower", column.low), ("upper", column.high))
+        for (side, end), count in zip(ends, reached.get(column.name, (0, 0)), strict=True):
+            if count:
+                whose = f"of {count} of {climb.members} workers" if climb.varied else "of the crowd"
+                message = f"The {column.shown_name} {whose} is at its {side} bound of {column.shown_value(end):g}."
+                found.append(Note("bound", message))
+    return found
+
+
 def convergence_notes(top: Maximum) -> list[Note]:
     """A note if the climb stopped short of a maximum."""
     if top.converged:

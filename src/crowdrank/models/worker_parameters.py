@@ -10,12 +10,13 @@ eta of reporting the outcome as it is. A worker parameter w drives one of a, b, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from crowdrank.data.arrays import Floats
+from crowdrank.models.parameters import number
 
 Function = Callable[[Floats], Floats]
 Derivatives = Callable[[Floats], tuple[Floats, Floats | None]]
@@ -70,6 +71,15 @@ class WorkerParameter:
         return self.name
 
     @property
+    def shown_name(self) -> str:
+        """Its name in the table of workers and in notes."""
+        return self.shown or self.name
+
+    def shown_value(self, w: float) -> float:
+        """A value as the table of workers has it."""
+        return w if self.natural is None else float(self.natural(np.array([w]))[0])
+
+    @property
     def channel(self) -> str:
         """What it drives in the likelihood: x, theta or eta."""
         return "x" if self.drives in ("slope", "position") else self.drives
@@ -95,6 +105,17 @@ class WorkerParameter:
         """The slope of an average worker, as the unit of scores, and its derivative by the mean of w."""
         at = np.array([mean])
         return max(float(self.value(at)[0]), self.least_unit), float(self.derivatives(at)[0][0])
+
+
+def limit_slope(slope: WorkerParameter, limit: Any) -> WorkerParameter:
+    """A slope between 1/limit and limit; if it may be negative, between -limit and limit.
+
+    A worker whose votes all agree with the order fits better the larger the slope is, so without a prior only a
+    limit keeps it finite.
+    """
+    most = number("slope_limit", limit, low=1.0)
+    end = most if slope.least_unit else float(np.log(most))
+    return replace(slope, low=-end, high=end)
 
 
 def drive(columns: tuple[WorkerParameter, ...], values: Floats) -> dict[str, Floats]:
@@ -150,16 +171,19 @@ def _subtract_log(w: Floats, by: float) -> Floats:
 
 # ----------------------------------------------------------------------------------------- parameters
 
+SLOPE_LIMIT = 50.0
+"""The largest slope, unless the user gives another limit."""
+
 SLOPE = WorkerParameter(
     "slope", "slope", _identity, _unit_derivatives,
-    low=-50.0, high=50.0, perfect=1.0, typical=1.0, width=0.5,
+    low=-SLOPE_LIMIT, high=SLOPE_LIMIT, perfect=1.0, typical=1.0, width=0.5,
     shown="slope", natural=_identity, divide=_divide, least_unit=0.1,
 )  # fmt: skip
 """How sharp a worker is. If it is below 0, the votes count reversed."""
 
 LOG_SLOPE = WorkerParameter(
     "log-slope", "slope", _exp, _exp_derivatives,
-    low=-6.0, high=4.0, perfect=0.0, typical=0.0, width=0.5,
+    low=-np.log(SLOPE_LIMIT), high=np.log(SLOPE_LIMIT), perfect=0.0, typical=0.0, width=0.5,
     shown="slope", natural=_exp, divide=_subtract_log,
 )  # fmt: skip
 """The logarithm of a slope that is positive."""

@@ -146,7 +146,9 @@ class Votes(Subjects):
     def spread_scores(self, scores: Floats, covariance: Covariance | None) -> Spread:
         """Scores with their uncertainty and ranks. Without a covariance, only scores and ranks."""
         parts = self.graph.members()
-        return spread(scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins)
+        return spread(
+            scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins, close=EQUAL
+        )
 
     # ------------------------------------------------------------------------------ what to know
 

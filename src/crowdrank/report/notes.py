@@ -20,6 +20,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The consensus may not be the best one",
         "Majorities contradict each other in a cycle; the order within it is one of several good ones.",
     ),
+    "tied-consensus": (
+        "Several orders are equally good",
+        "The ids decided between them, so the places of such items mean little; more lists would decide.",
+    ),
     "cycle": (
         "The fit went in circles",
         "Several rankings fit the votes about equally well; a stronger prior on the workers' quality settles it.",
@@ -125,8 +129,8 @@ KINDS: dict[str, tuple[str, str]] = {
         "Their documents are scored by features alone, on another scale; compare documents only within a query.",
     ),
     "bound": (
-        "Workers at the limit of the expertise",
-        "They agree with the estimated orders nearly always, or never; how far beyond the others is not known.",
+        "Parameters at a bound",
+        "The best value is at the bound or beyond it, so it is known only from one side; a prior keeps it inside.",
     ),
     "self-pairs": ("Items compared with themselves", "Such rows say nothing; check how they got into the file."),
     "no-outcome": (

@@ -13,6 +13,8 @@ from crowdrank.data import Integers
 from crowdrank.data.arrays import Floats
 from crowdrank.results import Covariance, Z, center
 
+CLOSE, LEAST = 1e-9, 1e-13
+"""Scores that differ by less than this share of the largest one, or by less than this, are equal."""
 PAIRWISE = 2000
 """In larger parts, resampled items are distinguished by their standard errors, not pair by pair."""
 
@@ -57,8 +59,11 @@ def spread(
     *,
     level: float = 0.9,
     tie_break: Floats | None = None,
+    close: float = LEAST,
 ) -> Spread:
     """Center the scores within each part, and compute the uncertainty of scores and ranks.
+
+    Scores that differ by less than ``close`` are equal.
 
     Two items of a part can be told apart if their difference exceeds ``z(level)`` times its standard error. Items
     of different parts cannot be told apart, nor can an item that is alone in its part, nor any items if the
@@ -85,6 +90,7 @@ def spread(
         better[nodes], worse[nodes] = _count_by_differences(score[nodes], deviation, level)
     stderr = np.sqrt(np.maximum(variance, 0.0))
     z = _z(level)
+    score = merge_close(score, query, close)
     rank, size = ranks(score, query, tie_break, stderr)
     part_of = np.empty(count, np.int64)
     place = np.empty(count, np.int64)
@@ -132,6 +138,7 @@ def spread_resamples(
         worse[nodes] = len(nodes) - 1 - np.quantile(ahead, 1 - tail, axis=0, method="higher")
         if len(nodes) <= PAIRWISE:
             apart[number] = np.where(_share_ahead(own) > 1 - tail, 0.0, np.inf)
+    score = merge_close(score, query)
     rank, size = ranks(score, query, tie_break, stderr)
     alone = np.isinf(stderr)
     low, high = np.where(alone, -np.inf, np.minimum(low, score)), np.where(alone, np.inf, np.maximum(high, score))
@@ -169,6 +176,7 @@ def spread_probabilities(
         spread_ = own * (1.0 - own)
         stderr[nodes] = np.sqrt(np.maximum(spread_.sum(axis=1) - spread_.diagonal(), 0.0))
         apart[number] = np.where(certain, 0.0, np.inf)
+    score = merge_close(score, query)
     rank, size = ranks(score, query, tie_break)
     z = _z(level)
     tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
@@ -193,15 +201,35 @@ def ranks(
     """Strict ranks from 1 within each query, and the size of the query of each node.
 
     Equal scores are ordered by ``tie_break`` (larger first), then by ``stderr`` (smaller first), and finally by
-    the order of the ids.
+    the order of the ids. Numbers that differ by rounding alone are equal.
     """
-    second, third = (np.zeros_like(score) if key is None else key for key in (tie_break, stderr))
+    second, third = (
+        np.zeros_like(score) if key is None else merge_close(key, query) for key in (tie_break, stderr)
+    )
     order = np.lexsort((third, -second, -score, query))
     sizes = np.bincount(query)
     starts = np.cumsum(sizes) - sizes
     rank = np.empty(len(score), np.int64)
     rank[order] = np.arange(len(score)) - np.repeat(starts, sizes) + 1
     return rank, sizes[query]
+
+
+def merge_close(values: Floats, query: NDArray[np.int32], least: float = LEAST) -> Floats:
+    """The values, with those made equal that differ by less than ``CLOSE`` of the largest of their query or by
+    less than ``least``.
+
+    A solver ends within its tolerance of the maximum, and sums depend on the order of their terms. So items about
+    which the judgments say the same would otherwise be ordered by dust.
+    """
+    order = np.lexsort((-values, query))
+    ordered, own = values[order], query[order]
+    largest = np.zeros(int(query.max(initial=-1)) + 1)
+    np.maximum.at(largest, query, np.where(np.isfinite(values), np.abs(values), 0.0))
+    fresh = np.ones(len(values), bool)
+    fresh[1:] = (np.diff(own) != 0) | ~(ordered[:-1] <= ordered[1:] + CLOSE * largest[own[1:]] + least)
+    merged = np.empty_like(values)
+    merged[order] = ordered[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
+    return merged
 
 
 def _z(level: float) -> float:

@@ -8,16 +8,23 @@ entries Y_ij for the judged pairs Omega. The matrix is completed by singular val
 with P_2 the closest matrix of rank 2, which is skew-symmetric if its argument is. Then score = X e / n: the mean
 difference from all items, judged or not.
 
+The best matrix of rank 2 may not exist: it can fit the judged pairs ever better while the entries of pairs that
+nobody judged grow without limit. So the size of X counts too: what is minimized is
+
+    |P_Omega(Y - X)|^2 + r f |X|^2,        r: ``ridge``, f: the share of the pairs of a part that were judged.
+
+If every pair was judged, this only divides X by 1 + r, and the scores undo that.
+
 X = sigma (u v' - v u') with orthonormal u and v is stored as its factors, and R = P_Omega(Y - X) as its entries,
-so nothing of size n^2 is stored. Given u and v, sigma is a least-squares coefficient. Then u' R v = 0. The u and v
-are close to the singular vectors of X + eta R, and a power step with that matrix from (u, v) is
+so nothing of size n^2 is stored. Given u and v, sigma is a ridge coefficient. The u and v are close to the
+singular vectors of X + eta R, and a power step with that matrix from (u, v) is
 
     u <- u + (eta / sigma) R v,        v <- v - (eta / sigma) R u,        made orthonormal again,
 
-It has the fixed points of SVP. eta minimizes |P_Omega(Y - X - eta D)|, with D = R (u u' + v v') + (u u' + v v') R
-the part of R along the matrices of rank 2; it is 1 if every pair was judged. The start is u, v in the span of e
-and Y e, which contains a complete Y = s e' - e s' exactly. All queries run at once, each until X moves by less
-than ``tol`` of its size in a step.
+R v and R u without their parts in the span of u and v, which X has already. eta minimizes
+|P_Omega(Y - X - eta D)|, with D = R (u u' + v v') + (u u' + v v') R the part of R along the matrices of rank 2; it
+is 1 if every pair was judged. The start is u, v in the span of e and Y e, which contains a complete
+Y = s e' - e s' exactly. All queries run at once, each until X moves by less than ``tol`` of its size in a step.
 
 Uncertainty: Y_ij varies independently over the pairs. Its variance is 4 times that of Beta(w + 1/2, l + 1/2) for
 the mean, 1/(w + 1/2) + 1/(l + 1/2) for the log odds, and 4 q (1 - q) for the sign (see ``contests``). The
@@ -35,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import Note, UsageError
+from crowdrank.errors import Note, UsageError, parameter
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.counting.contests import ContestCovariance, majority, share_variance, sign_variance
 from crowdrank.models.parameters import number, whole
@@ -43,6 +50,8 @@ from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import Votes
 
 TINY = 1e-300
+TOO_LARGE = 10.0
+"""If entries of unjudged pairs are this many times as large as those of judged ones, there is no best matrix."""
 
 
 def _mean(rows: Comparisons) -> tuple[Floats, Floats]:
@@ -70,16 +79,24 @@ class SVP(VotesModel):
     """Score differences as a rank-2 skew-symmetric matrix, completed from the judged pairs (Gleich & Lim 2011).
 
     ``differences``: what a judged pair says: ``"mean"``, the share for one minus the share for the other;
-    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``tol``: stop when
-    the matrix moves by less than this share of its size in a step. ``iterations``: the largest number of steps.
+    ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``ridge``: how much the
+    size of the matrix counts, compared with its fit; with 0 there may be no best matrix. ``tol``: stop when the
+    matrix moves by less than this share of its size in a step. ``iterations``: the largest number of steps.
     """
 
     name = "svp"
 
     def __init__(
-        self, *, differences: str = "mean", tol: float = 1e-3, iterations: int = 500, seed: int = 0
+        self,
+        *,
+        differences: str = "mean",
+        ridge: float = 0.05,
+        tol: float = 1e-3,
+        iterations: int = 500,
+        seed: int = 0,
     ) -> None:
         self.differences = differences
+        self.ridge = ridge
         self.tol = tol
         self.iterations = iterations
         self.seed = seed
@@ -91,12 +108,12 @@ class SVP(VotesModel):
         tol, limit = number("tol", self.tol, low=0), whole("iterations", self.iterations, low=1)
         rows, part = votes.comparisons, votes.graph.part
         y, variance = DIFFERENCES[self.differences](rows)
-        found = complete(rows, y, part, tol=tol, limit=limit)
+        found = complete(rows, y, part, ridge=number("ridge", self.ridge, low=0), tol=tol, limit=limit)
         result = votes.spread_scores(found.score, AdditiveCovariance(rows, part, variance))
         return Outcome(
             result,
             votes.agreement(result.score),
-            converged=not found.unfinished,
+            converged=not found.unfinished and not found.unbounded,
             iterations=found.iterations,
             notes=(*votes.notes(regularized=False), *_notes(votes, found)),
             details={"explained": found.explained, "intervals": "additive differences"},
@@ -105,18 +122,27 @@ class SVP(VotesModel):
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """X e / n of each node; ``explained``: the share of the sum of squares of Y that X explains."""
+    """X e / n of each node, times 1 + ridge; ``explained``: the share of the sum of squares of Y that X explains.
+
+    ``unfinished``: the number of parts that still moved; ``unbounded``: those whose unjudged entries ran away.
+    """
 
     score: Floats
     iterations: int
     unfinished: int
+    unbounded: int
     explained: float
 
 
-def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: float, limit: int) -> Completion:
+def complete(
+    rows: Comparisons, y: Floats, part: NDArray[np.int32], *, ridge: float, tol: float, limit: int
+) -> Completion:
     """Singular value projection to rank 2 of the matrix of each part; ``y``: the entries at the rows."""
     count, parts = rows.nodes, int(part.max()) + 1
+    size = np.bincount(part, minlength=parts)
     every = Entries(rows.i, rows.j, part[rows.i], y)
+    pairs = np.maximum(size * (size - 1) / 2, 1)
+    judged = every.sum_by_part(np.ones(len(y)), parts) / pairs
 
     def over_nodes(values: Floats) -> Floats:
         return summed(part, values, parts)
@@ -126,21 +152,29 @@ def complete(rows: Comparisons, y: Floats, part: NDArray[np.int32], *, tol: floa
         v = v - u * over_nodes(u * v)[part]
         return u, v / np.maximum(np.sqrt(over_nodes(v * v)), TINY)[part]
 
+    def outside(vector: Floats, u: Floats, v: Floats) -> Floats:
+        return vector - u * over_nodes(u * vector)[part] - v * over_nodes(v * vector)[part]
+
     u, v = orthonormal(np.ones(count), every.times(y, np.ones(count)))
     left, moving, done = every, np.ones(parts, bool), 0
     while moving.any() and done < limit:
-        sigma, residual = left.fit_scale(u, v, parts)
-        along_u, along_v = left.times(residual, u), left.times(residual, v)
+        sigma, residual = left.fit_scale(u, v, ridge * judged)
+        along_u, along_v = (outside(left.times(residual, own), u, v) for own in (u, v))
         slope = left.skew(along_u, u) + left.skew(along_v, v)
         eta = left.sum_by_part(residual * slope, parts) / np.maximum(left.sum_by_part(slope * slope, parts), TINY)
         step = eta / np.where(sigma == 0, 1.0, sigma)
         u, v = orthonormal(u + step[part] * along_v, v - step[part] * along_u)
         moving = np.abs(step) * np.sqrt(over_nodes(along_u**2 + along_v**2)) > tol
         left, done = left.of_parts(moving), done + 1
-    sigma, residual = every.fit_scale(u, v, parts)
-    score = sigma[part] * (u * over_nodes(v)[part] - v * over_nodes(u)[part]) / np.bincount(part)[part]
+    sigma = (1 + ridge) * every.fit_scale(u, v, ridge * judged)[0]
+    residual = y - sigma[every.part] * every.skew(u, v)
+    score = sigma[part] * (u * over_nodes(v)[part] - v * over_nodes(u)[part]) / size[part]
     explained = 1.0 - float(residual @ residual) / max(float(y @ y), TINY)
-    return Completion(score, done, int(moving.sum()), explained)
+    fitted = every.sum_by_part((y - residual) ** 2, parts)  # sigma^2 is the sum over all pairs
+    ran_away = sigma**2 - fitted > TOO_LARGE**2 * (1 - judged) * every.sum_by_part(y * y, parts) / np.maximum(
+        judged, TINY
+    )
+    return Completion(score, done, int(moving.sum()), int(ran_away.sum()), explained)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +204,11 @@ class Entries:
         plus = summed(self.i, values * vector[self.j], len(vector))
         return plus - summed(self.j, values * vector[self.i], len(vector))
 
-    def fit_scale(self, u: Floats, v: Floats, parts: int) -> tuple[Floats, Floats]:
-        """sigma of each part by least squares, and the residual of y."""
-        unit = self.skew(u, v)
-        sigma = self.sum_by_part(self.y * unit, parts) / np.maximum(self.sum_by_part(unit * unit, parts), TINY)
+    def fit_scale(self, u: Floats, v: Floats, ridge: Floats) -> tuple[Floats, Floats]:
+        """sigma of each part by ridge regression, and the residual of y."""
+        unit, parts = self.skew(u, v), len(ridge)
+        square = self.sum_by_part(unit * unit, parts) + ridge
+        sigma = self.sum_by_part(self.y * unit, parts) / np.maximum(square, TINY)
         return sigma, self.y - sigma[self.part] * unit
 
 
@@ -202,6 +237,12 @@ def _notes(votes: Votes, found: Completion) -> list[Note]:
     if found.unfinished:
         message = f"SVP did not converge in {found.iterations} steps in {found.unfinished} of {parts} groups."
         notes.append(Note("not-converged", message))
+    if found.unbounded:
+        message = (
+            f"In {found.unbounded} of {parts} groups there is no best matrix of rank 2: it fits the judged pairs "
+            "ever better while the entries of the others grow without limit. The scores mean nothing."
+        )
+        notes.append(Note("not-converged", message, ("Use ", parameter("ridge", 0.05), ".")))
     size = np.bincount(votes.graph.part)
     pairs = np.bincount(votes.graph.part[votes.comparisons.i], minlength=parts)
     few = int(((pairs < 2 * size - 3) & (size > 1)).sum())

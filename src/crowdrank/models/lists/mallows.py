@@ -176,7 +176,14 @@ class Mallows(ListsModel):
             converged=converged,
             iterations=rounds,
             log_likelihood=search.log_likelihood,
-            notes=(*lists.notes(), *note_extremes(lists, regularized=False), *_gap_notes(found), *notes),
+            notes=(
+                *lists.notes(),
+                *note_extremes(lists, regularized=False),
+                *_gap_notes(found),
+                *_undecided_notes(search.undecided),
+                *_bound_notes(theta),
+                *notes,
+            ),
             details={"theta": search.crowd, "gap": found.gap, "largest_cycle": found.largest},
             predictor=PlacePredictor(
                 place, lists.part, _kept_shares(lists), theta, search.crowd, tie_share(lists)
@@ -235,6 +242,7 @@ class ConsensusSearch:
         self.progress = run.progress
         self.theta = self.stderr = np.ones(len(self.shapes.counts))
         self.crowd, self.log_likelihood, self.rounds = 1.0, -np.inf, 0
+        self.undecided = 0
 
     def fit(self) -> tuple[Integers, int, bool]:
         """The consensus, the number of rounds, and whether it converged."""
@@ -247,7 +255,10 @@ class ConsensusSearch:
         distance = self.session.evaluate(self.sums.distances, ConsensusPlaces(place)).distance
         before = self.theta
         self.crowd = self.shapes.crowd(distance)
-        self.theta, self.stderr = self.shapes.fit(distance, 0.0 if self.shared else self.shrinkage)
+        if self.shared:
+            self.theta = np.array([self.crowd])
+        else:
+            self.theta, self.stderr = self.shapes.fit(distance, self.shrinkage)
         self.log_likelihood = self.shapes.log_likelihood(self.theta, distance)
         self.cells = self._weights(self.theta)
         self.found = consensus(self.cells, self.squares, place)
@@ -269,6 +280,7 @@ class ConsensusSearch:
 
         with the margins m. So P(the item at a is above that at b) = 1 / (1 + e^-drop). The score of an item is the
         sum of P - 1/2 over the others: the number of places above the middle, made to fall along the consensus.
+        Items about which the lists say the same get the same: the mean over their places, which only ids decide.
         Here a worker's theta is at most the crowd's. The theta of a worker with few lists comes from the very
         consensus that it supports, and would make it look more certain than it is.
         """
@@ -279,7 +291,10 @@ class ConsensusSearch:
         for nodes in self.lists.parts():
             order = nodes[np.argsort(place[nodes], kind="stable")]
             weight = self.squares.square(cells, order)
-            sure = expit(_drops(weight - weight.T))
+            margin = weight - weight.T
+            alike = _interchangeable(margin)
+            sure = _even_out(expit(_drops(margin)), alike)
+            self.undecided += _count_undecided(margin, alike)
             net = (sure - 0.5).sum(axis=1)
             falling = np.minimum.accumulate(net), np.maximum.accumulate(net[::-1])[::-1]
             scores[order] = 0.5 * (falling[0] + falling[1])
@@ -309,13 +324,42 @@ class ConsensusSearch:
         return workers, quality_notes(lists, 1.0)
 
 
+def _near(margin: Floats) -> float:
+    """Margins that are smaller than this are rounding."""
+    return EQUAL * max(float(np.abs(margin).max(initial=0.0)), 1e-300)
+
+
+def _interchangeable(margin: Floats) -> Integers:
+    """The class of each place: neighbors with no margin between them and equal margins against all others."""
+    same = np.abs(np.diff(margin, axis=0)) <= _near(margin)
+    return np.cumsum(np.concatenate([[True], ~same.all(axis=1)]))
+
+
+def _even_out(ahead: Floats, alike: Integers) -> Floats:
+    """P(i above j) averaged over interchangeable items; 1/2 between them."""
+    member = (alike == np.unique(alike)[:, None]).astype(float)
+    member /= member.sum(axis=1, keepdims=True)
+    own = alike - alike[0]
+    even = (member @ ahead @ member.T)[np.ix_(own, own)]
+    return np.asarray(np.where(own[:, None] == own, 0.5, even))
+
+
+def _count_undecided(margin: Floats, alike: Integers) -> int:
+    """How many neighbors of the consensus only ids order: neither they nor their sums of margins differ.
+
+    Interchangeable items do not count.
+    """
+    even = np.abs(margin.diagonal(1)) <= _near(margin)
+    even &= np.abs(np.diff(margin.sum(axis=1))) <= len(margin) * _near(margin)
+    return int((even & (np.diff(alike) > 0)).sum())
+
+
 def _drops(margin: Floats) -> Floats:
     """The cost of exchanging two places, above the diagonal; minus the cost below it. Margins in order."""
     along = np.cumsum(margin, axis=1)  # m_a1 + ... + m_ab
     right = along - along.diagonal()[:, None]  # m_a,a+1 + ... + m_ab; transposed, m_a+1,b + ... + m_b-1,b
     drop = np.triu(right + right.T, 1)
-    size = max(float(np.abs(margin).max(initial=0.0)), 1e-300)
-    drop = np.where(drop > EQUAL * size, drop, 0.0)
+    drop = np.where(drop > _near(margin), drop, 0.0)
     return np.asarray(drop - drop.T)
 
 
@@ -336,6 +380,22 @@ def _gap_notes(found: Consensus) -> list[Note]:
         f"likelihood of the consensus that the search found is at most {found.gap:.3g} below the best."
     )
     return [Note("consensus-gap", message)]
+
+
+def _undecided_notes(count: int) -> list[Note]:
+    if not count:
+        return []
+    pairs = "1 pair of neighbors" if count == 1 else f"{count} pairs of neighbors"
+    message = f"The lists do not decide between the two orders of {pairs} in the consensus; the ids do."
+    return [Note("tied-consensus", message)]
+
+
+def _bound_notes(theta: Floats) -> list[Note]:
+    """A note if the theta of workers is 0, the smallest that this model has."""
+    count = int((theta <= 0).sum())
+    if not count:
+        return []
+    return [Note("bound", f"The theta of {count} of {len(theta)} workers is at its lower bound of 0.")]
 
 
 @dataclass(frozen=True, eq=False)

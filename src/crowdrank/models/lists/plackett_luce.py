@@ -20,13 +20,20 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import Ascent, convergence_notes, fixed_parameters, prior_notes, require_finite_scores
+from crowdrank.models.ascent import (
+    Ascent,
+    bound_notes,
+    convergence_notes,
+    fixed_parameters,
+    prior_notes,
+    require_finite_scores,
+)
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import estimable, virtual_votes
 from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
-from crowdrank.models.worker_parameters import LOG_SLOPE
+from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE_LIMIT, limit_slope
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, shards, tie_share
 from crowdrank.prepared.lists import Lists
@@ -51,7 +58,8 @@ class PlackettLuce(ListsModel):
     first; ``"auto"`` takes the direction that makes the lists more likely. ``slope``: ``"none"``; or
     ``"by-worker"``: each worker's lists follow the scores times the worker's own slope, with a log-normal prior
     around 1. ``slope_sd``: the standard deviation of the log slopes, a number, ``"estimated"``, or None for no
-    prior. Plackett 1975; Hunter 2004.
+    prior. ``slope_limit``: slopes stay between 1/slope_limit and slope_limit; a note counts the workers who reach
+    either. Plackett 1975; Hunter 2004.
     """
 
     name = "plackett-luce"
@@ -63,12 +71,14 @@ class PlackettLuce(ListsModel):
         direction: str = "top",
         slope: str = "none",
         slope_sd: float | str | None = "estimated",
+        slope_limit: float = SLOPE_LIMIT,
         seed: int = 0,
     ) -> None:
         self.regularization = regularization
         self.direction = direction
         self.slope = slope
         self.slope_sd = slope_sd
+        self.slope_limit = slope_limit
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
@@ -92,6 +102,7 @@ class PlackettLuce(ListsModel):
                 *note_extremes(lists, regularized=not ascent.gauge),
                 *convergence_notes(top),
                 *prior_notes(ascent),
+                *bound_notes(ascent, fitted),
                 *notes,
                 *said,
             ),
@@ -148,9 +159,9 @@ class PlackettLuce(ListsModel):
     def _ascent(
         self, lists: Lists, run: Run, strength: float | None, slope_prior: NormalPrior | None
     ) -> LuceAscent:
-        by_worker = slope_prior is not None
+        by_worker, slope = slope_prior is not None, limit_slope(LOG_SLOPE, self.slope_limit)
         start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
-        low, high = start + LOG_SLOPE.low, start + LOG_SLOPE.high
+        low, high = start + slope.low, start + slope.high
         bounds = Bounds(low, high, np.zeros(start.shape, bool), members=len(start))
         columns: tuple[ColumnPrior, ...] = () if slope_prior is None else (slope_prior,)
         node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
@@ -160,7 +171,7 @@ class PlackettLuce(ListsModel):
             ListSums(by_worker),
             run,
             Priors(node, columns, estimates_strength=strength is None),
-            columns=(LOG_SLOPE,) if by_worker else (),
+            columns=(slope,) if by_worker else (),
             bounds=bounds,
             start=start,
             part=lists.part,

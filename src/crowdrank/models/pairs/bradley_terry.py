@@ -15,8 +15,8 @@ class BradleyTerry(PairedModel):
     Without them this is the plain maximum likelihood, which exists only if a chain of wins leads from each item to
     every other. For the tie models see kernels.ties. Bradley & Terry 1952; Chen et al. 2013, eq. 3.
 
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.

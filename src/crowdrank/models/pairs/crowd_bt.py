@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels import LOGISTIC
+from crowdrank.kernels.links import TINY
 from crowdrank.models.base import Outcome, Run
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.estimator import PairedModel, require_finite
@@ -49,8 +50,8 @@ class CrowdBT(PairedModel):
 
     ``prior``: (a, b) of a Beta prior on each quality, both at least 1, ``"estimated"`` or None for a flat prior;
     the default is ``"estimated"``.
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.
@@ -61,7 +62,8 @@ class CrowdBT(PairedModel):
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
     ``start``: where the qualities start, ``"one"`` (all workers are perfect) or ``"agreed"`` (by pairs that more
     than ten workers judged and nine tenths agree on, footnote 4). Gold pairs given as anchors take precedence over
-    both. Each counts as ``anchor_weight`` votes of a perfect worker. Workers of known quality keep it.
+    both: a quality starts at the share of right answers to them (kept within .05 and .95, so that a few answers
+    settle nothing). Each counts as ``anchor_weight`` votes of a perfect worker. Workers of known quality keep it.
     """
 
     name = "crowd-bt"
@@ -97,7 +99,7 @@ class CrowdBT(PairedModel):
         """The quality."""
         return (ETA,)
 
-    def _fit(self, votes: Votes, run: Run) -> Outcome:
+    def _fit_votes(self, votes: Votes, run: Run) -> Outcome:
         climb = _Qualities(self, votes, run)
         top, mirror, notes = climb.choose_direction(climb.fit())
         if climb.gauge:
@@ -142,10 +144,10 @@ class _Qualities(PairedClimb):
         return found
 
     def _first_qualities(self, gold: NDArray[np.int64]) -> Floats:
-        """Each quality at the worker's accuracy on gold pairs (section 3.3)."""
+        """Each quality at the share of right answers on gold pairs (section 3.3); the mean share without any."""
         right, total = _accuracy(self.plain, gold)
         seen = total[: self.votes.n_workers] > 0
-        own = (right + 1.0) / (total + 2.0)
+        own = right / np.maximum(total, TINY)
         eta = np.where(total > 0, own, own[: self.votes.n_workers][seen].mean() if seen.any() else 1.0)
         eta[self.votes.n_workers :] = 1.0
         return eta

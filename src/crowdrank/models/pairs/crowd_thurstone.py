@@ -15,8 +15,8 @@ class CrowdThurstone(CrowdBT):
 
     ``prior``: (a, b) of a Beta prior on each quality, both at least 1, ``"estimated"`` or None for a flat prior;
     the default is ``"estimated"``.
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.

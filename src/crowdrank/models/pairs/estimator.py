@@ -11,11 +11,18 @@ from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
-from crowdrank.models.ascent import convergence_notes, prior_notes, require_finite_scores
+from crowdrank.models.ascent import (
+    bound_notes,
+    convergence_notes,
+    count_at_bounds,
+    prior_notes,
+    require_finite_scores,
+)
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.bootstrap import bootstrap_scores, check_intervals
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import Design, side_notes
+from crowdrank.models.pairs.gold_strength import GOLD, fit_by_gold
 from crowdrank.models.pairs.predict import Judged
 from crowdrank.models.pairs.quality import FittedWorkers, position_bias
 from crowdrank.models.parameters import AUTO, virtual_votes
@@ -32,8 +39,8 @@ class PairedModel(VotesModel):
 
     A subclass names the link and the columns of worker parameters, if any.
 
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.
@@ -68,6 +75,9 @@ class PairedModel(VotesModel):
         self.seed = seed
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
+        return fit_by_gold(self, votes, run) if self.regularization == GOLD else self._fit_votes(votes, run)
+
+    def _fit_votes(self, votes: Votes, run: Run) -> Outcome:
         strength = self._strength(votes)
         climb = PairedClimb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
@@ -138,6 +148,7 @@ class PairedModel(VotesModel):
                 *side_notes(self.position, votes),
                 *convergence_notes(top),
                 *prior_notes(climb),
+                *bound_notes(climb, top),
                 *said,
                 *notes,
             ),
@@ -145,6 +156,7 @@ class PairedModel(VotesModel):
                 **details,
                 "ties": climb.design.ties,
                 **bias,
+                "at_bounds": count_at_bounds(climb, top),
                 "priors": climb.priors.details(climb.design.columns),
             },
             predictor=_predictor(climb, top, scores.score),

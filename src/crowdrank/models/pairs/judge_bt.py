@@ -30,8 +30,8 @@ class JudgeBT(PairedModel):
     the ties of Rao & Kupper 1967, and a bias towards one side if sides are known. The strengths of the priors on
     the judges are estimated.
 
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.

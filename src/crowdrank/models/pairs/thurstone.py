@@ -12,8 +12,8 @@ class Thurstone(PairedModel):
     Each item is perceived with a normal error of variance 1, so a difference has variance 2.
     Thurstone 1927; Chen et al. 2013, eq. 7.
 
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.

@@ -16,7 +16,7 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.models.pairs.estimator import PairedModel
 from crowdrank.models.parameters import estimable
 from crowdrank.models.priors import ColumnPrior, NormalPrior
-from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE, WorkerParameter
+from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE, SLOPE_LIMIT, WorkerParameter, limit_slope
 
 
 class VarianceBT(PairedModel):
@@ -29,8 +29,12 @@ class VarianceBT(PairedModel):
     ``signed``: whether slopes may be negative.
     ``slope_sd``: the standard deviation of the normal prior on ln a with mean 0 (if ``signed``, on a with mean 1).
     A number, ``"estimated"`` or None for no prior; the default is ``"estimated"``.
-    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
-    none of it; the default is ``"estimated"``.
+    ``slope_limit``: slopes stay between 1/slope_limit and slope_limit (``signed``: between -slope_limit and it),
+    before they are divided by their geometric mean (``signed``: mean). Without a prior, or with a wide one, the
+    best slope of a worker who agrees with the order in every vote is infinite; a note counts the workers at the
+    limit.
+    ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"``, ``"gold"``
+    (the one of several that orders most gold pairs correctly) or None for none; the default is ``"estimated"``.
     ``ties``: ``"rao-kupper"`` or ``"davidson"``, either also with ``-by-worker``, or ``"half"`` (half a win for
     each item). The default ``"auto"`` is Rao-Kupper if there are ties, with a threshold for each worker if the
     model has worker parameters.
@@ -50,6 +54,7 @@ class VarianceBT(PairedModel):
         *,
         signed: bool = False,
         slope_sd: float | str | None = "estimated",
+        slope_limit: float = SLOPE_LIMIT,
         regularization: float | str | None = "estimated",
         ties: str = "auto",
         position: str = "auto",
@@ -60,6 +65,7 @@ class VarianceBT(PairedModel):
     ) -> None:
         self.signed = signed
         self.slope_sd = slope_sd
+        self.slope_limit = slope_limit
         self.regularization = regularization
         self.ties = ties
         self.position = position
@@ -73,7 +79,7 @@ class VarianceBT(PairedModel):
         """The slope itself, or its logarithm."""
         if not isinstance(self.signed, bool):
             raise UsageError(f"The parameter 'signed' must be true or false. Got {self.signed!r}.")
-        return (SLOPE,) if self.signed else (LOG_SLOPE,)
+        return (limit_slope(SLOPE if self.signed else LOG_SLOPE, self.slope_limit),)
 
     def _priors(self) -> dict[WorkerParameter, ColumnPrior]:
         sd = estimable("slope_sd", self.slope_sd, low=1e-6, none=np.inf)
