@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,11 +18,21 @@ SETTINGS = (
     {"items": 30, "workers": 40, "votes": 3000, "spread": 0.3},
     {"items": 30, "workers": 200, "votes": 3000},
 )
+FRESH = (
+    {"items": 40, "workers": 25, "votes": 800},
+    {"items": 80, "workers": 150, "votes": 6000},
+    {"items": 25, "workers": 400, "votes": 4000},
+    {"items": 12, "workers": 60, "votes": 900},
+    {"items": 30, "workers": 100, "votes": 2000, "spread": 3.0},
+)
+"""Sizes that no setting was chosen on."""
 SPARSE = {"items": 50, "workers": 10, "votes": 200}
 PERFECT = {"alpha": 1e9, "beta": 1.0, "spammers": 0.0}
 BETA = {"alpha": 8.0, "beta": 1.5, "spammers": 0.0}
 MIXED = {"alpha": 8.0, "beta": 1.5, "spammers": 0.2}
 SHARP = {"lapses": 0.0, "bias": 0.0, "sides": 0.0, "ties": 0.0}
+FIRST = 100
+"""The first seed. Settings were chosen on smaller ones."""
 PARAMETERS = ("eta", "slope", "position", "threshold")
 
 
@@ -55,6 +66,7 @@ def one(model, crowd):
         held(ranking["low"], ranking["high"], truth),
         held(ranking["rank_low"], ranking["rank_high"], true_rank),
         float((ranking["rank_high"] - ranking["rank_low"]).mean()),
+        float((ranking["high"] - ranking["low"]).mean()),
     ]
     truths = crowd.workers.rename({"quality": "eta"} if "quality" in crowd.workers.columns else {})
     if "slope" in truths.columns:
@@ -102,6 +114,7 @@ MODELS = (
     ("bt", cr.BradleyTerry(), bt_crowd, PERFECT),
     ("thurstone", cr.Thurstone(), thurstone_crowd, {}),
     ("variance-bt, signed", cr.VarianceBT(signed=True), judge_crowd, SHARP),
+    ("variance-bt", cr.VarianceBT(), judge_crowd, SHARP),
     ("judge-bt", cr.JudgeBT(), judge_crowd, {}),
     ("crowd-bt", cr.CrowdBT(), bt_crowd, BETA),
     ("crowd-bt, paper's prior", cr.CrowdBT(prior=(1, 1), regularization=0.5), bt_crowd, BETA),
@@ -110,21 +123,56 @@ MODELS = (
 
 
 def main(seeds: int = 40) -> None:
-    """Each model on crowds drawn from it."""
-    print(f"{'model':28} {'crowd':44} scores  ranks (width)  {'  '.join(PARAMETERS)}   over {seeds} crowds")
+    """Each model on crowds drawn from it, as a table in Markdown. The errors are over crowds."""
+    columns = ["model", "items", "workers", "votes", "spread", "scores (width)", "ranks (width)", *PARAMETERS]
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for name, model, draw, settings in MODELS:
-        for setting in SETTINGS:
-            rows = [one(model.clone(), draw(seed=seed, **setting, **settings)) for seed in range(seeds)]
-            found = np.mean(rows, axis=0)
-            own = "  ".join("-" if np.isnan(value) else f"{value:.3f}" for value in found[3:])
-            words = " ".join(f"{key}={value}" for key, value in setting.items())
-            print(f"{name:28} {words:44} {found[0]:.3f}   {found[1]:.3f} ({found[2]:4.1f})   {own}", flush=True)
-    resamples(seeds)
+        for setting in (*SETTINGS, *FRESH):
+            crowds = (draw(seed=FIRST + seed, **setting, **settings) for seed in range(seeds))
+            rows = np.array([one(model.clone(), crowd) for crowd in crowds])
+            found, error = rows.mean(axis=0), rows[:, 0].std(ddof=1) / np.sqrt(seeds)
+            size = [str(setting.get(key, 1.5)) for key in ("items", "workers", "votes", "spread")]
+            own = ["-" if np.isnan(value) else f"{value:.3f}" for value in found[4:]]
+            scores = f"{found[0]:.3f} ± {error:.3f} ({found[3]:.2f})"
+            cells = [name, *size, scores, f"{found[1]:.3f} ({found[2]:.1f})", *own]
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+HALVED = (cr.BradleyTerry(), cr.VarianceBT(), cr.JudgeBT(), cr.CrowdBT())
+REAL = {
+    "readinglevel/pairs.csv": {},
+    "llmfao/crowd-comparisons.csv": {"worker": "worker", "left": "left", "right": "right", "winner": "winner"},
+    "mtbench-human/human.csv": {"worker": "judge", "left": "model_a", "right": "model_b", "winner": "winner"},
+}
+
+
+def halves(seeds: int, data: Path) -> None:
+    """How often the difference of two scores, each from half of the votes, is within its 90 % interval."""
+    print("| votes | model | within (width) |\n|---|---|---|")
+    for file, columns in REAL.items():
+        votes = cr.read(data / file, columns=columns or None)
+        for model in HALVED:
+            rows = np.array([_halves(model.clone(), votes, seed) for seed in range(seeds)])
+            error = rows[:, 0].std(ddof=1) / np.sqrt(seeds)
+            cells = f"{rows[:, 0].mean():.3f} ± {error:.3f} ({rows[:, 1].mean():.2f})"
+            print(f"| {file.split('/')[0]} | {model.name} | {cells} |", flush=True)
+
+
+def _halves(model, votes, seed):
+    half = np.random.default_rng(seed).permutation(votes.rows) % 2 == 0
+    one, other = (model.clone().fit(votes.take(rows).compact()).ranking_.polars() for rows in (half, ~half))
+    both = one.join(other, on="item", suffix="_other")
+    wide = 1.645 * (both["stderr"] ** 2 + both["stderr_other"] ** 2).sqrt()
+    return ((both["score"] - both["score_other"]).abs() <= wide).mean(), (one["high"] - one["low"]).mean()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=40)
-    parser.add_argument("--bootstrap", action="store_true", help="the resamples alone")
+    parser.add_argument("--bootstrap", action="store_true", help="information and resamples of bt instead")
+    parser.add_argument("--halves", type=Path, help="halves of the real votes in this folder instead")
     given = parser.parse_args()
-    (resamples if given.bootstrap else main)(given.seeds)
+    if given.halves:
+        halves(given.seeds, given.halves)
+    else:
+        (resamples if given.bootstrap else main)(given.seeds)

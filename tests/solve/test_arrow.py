@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crowdrank.solve import Arrow, NotPositiveError, matrices
-from crowdrank.solve.arrow import Border, Rescaled
+from crowdrank.solve import Arrow, NotPositiveError, Rescaled, matrices
+from crowdrank.solve.arrow import Border
 
 PART = np.array([0, 0, 0, 1, 1, 2], np.int32)
 

@@ -51,17 +51,20 @@ class RememberedCurvature:
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
+        self.spread: Floats | None = None
         self.last: tuple[At, Curvature] | None = None
 
-    def __call__(self, at: At) -> Curvature:
-        """The sums at these parameters."""
+    def __call__(self, point: At) -> Curvature:
+        """The sums at these parameters, averaged over ``spread``."""
+        at = replace(point, spread=self.spread)
         if self.last is None or not _same_parameters(self.last[0], at):
             self.last = at, self.session.evaluate(self.sums.curvature, at)
         return self.last[1]
 
 
 def _same_parameters(one: At, other: At) -> bool:
-    return np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
+    same = np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
+    return same and one.spread is other.spread
 
 
 class Ascent:
@@ -152,6 +155,7 @@ class Ascent:
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
+            self._integrate(top)
             path.append(self.priors.strengths())
             if np.abs(path[-1] - path[-2]).max(initial=0.0) < STRENGTH_TOLERANCE:
                 self.priors_unfinished = False
@@ -160,7 +164,33 @@ class Ascent:
                 first, second, third = path
                 path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
-        return self.maximize(point)
+        return self._with_own_likelihood(self.maximize(point))
+
+    def _with_own_likelihood(self, top: Maximum) -> Maximum:
+        """The same with the log likelihood at the point itself, not averaged around it."""
+        if self.curvature.spread is None:
+            return top
+        at = At(top.point.scores, self.bounds.values(top.point))
+        return replace(top, log_likelihood=self.session.evaluate(self.sums.gradient, at).value)
+
+    def _integrate(self, top: Maximum) -> None:
+        """Average the likelihood over the posteriors of worker parameters from here on.
+
+        Scores and worker parameters that are fitted together overfit: a worker with few votes is taken to be as
+        sharp or as blunt as these votes look. So the likelihood is averaged over a normal posterior of each
+        parameter, whose variance is the inverse of its curvature (a Gaussian variational approximation, Opper &
+        Archambeau 2009). Near a bound the spread is at most half of the way to it.
+        """
+        chosen = [
+            column.integrated and prior.estimated
+            for column, prior in zip(self.columns, self.priors.columns, strict=True)
+        ]
+        if not any(chosen):
+            return
+        free = ~fixed_parameters(top) & np.array(chosen)
+        variance = top.curvature.hold(~free).conditional_variance()[1]
+        room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
+        self.curvature.spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
 
     def _move_inside(self, point: Point) -> Point:
         """The point, moved off the bounds that a new prior has put out of reach."""

@@ -64,6 +64,8 @@ class WorkerParameter:
     """Its value in the table of workers."""
     divide: Callable[[Floats, float], Floats] | None = None
     """What w becomes if the slope is divided by a number; None if it is not a slope."""
+    integrated: bool = False
+    """Whether the fit averages over its posterior if its prior is estimated."""
     least_unit: float = 0.0
     """The smallest slope that may serve as the unit of scores."""
 
@@ -177,7 +179,7 @@ SLOPE_LIMIT = 50.0
 SLOPE = WorkerParameter(
     "slope", "slope", _identity, _unit_derivatives,
     low=-SLOPE_LIMIT, high=SLOPE_LIMIT, perfect=1.0, typical=1.0, width=0.5,
-    shown="slope", natural=_identity, divide=_divide, least_unit=0.1,
+    shown="slope", natural=_identity, divide=_divide, integrated=True, least_unit=0.1,
 )  # fmt: skip
 """How sharp a worker is. If it is below 0, the votes count reversed."""
 
@@ -203,7 +205,16 @@ THRESHOLD = WorkerParameter(
 """The logarithm of the threshold below which a worker calls a tie."""
 
 ETA = WorkerParameter(
-    "eta", "eta", _identity, _unit_derivatives, low=0.0, high=1.0, perfect=1.0, typical=1.0, width=None
+    "eta",
+    "eta",
+    _identity,
+    _unit_derivatives,
+    low=0.0,
+    high=1.0,
+    perfect=1.0,
+    typical=1.0,
+    width=None,
+    integrated=True,
 )
 """The probability of reporting the outcome as it is."""
 

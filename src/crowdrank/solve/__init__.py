@@ -2,7 +2,7 @@
 the intervals that follow from it."""
 
 from crowdrank.results import Covariance
-from crowdrank.solve.arrow import Arrow, Independent, Inverse, Rescaled, Scaled
+from crowdrank.solve.arrow import Arrow, Inverse
 from crowdrank.solve.arrow_problem import (
     NO_WORKERS,
     ArrowProblem,
@@ -27,6 +27,7 @@ from crowdrank.solve.intervals import (
 from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, newton_within, slope_goal
+from crowdrank.solve.scaled import Independent, Rescaled, Scaled, Widened
 from crowdrank.solve.sums import At, Curvature, Draw, Gradient, Information, LikelihoodSums
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Step",
     "Top",
     "WeightsMaximum",
+    "Widened",
     "accelerate",
     "accumulate",
     "extrapolate",

@@ -13,15 +13,13 @@ too large, systems are solved by conjugate gradients on the sparse matrix.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Integers
+from crowdrank.data.arrays import Floats
 from crowdrank.results import EXACT_LIMIT, Covariance
 from crowdrank.solve.matrices import Matrix, add_diagonal, inverse_of, scale_columns
 
@@ -157,134 +155,3 @@ class Inverse(Covariance):
     def deviation_variance(self) -> Floats:
         """Variance of each worker's deviation from the common parameter (K, b)."""
         return self.worker_variance()
-
-
-@dataclass(frozen=True, eq=False)
-class Rescaled(Covariance):
-    """The covariance of c s if the scale c is also uncertain: d(c s) = c ds + s dc.
-
-    c is the ``scale``, and dc is the combination ``weights`` (K, b) of the worker parameters.
-    """
-
-    inner: Covariance
-    scores: Floats
-    scale: float
-    weights: Floats
-
-    @cached_property
-    def _with_scale(self) -> tuple[Floats, float]:
-        across, own = self.inner.with_combination(self.weights)
-        return np.broadcast_to(across, len(self.scores)), own
-
-    def block(self, nodes: Integers) -> Floats:
-        """Covariance of the rescaled scores of one part."""
-        across, own = self._with_scale
-        s, c = self.scores[nodes], self.scale * across[nodes]
-        both = np.outer(s, c)
-        return self.scale**2 * self.inner.block(nodes) + both + both.T + own * np.outer(s, s)
-
-    def variance(self, nodes: Integers) -> Floats:
-        """Variances of the centered rescaled scores of a part."""
-        across, own = self._with_scale
-        s, c = (values[nodes] - values[nodes].mean() for values in (self.scores, across))
-        return self.scale**2 * self.inner.variance(nodes) + 2 * self.scale * s * c + own * s**2
-
-    def worker_variance(self) -> Floats:
-        """Variance of each worker parameter, unchanged."""
-        return self.inner.worker_variance()
-
-    def free_worker_variance(self) -> Floats:
-        """The same, 0 for a held parameter."""
-        return self.inner.free_worker_variance()
-
-    def common_covariance(self) -> Floats:
-        """Covariance of the common parameters, unchanged."""
-        return self.inner.common_covariance()
-
-    def sample(
-        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
-    ) -> tuple[Floats, Floats]:
-        """The draws of the inner covariance, rescaled."""
-        scores, workers = self.inner.sample(parts, count, generator)
-        change = np.einsum("kb,mkb->m", self.weights, workers)
-        return self.scale * scores + change[:, None] * self.scores, workers
-
-    def with_combination(self, weights: Floats) -> tuple[Floats, float]:
-        """Covariance of the rescaled scores with a combination of worker parameters, and its variance."""
-        across, own = self.inner.with_combination(weights)
-        together = self.inner.with_combination(weights + self.weights)[1]
-        with_scale = 0.5 * (together - own - self._with_scale[1])
-        return self.scale * np.broadcast_to(across, len(self.scores)) + with_scale * self.scores, own
-
-    def release(self) -> None:
-        """Free what the inner covariance can compute again."""
-        self.inner.release()
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled(Covariance):
-    """The covariance of c s for a constant c, the ``unit``."""
-
-    inner: Covariance
-    unit: float
-
-    def block(self, nodes: Integers) -> Floats:
-        """Covariance of the scores of one part in the new unit."""
-        return self.unit**2 * self.inner.block(nodes)
-
-    def variance(self, nodes: Integers) -> Floats:
-        """Variances of the centered scores in the new unit."""
-        return self.unit**2 * self.inner.variance(nodes)
-
-    def sample(
-        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
-    ) -> tuple[Floats, Floats]:
-        """The draws of the inner covariance in the new unit."""
-        scores, workers = self.inner.sample(parts, count, generator)
-        return self.unit * scores, workers
-
-    def worker_variance(self) -> Floats:
-        """Variance of each worker parameter, unchanged."""
-        return self.inner.worker_variance()
-
-    def free_worker_variance(self) -> Floats:
-        """The same, 0 for a held parameter."""
-        return self.inner.free_worker_variance()
-
-    def with_combination(self, weights: Floats) -> tuple[Floats | float, float]:
-        """Covariance of the scores in the new unit with a combination of worker parameters, and its variance."""
-        across, own = self.inner.with_combination(weights)
-        return self.unit * across, own
-
-    def release(self) -> None:
-        """Free what the inner covariance can compute again."""
-        self.inner.release()
-
-
-@dataclass(frozen=True, eq=False)
-class Independent(Covariance):
-    """Scores and worker parameters (K, b) that vary independently, with given variances."""
-
-    variances: Floats
-    worker_variances: Floats = field(default_factory=lambda: np.zeros((0, 1)))
-    pairwise_limit: ClassVar[int] = 1000
-
-    def block(self, nodes: Integers) -> Floats:
-        """The variances on a diagonal."""
-        return np.diag(self.variances[nodes])
-
-    def variance(self, nodes: Integers) -> Floats:
-        """The given variances. In a part with many items, the mean varies little."""
-        return self.variances[nodes]
-
-    def worker_variance(self) -> Floats:
-        """The given variances."""
-        return self.worker_variances
-
-    def sample(
-        self, parts: Sequence[Integers], count: int, generator: np.random.Generator
-    ) -> tuple[Floats, Floats]:
-        """Independent draws about 0."""
-        scores = super().sample(parts, count, generator)[0]
-        normal = generator.standard_normal((count, *self.worker_variances.shape))
-        return scores, normal * np.sqrt(self.worker_variances)

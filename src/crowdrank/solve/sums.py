@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from crowdrank.data.arrays import Floats
@@ -12,10 +12,23 @@ from crowdrank.solve.matrices import Matrix
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """The point at which a likelihood is evaluated: ``scores`` (N,) and the values of ``workers`` (K, b)."""
+    """The point at which a likelihood is evaluated: ``scores`` (N,) and the values of ``workers`` (K, b).
+
+    ``spread`` (K, b): if given, the likelihood is averaged over worker parameters with these standard deviations.
+    """
 
     scores: Floats
     workers: Floats
+    spread: Floats | None = field(default=None, kw_only=True)
+
+    def nodes(self) -> tuple[At, ...]:
+        """The points over which the average is taken, with equal weights.
+
+        Two points, one standard deviation to either side, integrate polynomials of the third degree exactly.
+        """
+        if self.spread is None:
+            return (self,)
+        return At(self.scores, self.workers - self.spread), At(self.scores, self.workers + self.spread)
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,7 +132,7 @@ class Bootstrap:
             priors = replace(priors, node=node)
         session = LocalEngine(1).open(plan(rows))
         problem = ArrowProblem(
-            lambda at: session.evaluate(climb.sums.curvature, at),
+            lambda at: session.evaluate(climb.sums.curvature, replace(at, spread=climb.curvature.spread)),
             priors,
             climb.bounds_with_barriers(),
             climb.votes.graph.part,

@@ -32,6 +32,7 @@ from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.estimator import PairedModel, require_finite
 from crowdrank.models.pairs.likelihood import PairedSums
 from crowdrank.models.pairs.quality import EtaPosteriors
+from crowdrank.models.pairs.widening import widen
 from crowdrank.models.priors import BetaPrior, Priors
 from crowdrank.models.worker_parameters import ETA, WorkerParameter
 from crowdrank.prepared.comparisons import Comparisons, Tally, plan
@@ -105,7 +106,8 @@ class CrowdBT(PairedModel):
         if climb.gauge:
             climb.require_finite(top)
         people = EtaPosteriors(climb, top, climb.prior.log_density)
-        covariance, more, details = climb.uncertainty(top, people.variance())
+        found, more, details = climb.uncertainty(top, people.variance())
+        covariance = widen(climb, found, top.point.scores)
         scores, said, details = self._score_intervals(climb, top, covariance, details)
         details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
         notes = [*notes, *more, *said, *people.notes()]

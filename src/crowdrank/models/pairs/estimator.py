@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,8 +26,9 @@ from crowdrank.models.pairs.design import Design, side_notes
 from crowdrank.models.pairs.gold_strength import GOLD, fit_by_gold
 from crowdrank.models.pairs.predict import Judged
 from crowdrank.models.pairs.quality import FittedWorkers, position_bias
+from crowdrank.models.pairs.widening import widen
 from crowdrank.models.parameters import AUTO, virtual_votes
-from crowdrank.models.priors import ColumnPrior
+from crowdrank.models.priors import ColumnPrior, NormalPrior
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.prepared.graph import Graph
 from crowdrank.prepared.votes import Votes
@@ -82,11 +84,13 @@ class PairedModel(VotesModel):
         climb = PairedClimb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         found, notes, details = climb.uncertainty(top)
-        fitted, (top, covariance, scale) = top, climb.rescale_to_average_judge(top, found)
+        fitted, (top, rescaled, scale) = top, climb.rescale_to_average_judge(top, found)
+        covariance = widen(climb, rescaled, top.point.scores)
         scores, more, details = self._score_intervals(climb, fitted, covariance, details, scale)
         fitted_workers = FittedWorkers(climb, top, covariance, scores.score)
         details, notes = {**details, **fitted_workers.details()}, [*notes, *more, *fitted_workers.notes()]
-        return self._outcome(climb, top, scores, fitted_workers.workers(), covariance, notes, details)
+        outcome = self._outcome(climb, top, scores, fitted_workers.workers(), covariance, notes, details)
+        return replace(outcome, predictor=_predictor(climb, top, scores.score, fitted_workers.roots()))
 
     def _score_intervals(
         self,
@@ -159,12 +163,12 @@ class PairedModel(VotesModel):
                 "at_bounds": count_at_bounds(climb, top),
                 "priors": climb.priors.details(climb.design.columns),
             },
-            predictor=_predictor(climb, top, scores.score),
+            predictor=_predictor(climb, top, scores.score, None),
             posterior=climb.posterior(top, covariance),
         )
 
 
-def _predictor(climb: PairedClimb, top: Maximum, scores: Floats) -> Judged:
+def _predictor(climb: PairedClimb, top: Maximum, scores: Floats, roots: Floats | None) -> Judged:
     width = len(climb.design.columns)
     values = climb.bounds.values(top.point)[: climb.members].reshape(-1, width) if width else np.zeros((0, 0))
     typical = np.zeros(width)
@@ -173,7 +177,18 @@ def _predictor(climb: PairedClimb, top: Maximum, scores: Floats) -> Judged:
             typical[place] = top.point.common[climb.design.common.index(name)]
         else:
             typical[place] = values[:, place].mean() if len(values) else 0.0
-    return Judged(climb.link, climb.design, scores, values, typical, climb.votes.tie_share)
+    if climb.design.by != "worker" or roots is None:
+        return Judged(climb.link, climb.design, scores, values, typical, climb.votes.tie_share)
+    spread = np.diag([_width(climb, place) for place in range(width)])
+    return Judged(climb.link, climb.design, scores, values, typical, climb.votes.tie_share, roots, spread)
+
+
+def _width(climb: PairedClimb, place: int) -> float:
+    """How much a column varies between workers, by its prior."""
+    column, prior = climb.design.columns[place], climb.priors.columns[place]
+    if column not in climb.design.varying or not isinstance(prior, NormalPrior) or not np.isfinite(prior.sd):
+        return 0.0
+    return prior.sd
 
 
 def gold_log_likelihood(votes: Votes, link: Link, scores: Floats) -> float:

@@ -16,8 +16,8 @@ for u, v among x, theta and eta. The chain rule then gives the derivatives by sc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumula
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import Matrix
 
+G = TypeVar("G", bound=Gradient)
 CHANNELS = ("x", "theta", "eta")
 
 
@@ -108,10 +109,13 @@ class PairedSums:
 
     def gradient(self, shard: Comparisons, at: At) -> Gradient:
         """Value and gradient."""
-        return Gradient(*_gradient(shard, self._rows(shard, at)))
+        return _average([Gradient(*_gradient(shard, self._rows(shard, node))) for node in at.nodes()])
 
     def curvature(self, shard: Comparisons, at: At) -> Curvature:
         """Value, gradient and observed curvature."""
+        return _average([self._curvature_at(shard, node) for node in at.nodes()])
+
+    def _curvature_at(self, shard: Comparisons, at: At) -> Curvature:
         rows = self._rows(shard, at)
         return Curvature(*_gradient(shard, rows), *_observed_curvature(shard, rows))
 
@@ -130,6 +134,19 @@ class PairedSums:
         outcomes = judge.outcomes(self.link, self.ties, d)
         counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
         return _RowTerms(judge, columns, counts, outcomes, slopes(counts, outcomes))
+
+
+def _average(parts: list[G]) -> G:
+    """The mean of the sums at each node."""
+    first, *others = parts
+    if not others:
+        return first
+    return type(first)(
+        *(
+            sum((getattr(part, own.name) for part in others), getattr(first, own.name)) / len(parts)
+            for own in fields(first)
+        )
+    )
 
 
 def _gradient(shard: Comparisons, rows: _RowTerms) -> tuple[float, Floats, Floats]:

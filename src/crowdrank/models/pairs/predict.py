@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.kernels import Link
+from crowdrank.kernels.points import normal_cubature
 from crowdrank.models.pairs.design import PLAIN, Design
 from crowdrank.models.pairs.likelihood import Judge
 from crowdrank.models.predictors import values_at, with_ties
@@ -18,10 +19,13 @@ from crowdrank.models.worker_parameters import ETA, POSITION
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The probabilities of the likelihood at the fitted scores and the worker's fitted parameters.
+    """The probabilities of the likelihood at the fitted scores, averaged over the posterior of the worker's
+    parameters.
 
-    ``values`` (workers, columns). An unseen worker has the ``typical`` values, an unseen item has score 0. If the
-    model has no ties, each vote is a tie with the same probability, ``tie``.
+    ``values`` (workers, columns) are its means, ``root`` (workers, columns, columns) is a root of its covariance.
+    Without it the means alone count. An unseen worker has the ``typical`` values and the spread of the workers,
+    ``typical_root``; an unseen item has score 0. If the model has no ties, each vote is a tie with the same
+    probability, ``tie``.
     """
 
     link: Link
@@ -30,6 +34,8 @@ class Judged:
     values: Floats
     typical: Floats
     tie: float
+    root: Floats | None = None
+    typical_root: Floats | None = None
 
     @classmethod
     def of_scores(cls, link: Link, scores: Floats, tie: float, eta: Floats | None = None) -> Judged:
@@ -48,7 +54,20 @@ class Judged:
         if worker is None or self.design.by != "worker":
             worker = np.full(len(d), -1)
         values = values_at(self.values, worker, self.typical).astype(float)
+        if self.root is None or self.typical_root is None:
+            return self._outcomes(d, values, sided)
+        root = values_at(self.root, worker, self.typical_root)
+        low, high = (np.array([column.low for column in columns]), np.array([column.high for column in columns]))
+        found = np.zeros((len(d), 3))
+        for node, weight in zip(*normal_cubature(len(columns)), strict=True):
+            found += weight * self._outcomes(d, np.clip(values + root @ node, low, high), sided)
+        return found
+
+    def _outcomes(self, d: Floats, values: Floats, sided: bool) -> Floats:
+        """The probabilities of left, tie and right at values of the worker parameters."""
+        columns = self.design.columns
         if not sided and POSITION in columns:
+            values = values.copy()
             values[:, columns.index(POSITION)] = 0.0
         outcomes = Judge.of(columns, values).outcomes(self.link, self.design.ties, d)
         if len(outcomes) == 2:

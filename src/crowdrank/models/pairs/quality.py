@@ -11,6 +11,7 @@ import numpy as np
 
 from crowdrank.data import Floats
 from crowdrank.errors import Note
+from crowdrank.kernels.points import normal_points
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import fixed_parameters
 from crowdrank.models.pairs.climb import PairedClimb
@@ -94,37 +95,31 @@ class FittedWorkers:
                 }
         return found
 
-    def _interval(self, curve: Agreement) -> tuple[Floats, Floats]:
-        """Quantiles of the quality under the normal posterior of each worker's columns."""
-        if not np.isfinite(self.deviation).all():
-            return np.zeros(len(self.values)), np.ones(len(self.values))
-        from scipy.linalg import LinAlgError, cholesky
+    def roots(self) -> Floats | None:
+        """A root of each worker's covariance (workers, columns, columns); None if it is not known.
 
-        width = self.values.shape[1]
+        The correlations are those given the scores; the variances count the uncertainty of the scores too.
+        """
+        if not len(self.values) or not np.isfinite(self.deviation).all():
+            return None
         blocks = self.top.curvature.hold(fixed_parameters(self.top)).workers[: len(self.values)]
         try:
             inverse = np.linalg.inv(blocks)
             own = np.sqrt(np.einsum("kbb->kb", inverse))
-            factors = np.stack(
-                [cholesky(block, lower=True) for block in inverse / (own[:, :, None] * own[:, None, :])]
-            )
-        except (LinAlgError, np.linalg.LinAlgError):
-            factors = np.broadcast_to(np.eye(width), (len(self.values), width, width))
-        drawn = np.einsum("kbc,mc->kmb", factors, _normal_points(DRAWS, width))
-        quality = curve.quality(self.climb.design.columns, self.values[:, None] + drawn * self.deviation[:, None])
+            factors = np.linalg.cholesky(inverse / (own[:, :, None] * own[:, None, :]))
+        except np.linalg.LinAlgError:
+            factors = np.broadcast_to(np.eye(self.values.shape[1]), blocks.shape)
+        return np.asarray(factors * self.deviation[:, :, None])
+
+    def _interval(self, curve: Agreement) -> tuple[Floats, Floats]:
+        """Quantiles of the quality under the normal posterior of each worker's columns."""
+        roots = self.roots()
+        if roots is None:
+            return np.zeros(len(self.values)), np.ones(len(self.values))
+        drawn = np.einsum("kbc,mc->kmb", roots, normal_points(DRAWS, self.values.shape[1]))
+        quality = curve.quality(self.climb.design.columns, self.values[:, None] + drawn)
         low, high = np.quantile(quality, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
         return low, high
-
-
-def _normal_points(count: int, width: int) -> Floats:
-    """Evenly spread standard normal points, by an additive recurrence on generalized golden ratios."""
-    from scipy.special import ndtri
-
-    root = 1.0
-    for _ in range(64):  # the root of x^(width + 1) = x + 1
-        root = (1.0 + root) ** (1.0 / (width + 1))
-    steps = root ** -np.arange(1.0, width + 1)
-    return np.asarray(ndtri((0.5 + np.arange(1, count + 1)[:, None] * steps) % 1.0))
 
 
 def position_bias(
