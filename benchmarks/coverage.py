@@ -31,7 +31,7 @@ PERFECT = {"alpha": 1e9, "beta": 1.0, "spammers": 0.0}
 BETA = {"alpha": 8.0, "beta": 1.5, "spammers": 0.0}
 MIXED = {"alpha": 8.0, "beta": 1.5, "spammers": 0.2}
 SHARP = {"lapses": 0.0, "bias": 0.0, "sides": 0.0, "ties": 0.0}
-FIRST = 100
+FIRST = 200
 """The first seed. Settings were chosen on smaller ones."""
 PARAMETERS = ("eta", "slope", "position", "threshold")
 
@@ -55,11 +55,20 @@ def held(low, high, truth):
     return float(np.mean((np.asarray(low) <= truth + 1e-12) & (truth - 1e-12 <= np.asarray(high))))
 
 
+def _unit(model, workers):
+    """The slope of the average judge, which is the unit of scores."""
+    if "slope" not in workers.columns:
+        return 1.0
+    if isinstance(model, cr.VarianceBT) and not model.signed:
+        return float(np.exp(workers["slope"].log().mean()))
+    return workers["slope"].mean()
+
+
 def one(model, crowd):
     """How often scores, ranks and worker parameters lie in their intervals, and how wide those are."""
     fitted = model.fit(crowd.judgments)
     ranking = fitted.ranking_.polars().join(crowd.gold, on="item")
-    unit = crowd.workers["slope"].mean() if "slope" in crowd.workers.columns else 1.0  # the average judge's
+    unit = _unit(model, crowd.workers)
     truth = unit * (ranking["grade"].to_numpy() - ranking["grade"].mean())
     true_rank = (-truth).argsort().argsort() + 1
     found = [

@@ -11,6 +11,7 @@ import crowdrank as cr
 from answers import same
 from cases import drawn
 from crowdrank.compare.auto import CANDIDATES
+from crowdrank.models import registry
 from crowdrank.simulate import bt_crowd
 from helpers import random_labels, random_lists, random_votes
 from shards import small_shards
@@ -37,33 +38,44 @@ def spammed():
     return bt_crowd(seed=0, items=15, workers=40, votes=4000, spammers=0.5).judgments
 
 
+@pytest.fixture(scope="module")
+def of_spammed(spammed):
+    return cr.Auto().fit(spammed)
+
+
 class TestChoice:
+    def test_progress_is_shown_while_it_chooses(self, perfect):
+        steps = []
+        cr.Auto(folds=2).fit(perfect.head(300), progress=lambda *step: steps.append(step[0]))
+        assert steps.count(1) > 1 + 2 * 2  # candidates and folds, and the final fit
+
     def test_bt_where_everybody_is_perfect(self, perfect):
         model = cr.Auto().fit(perfect)
         assert chosen(model) == model.fit_.model == "bt"
 
-    def test_crowd_bt_where_half_are_spammers(self, spammed):
-        model = cr.Auto().fit(spammed)
-        assert chosen(model) == model.fit_.model == "crowd-bt"
-        figures = model.fit_.details["auto"]
-        assert [row["model"] for row in figures["candidates"]] == ["crowd-bt", "judge-bt", "bt"]
-        assert figures["folds"] == 3
+    def test_not_bt_where_half_are_spammers(self, of_spammed):
+        figures = of_spammed.fit_.details["auto"]
+        best, *others = figures["candidates"]
+        assert {row["model"] for row in figures["candidates"]} == set(CANDIDATES["pairs"])
+        assert others[-1]["model"] == "bt"
+        assert chosen(of_spammed) == of_spammed.fit_.model == best["model"]
+        assert figures["folds"] == 5
         assert figures["votes"] == 4000
-        best, second, other = figures["candidates"]
-        assert (
-            f"auto chose crowd-bt: its log loss on held-out votes is the smallest, {best['log_loss']:.4f}"
-            in note(model)
+        listed = ", ".join(f"{row['model']} {row['log_loss']:.4f}" for row in others)
+        assert note(of_spammed) == (
+            f"auto chose {best['model']}: its log loss on held-out votes is the smallest, {best['log_loss']:.4f} "
+            f"(against {listed}), over 4,000 votes in 5 folds."
         )
-        assert f"against judge-bt {second['log_loss']:.4f}, bt {other['log_loss']:.4f}" in note(model)
 
-    def test_the_figures_are_those_of_compare(self, spammed):
-        inner = cr.Auto().fit(spammed).fit_.details["auto"]["candidates"]
-        outer = {row.model: row for row in cr.compare_models(spammed, CANDIDATES["pairs"], folds=3).rows}
-        for row in inner:
-            assert row["log_loss"] == pytest.approx(outer[row["model"]].log_loss, abs=1e-12)
+    def test_the_figures_are_those_of_compare(self, spammed, of_spammed):
+        inner = {row["model"]: row for row in of_spammed.fit_.details["auto"]["candidates"]}
+        outer = cr.compare_models(spammed, ["bt", "variance-bt"])
+        assert outer.folds == of_spammed.fit_.details["auto"]["folds"]
+        for row in outer.rows:
+            assert row.log_loss == pytest.approx(inner[row.model]["log_loss"], abs=1e-12)
 
-    def test_the_result_is_the_chosen_models(self, spammed):
-        auto, direct = cr.Auto().fit(spammed), cr.CrowdBT().fit(spammed)
+    def test_the_result_is_the_chosen_models(self, spammed, of_spammed):
+        auto, direct = of_spammed, registry.make(chosen(of_spammed), {}).fit(spammed)
         same(direct, auto, tolerance=0)
         assert (auto.probabilities(spammed.head(9)) == direct.probabilities(spammed.head(9))).all()
         assert auto.predicts
@@ -87,6 +99,7 @@ class TestChoice:
         assert "nothing could be held out" in note(cr.Auto().fit(frame))
 
     def test_candidates_that_all_fail(self, monkeypatch):
+        monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt"))
         model = cr.Auto(settings={"regularization": 0})
         with pytest.raises(cr.FitError, match="no finite maximum"):
             model.fit(
@@ -94,27 +107,30 @@ class TestChoice:
             )
 
     def test_a_sample_is_enough(self, spammed):
-        model = cr.Auto(sample=1500).fit(spammed)
-        assert 1200 < model.fit_.details["auto"]["votes"] < 1800
+        model = cr.Auto(sample=1500, folds=2).fit(spammed)
+        used = model.fit_.details["auto"]["votes"]
+        assert 1200 < used < 1800
+        assert f"over {used:,} votes chosen from 4,000 by a hash in 2 folds" in note(model)
         assert model.fit_.judgments["rows"] == 4000
 
     def test_votes_on_disk(self, spammed, tmp_path):
         spammed.write_csv(tmp_path / "votes.csv")
         spooled = cr.read(tmp_path / "votes.csv", memory="1KB", spool=tmp_path)
-        one, two = cr.Auto(sample=1500).fit(spooled), cr.Auto(sample=1500).fit(spammed)
+        one, two = (cr.Auto(sample=1500, folds=2).fit(votes) for votes in (spooled, spammed))
         assert one.fit_.details["auto"] == two.fit_.details["auto"]
         same(two, one)
 
-    def test_it_stands_in_a_comparison_with_inner_folds(self, spammed):
-        found = {
-            row.model: row for row in cr.compare_models(spammed.head(500), ["auto", *CANDIDATES["pairs"]]).rows
-        }
+    def test_it_stands_in_a_comparison_with_inner_folds(self, spammed, monkeypatch):
+        monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt", "variance-bt"))
+        compared = cr.compare_models(spammed.head(500), ["auto", *CANDIDATES["pairs"]])
+        found = {row.model: row for row in compared.rows}
         losses = [found[name].log_loss for name in CANDIDATES["pairs"]]
         assert min(losses) <= found["auto"].log_loss <= max(losses)
 
 
 class TestSettings:
-    def test_a_setting_goes_to_the_candidates_that_have_it(self, spammed):
+    def test_a_setting_goes_to_the_candidates_that_have_it(self, spammed, monkeypatch):
+        monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt"))
         model = cr.Auto().set_params(prior=(4, 1.5), regularization=1.0, folds=3)
         assert model.get_params()["settings"] == {"prior": (4, 1.5), "regularization": 1.0}
         assert model.clone().get_params() == model.get_params()
@@ -136,7 +152,7 @@ class TestSettings:
 
 @cache
 def fitted_to(queries):
-    return cr.Auto().fit(drawn("votes", queries))
+    return cr.Auto(folds=2).fit(drawn("votes", queries))
 
 
 @pytest.mark.parametrize("queries", [0, 3])
@@ -158,14 +174,14 @@ class TestContract:
         same(one, other, **options)
 
     def test_under_shuffled_rows(self, frame, whole):
-        self.both(whole, cr.Auto().fit(frame.sample(fraction=1, shuffle=True, seed=1)))
+        self.both(whole, cr.Auto(folds=2).fit(frame.sample(fraction=1, shuffle=True, seed=1)))
 
     def test_under_swapped_sides(self, frame, whole):
-        self.both(whole, cr.Auto().fit(frame.rename({"left": "right", "right": "left"})), swapped=True)
+        self.both(whole, cr.Auto(folds=2).fit(frame.rename({"left": "right", "right": "left"})), swapped=True)
 
     def test_under_other_shards_and_on_other_threads_to_the_bit(self, frame, whole):
         with small_shards(50):
-            one, two = (cr.Auto().fit(frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
+            one, two = (cr.Auto(folds=2).fit(frame, engine=cr.LocalEngine(threads)) for threads in (1, 3))
         self.both(whole, one)
         assert one.fit_.details["auto"] == two.fit_.details["auto"]
         self.both(one, two, tolerance=0)
@@ -174,12 +190,12 @@ class TestContract:
         some = pl.Series(np.random.default_rng(2).random(len(frame)) < 0.4)
         doubled = pl.concat([frame, frame.filter(some)])
         weighted = frame.with_columns(weight=some.cast(pl.Float64) + 1)
-        self.both(cr.Auto().fit(doubled), cr.Auto().fit(weighted))
+        self.both(cr.Auto(folds=2).fit(doubled), cr.Auto(folds=2).fit(weighted))
 
     def test_under_other_names_given_the_same_choice(self, frame):
         items = {f"i{k}": f"x{(k * 5) % 12:02d}" for k in range(12)}
-        other = cr.Auto().fit(frame.with_columns(pl.col("left", "right", "label").replace(items)))
-        direct = {"bt": cr.BradleyTerry, "crowd-bt": cr.CrowdBT}[chosen(other)]().fit(frame)
+        other = cr.Auto(folds=2).fit(frame.with_columns(pl.col("left", "right", "label").replace(items)))
+        direct = registry.make(chosen(other), {}).fit(frame)
         same(direct, other, names={"item": items})
 
     def test_fit_is_plain_data(self, whole):
@@ -189,7 +205,7 @@ class TestContract:
 
 @pytest.mark.parametrize(("frame", "kind"), [(random_lists(queries=3), "rankings"), (random_labels(), "ratings")])
 def test_lists_and_labels_have_candidates_of_their_own(frame, kind):
-    model = cr.Auto().fit(frame)
+    model = cr.Auto(folds=2).fit(frame)
     assert chosen(model) in CANDIDATES[kind]
     tried = model.fit_.details["auto"]["candidates"]
     assert {row["model"] for row in tried} == set(CANDIDATES[kind])

@@ -95,12 +95,12 @@ class TestPredictions:
 class TestIntervals:
     def test_hold_with_few_votes_per_worker(self):
         held = []
-        for seed in range(3):
+        for seed in range(6):
             crowd = bt_crowd(seed=seed, items=15, workers=200, votes=3000, spammers=0)
             table = cr.CrowdBT().fit(crowd.judgments).ranking_.polars().join(crowd.gold, on="item")
             truth = table["grade"] - table["grade"].mean()
             held.append(((table["low"] <= truth) & (truth <= table["high"])).mean())
-        assert np.mean(held) > 0.85
+        assert np.mean(held) > 0.8  # .57 by the information at the joint maximum
 
     def test_widened_draws_have_the_widened_covariance(self):
         score = np.array([2.0, 0.0, 1.0, 5.0, 4.0])

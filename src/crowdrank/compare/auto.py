@@ -18,7 +18,7 @@ from crowdrank.models.base import Model, Progress
 from crowdrank.models.parameters import whole
 
 CANDIDATES = {
-    "pairs": ("bt", "crowd-bt", "judge-bt"),
+    "pairs": ("bt", "crowd-bt", "variance-bt", "tpp-unidom", "judge-bt"),
     "rankings": ("bt", "mallows", "judge-bt", "plackett-luce"),
     "ratings": ("average", "ordinal", "dawid-skene"),
 }
@@ -63,7 +63,7 @@ class Auto(Model):
     def __init__(
         self,
         *,
-        folds: int = 3,
+        folds: int = 5,
         sample: int = 30_000,
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
@@ -102,13 +102,19 @@ class Auto(Model):
         began = time.perf_counter()
         table = read(judgments)
         known = None if anchors is None else Anchors.read(anchors)
-        choice = self._choice(table, known, engine)
+        choice = self._choice(table, known, engine, progress)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
         found = fitted.result_.with_details(Note("auto", choice.why), auto=choice.details())
         self._result = found.with_seconds(fit=time.perf_counter() - began)
         return self
 
-    def _choice(self, table: AnyJudgments, anchors: Anchors | None, engine: Engine | str | None) -> _Choice:
+    def _choice(
+        self,
+        table: AnyJudgments,
+        anchors: Anchors | None,
+        engine: Engine | str | None,
+        progress: Progress | None,
+    ) -> _Choice:
         if not isinstance(self.settings, Mapping | None):
             raise UsageError(f"The parameter 'settings' must map names to values. Got {self.settings!r}.")
         names = CANDIDATES[table.kind]
@@ -121,9 +127,9 @@ class Auto(Model):
         most, seed = whole("sample", self.sample), whole("seed", self.seed)
         if isinstance(table, Pairs | SpooledPairs):
             part: Pairs | Rankings | Ratings = sample_votes(table, most, seed).compact()
-            votes = part.rows
+            votes, every_vote = part.rows, table.rows
         else:
-            votes = count_pairs(table)
+            votes = every_vote = count_pairs(table)
             share = SPARE * most / max(votes, 1)  # pairs of one list are dependent, so more of them are needed
             part = table if share >= 1 else sample_queries(table, share, seed).compact()
         if votes < FEW:
@@ -132,29 +138,28 @@ class Auto(Model):
             dealt = split(part, whole("folds", self.folds), seed, "keep", most)
         except InputError as error:
             return _Choice(default, f"auto took {default.name}: nothing could be held out. {error.message}")
-        return self._best(models, dealt, anchors, engine)
+        limit = f" chosen from {every_vote:,} by a hash" if dealt.asked.rows < every_vote else ""
+        return self._best(models, dealt, limit, anchors=anchors, engine=engine, progress=progress)
 
     def _best(
-        self, models: Mapping[str, Model], dealt: Split, anchors: Anchors | None, engine: Engine | str | None
+        self, models: Mapping[str, Model], dealt: Split, limit: str, *, engine: Engine | str | None, **options: Any
     ) -> _Choice:
         here = engine if isinstance(engine, LocalEngine) else None  # a sample is not worth a cluster
         default = list(models.values())[-1]
-        found = score_trials(
-            [attempt(model, dealt, anchors=anchors, engine=here) for model in models.values()], dealt
-        )
+        found = score_trials([attempt(model, dealt, engine=here, **options) for model in models.values()], dealt)
         if found.best is None:
             return _Choice(
                 default, f"auto took {default.name}: no candidate could be fitted to a part of the votes."
             )
-        return _Choice(models[found.best.model], _sentence(found), found)
+        return _Choice(models[found.best.model], _sentence(found, limit), found)
 
 
-def _sentence(found: Comparison) -> str:
+def _sentence(found: Comparison, limit: str) -> str:
     """A sentence that names the chosen model and the figures behind the choice."""
     best, *others = (row for row in found.rows if row.log_loss is not None)
     listed = ", ".join(f"{row.model} {row.log_loss:.4f}" for row in others)
     against = f" (against {listed})" if listed else ""
     return (
         f"auto chose {best.model}: its log loss on held-out votes is the smallest, {best.log_loss:.4f}{against}, "
-        f"over {found.votes} votes in {found.folds} folds."
+        f"over {found.votes:,} votes{limit} in {found.folds} folds."
     )

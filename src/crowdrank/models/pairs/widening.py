@@ -4,10 +4,10 @@ The information at the maximum takes the strengths of the priors as known, and t
 votes for each item and worker both are wrong: in crowds drawn from the models, up to four of ten true scores lay
 outside of their 90 % intervals. So the variance of a centered score s becomes
 
-    (1 + a p) variance + b p s^2        p = (items + workers) / votes
+    (1 + (a items + b workers) / votes) variance + (c workers / votes) s^2
 
-b is for models with a quality eta: pairs that all workers find hard, and workers who err on all pairs, explain the
-same votes, so the scale of the scores is hardly known. a and b were chosen on simulated crowds;
+c is for models with a quality eta: pairs that all workers find hard, and workers who err on all pairs, explain the
+same votes, so the scale of the scores is hardly known. a, b and c were chosen on simulated crowds;
 ``benchmarks.coverage`` shows the coverage on others, and on halves of real votes.
 """
 
@@ -18,14 +18,15 @@ from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.worker_parameters import ETA
 from crowdrank.solve import Covariance, Widened
 
-BY_ETA = (6.0, 0.75)
-BY_SLOPE = (4.0, 0.0)
+BY_ETA = (16.0, 0.0, 0.6)
+BY_SLOPE = (12.0, 3.0, 0.0)
+"""a, b and c."""
 
 
 def widen(climb: PairedClimb, covariance: Covariance | None, scores: Floats) -> Covariance | None:
     """The covariance of the scores, widened if the workers have parameters of their own."""
     if covariance is None or not any(column.affects_quality for column in climb.design.varying):
         return covariance
-    a, b = BY_ETA if ETA in climb.design.varying else BY_SLOPE
-    share = (int(climb.judged.sum()) + climb.members) / climb.total
-    return Widened(covariance, scores, 1.0 + a * share, b * share)
+    a, b, c = BY_ETA if ETA in climb.design.varying else BY_SLOPE
+    items, workers = (count / climb.total for count in (int(climb.judged.sum()), climb.members))
+    return Widened(covariance, scores, 1.0 + a * items + b * workers, c * workers)
