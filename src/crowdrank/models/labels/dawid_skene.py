@@ -29,18 +29,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats
+from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run
+from crowdrank.models.labels.calibration import (
+    Calibrated,
+    HeldOut,
+    add_rows,
+    calibrate,
+    held_out_temperature,
+    uncalibrated,
+)
 from crowdrank.models.labels.consensus import (
     ConfusionPredictor,
+    expected_labels,
     informative_share,
-    label_spread,
-    moments,
     workers_by_confusion,
 )
-from crowdrank.models.parameters import number
+from crowdrank.models.parameters import flag, number
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -48,6 +55,7 @@ from crowdrank.prepared.label_rows import (
     LabelRows,
     check_convergence,
     known_labels,
+    known_rows,
     normalize_counts,
     plan_labels,
     require_classes,
@@ -57,6 +65,8 @@ from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
 
 EDGE = 1e-12
+UNSEEN_ROUNDS, UNSEEN_CHANGE = 200, 1e-12
+"""When the posterior of a known item without its label stops: after so many rounds, or at so small a change."""
 BETTER = 1e-6
 """Another start must be better by this share to replace the first."""
 
@@ -66,15 +76,17 @@ class DawidSkene(LabelsModel):
 
     ``shrinkage``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
     and the number of extra average items; 0 is the classic model. Items whose label is known (``anchors``) keep
-    it. ``confusion_`` is T. Equations (E) and (M) of the module (Dawid & Skene 1979).
+    it. ``calibrate``: whether held-out and known labels correct the probabilities, as ``calibration`` says; if
+    not, they are those of (E). ``confusion_`` is T. Equations (E) and (M) of the module (Dawid & Skene 1979).
     """
 
     name = "dawid-skene"
     needs_workers = True
     anchors = frozenset({"labels"})
 
-    def __init__(self, *, shrinkage: float = 2.0, seed: int = 0) -> None:
+    def __init__(self, *, shrinkage: float = 2.0, calibrate: bool = True, seed: int = 0) -> None:
         self.shrinkage = shrinkage
+        self.calibrate = calibrate
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
@@ -82,30 +94,92 @@ class DawidSkene(LabelsModel):
         known, unused = known_labels(labels, run.anchors)
         em = _ConfusionEM(labels, known, number("shrinkage", self.shrinkage, low=0), run)
         found, mirror, notes = em.run()
-        score, variance = moments(found.posterior, labels.values)
+        answer = uncalibrated(found.posterior)
+        if flag("calibrate", self.calibrate):
+            answer = _calibrate(labels, found, known, em.shrinkage * em.center)
         converged, more = check_convergence(found.slope, em.total, em.rounds)
         people = workers_by_confusion(
             labels, found.confusion, found.counts, found.shares, informative_share(labels, known), {}
         )
         return Outcome(
-            spread=label_spread(labels, score, variance),
+            spread=expected_labels(labels, found.posterior, answer.probability),
             workers=people,
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
-            notes=(*labels.notes(), *unused, *notes, *more),
-            details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
+            notes=(*labels.notes(), *unused, *notes, *more, *answer.notes),
+            details={
+                "mirror": mirror,
+                "shares": found.shares.tolist(),
+                "known": int((known >= 0).sum()),
+                "calibration": answer.details,
+            },
             predictor=ConfusionPredictor(
-                found.posterior,
+                answer.tempered,
                 found.shares,
                 found.confusion,
                 normalize_counts(found.counts.sum(axis=0) + em.center),
             ),
             tables={
-                "labels": labels.posterior(found.posterior),
+                "labels": labels.posterior(answer.probability),
                 "confusion": labels.confusion(found.confusion),
+                **answer.tables,
             },
         )
+
+
+# ------------------------------------------------------------------------------------------- calibration
+
+
+class _WithoutItem:
+    """The chance of each label by true label, with the worker's confusion estimated without the label's item.
+
+    ``own`` (nodes, K): the posterior with which the item went into the counts. ``extra`` is s m.
+    """
+
+    def __init__(self, rows: Labels | LabelRows, found: _ConfusionFit, own: Floats, extra: Floats) -> None:
+        start = (np.diff(rows.node, prepend=-1) != 0) | (np.diff(rows.worker, prepend=-1) != 0)
+        pair = np.cumsum(start) - 1  # rows are sorted by node, worker and label
+        self.node, self.weight = rows.node, rows.weight[:, None]
+        self.both = summed(pair, rows.weight, int(start.sum()))[pair][:, None]
+        given = own[rows.node]
+        self.said = found.counts[rows.worker, :, rows.label] - self.weight * given + extra[:, rows.label].T
+        self.all = found.counts.sum(axis=2)[rows.worker] - self.both * given + extra.sum(axis=1)
+
+    def chance(self, posterior: Floats | None = None) -> Floats:
+        """The chances (R, K); with a posterior (nodes, K), the item counts with it."""
+        given = 0.0 if posterior is None else posterior[self.node]
+        said, total = self.said + self.weight * given, self.all + self.both * given
+        size = said.shape[1]
+        return np.asarray((np.maximum(said, 0.0) + EDGE / size) / (np.maximum(total, 0.0) + EDGE))
+
+
+def _calibrate(labels: Labels, found: _ConfusionFit, known: NDArray[np.int64], extra: Floats) -> Calibrated:
+    chance = _WithoutItem(labels, found, found.posterior, extra).chance()
+    temperature = held_out_temperature(HeldOut.of(labels, chance, found.shares))
+    return calibrate(found.posterior, temperature, known, _unseen(known_rows(labels, known), found, known, extra))
+
+
+def _unseen(rows: LabelRows, found: _ConfusionFit, known: NDArray[np.int64], extra: Floats) -> Floats:
+    """What EM says about each known item without its known label, the posteriors of other items held fixed.
+
+    (E) and (M) take turns for this item alone: its posterior is part of the confusion that it comes from, as it is
+    for every item whose label is not known.
+    """
+    own = np.eye(rows.classes)[known[known >= 0]]
+    without = _WithoutItem(rows, found, own, extra)
+    posterior, chance = own, without.chance()
+    for _ in range(UNSEEN_ROUNDS if len(own) else 0):
+        logs = add_rows(rows.node, rows.weight[:, None] * np.log(np.maximum(chance, LOST)), len(own))
+        new = rows.posterior(logs + np.log(np.maximum(found.shares, LOST)))[0]
+        change, posterior = float(np.abs(new - posterior).max()), new
+        if change < UNSEEN_CHANGE:
+            break
+        chance = without.chance(posterior)
+    return posterior
+
+
+# ------------------------------------------------------------------------------------------------- the sums
 
 
 def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:

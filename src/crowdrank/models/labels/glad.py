@@ -29,15 +29,22 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
+from crowdrank.models.labels.calibration import (
+    Calibrated,
+    HeldOut,
+    calibrate,
+    held_out_temperature,
+    uncalibrated,
+)
 from crowdrank.models.labels.consensus import (
     LEAST,
     ConfusionPredictor,
     agreement,
+    expected_labels,
     informative_share,
-    label_spread,
-    moments,
     worker_table,
 )
+from crowdrank.models.parameters import flag
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -45,6 +52,7 @@ from crowdrank.prepared.label_rows import (
     LabelRows,
     check_convergence,
     known_labels,
+    known_rows,
     normalize_counts,
     plan_labels,
     require_classes,
@@ -62,6 +70,8 @@ FAR = 30.0
 """alpha and b stay within this distance of 0."""
 LEVELS = 33
 """How many quantiles of the easiness represent an average item."""
+UNSEEN_ROUNDS, UNSEEN_CHANGE = 200, 1e-12
+"""When b of a known item without its label stops: after so many rounds, or at so small a change."""
 BETTER = 1e-6
 """The mirror image must be better by this share to replace the first fit."""
 
@@ -70,7 +80,8 @@ class GLAD(LabelsModel):
     """GLAD: abilities of workers, difficulties of items, and the posterior of each item's label.
 
     ``shares``: the shares of the true labels, ``"uniform"`` as in the paper or ``"fitted"``. Items whose
-    label is known (``anchors``) keep it. ``ability`` in ``workers_`` is alpha, and ``easiness_`` is
+    label is known (``anchors``) keep it. ``calibrate``: whether held-out and known labels correct the
+    probabilities, as ``calibration`` says. ``ability`` in ``workers_`` is alpha, and ``easiness_`` is
     beta. Equation (1) of Whitehill et al. 2009, with its priors.
     """
 
@@ -78,8 +89,9 @@ class GLAD(LabelsModel):
     needs_workers = True
     anchors = frozenset({"labels"})
 
-    def __init__(self, *, shares: str = "uniform", seed: int = 0) -> None:
+    def __init__(self, *, shares: str = "uniform", calibrate: bool = True, seed: int = 0) -> None:
         self.shares = shares
+        self.calibrate = calibrate
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
@@ -89,30 +101,56 @@ class GLAD(LabelsModel):
         known, unused = known_labels(labels, run.anchors)
         em = _AbilityEM(labels, known, self.shares == "fitted", run)
         found, turned = em.run()
-        posterior = found.posterior
-        score, variance = moments(posterior, labels.values)
+        answer = uncalibrated(found.posterior)
+        if flag("calibrate", self.calibrate):
+            answer = _calibrate(labels, found, known)
         converged, notes = check_convergence(found.slope, em.total, em.rounds)
         right = _accuracy(found.alpha, found.easiness)
         chances = _confusion(right, len(labels.values))
         typical = np.average(chances, axis=0, weights=labels.judgments_of_workers)
         return Outcome(
-            spread=label_spread(labels, score, variance),
+            spread=expected_labels(labels, found.posterior, answer.probability),
             workers=_workers(labels, found, informative_share(labels, known)),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
-            notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes),
+            notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes, *answer.notes),
             details={
                 "mirror": {"by": "objective", "turned": turned},
                 "known": int((known >= 0).sum()),
                 "log_posterior": found.objective,
+                "calibration": answer.details,
             },
-            predictor=ConfusionPredictor(posterior, found.shares, chances, typical),
+            predictor=ConfusionPredictor(answer.tempered, found.shares, chances, typical),
             tables={
-                "labels": labels.posterior(posterior),
+                "labels": labels.posterior(answer.probability),
                 "easiness": labels.easiness(np.exp(found.easiness)),
+                **answer.tables,
             },
         )
+
+
+def _calibrate(labels: Labels, found: _AbilityFit, known: NDArray[np.int64]) -> Calibrated:
+    x = found.alpha[labels.worker] * np.exp(found.easiness[labels.node])
+    right, size = _logistic(x)[0], len(labels.values)
+    chance = np.repeat((1.0 - right)[:, None] / max(size - 1, 1), size, axis=1)
+    chance[np.arange(len(labels)), labels.label] = right
+    temperature = held_out_temperature(HeldOut.of(labels, chance, found.shares))
+    unseen = _unseen(known_rows(labels, known), found)
+    return calibrate(found.posterior, temperature, known, unseen)
+
+
+def _unseen(rows: LabelRows, found: _AbilityFit) -> Floats:
+    """What EM says about each known item without its known label, the abilities held fixed; b is fitted again."""
+    if not len(rows.known):
+        return np.empty((0, rows.classes))
+    sums, b = AbilitySums(), np.full(len(rows.known), MEAN)
+    for _ in range(UNSEEN_ROUNDS):
+        new = sums.slopes(rows, AbilityAt(found.alpha, b, found.shares)).easiness
+        change, b = float(np.abs(new - b).max()), np.clip(new, -FAR, FAR)
+        if change < UNSEEN_CHANGE:
+            break
+    return sums.posteriors(rows, AbilityAt(found.alpha, b, found.shares)).posterior
 
 
 @dataclass(frozen=True, eq=False)
