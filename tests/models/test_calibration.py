@@ -10,25 +10,11 @@ import crowdrank as cr
 from crowdrank.models.labels import calibration, consensus, dawid_skene, known_scale
 from crowdrank.prepared.label_rows import known_rows
 from crowdrank.results import Z
-from helpers import random_labels
+from helpers import crowd_that_errs_together, random_labels
 from labelled import labels_of, nothing_known, rows_of, run_of, slope_of
 
 CLASSES = (cr.DawidSkene, cr.GLAD)
 MODELS = (*CLASSES, cr.OrdinalLabels)
-
-
-def crowd_that_errs_together(seed=0, items=600, workers=12, fooled=0.25, classes=2):
-    """On a share of the items every worker sees the same wrong label; otherwise four of five are right."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(1, classes + 1, items)
-    seen = np.where(rng.random(items) < fooled, truth % classes + 1, truth)
-    rows = [
-        (f"i{i:03d}", f"w{w}", int(seen[i] if rng.random() < 0.8 else rng.integers(1, classes + 1)))
-        for i in range(items)
-        for w in rng.choice(workers, 7, replace=False)
-    ]
-    labels = pl.DataFrame(rows, schema=["item", "worker", "label"], orient="row")
-    return labels, pl.DataFrame({"item": [f"i{i:03d}" for i in range(items)], "gold": truth})
 
 
 def said_and_right(model, gold):
