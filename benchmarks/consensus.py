@@ -81,6 +81,15 @@ def calibration_row(name: str, labels: pl.DataFrame, gold: pl.DataFrame, known: 
     return f"| {name} | {figures} | {before[2]:.3f} ({before[3]:.2f}) | {after[2]:.3f} ({after[3]:.2f}) |"
 
 
+def scale_of(labels: pl.DataFrame, gold: pl.DataFrame) -> str:
+    """The gold as a line of the scores of ordinal, and T by held-out labels."""
+    fitted = entries()["ordinal"].load()().fit(labels)
+    both = fitted.ranking_.polars().join(gold, on="item")
+    slope, shift = np.polyfit(both["score"].to_numpy(), both["gold"].to_numpy(), 1)
+    heat = fitted.fit_.details["calibration"]["held_out_temperature"]
+    return f"ordinal: the gold is {shift:.2f} + {slope:.2f} times the score; T by held-out labels is {heat:.2f}"
+
+
 def calibration(names: list[str]) -> None:
     """Print the table of calibration."""
     print(f"Over {DRAWS} draws of the known labels.")
@@ -94,6 +103,7 @@ def calibration(names: list[str]) -> None:
             for known in KNOWN:
                 if known == "half" or int(known) < len(gold) // 2:
                     print(calibration_row(name, labels, gold, known), flush=True)
+        print(f"\n{scale_of(labels, gold)}", flush=True)
 
 
 def main() -> None:

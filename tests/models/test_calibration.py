@@ -282,3 +282,24 @@ class TestScale:
         assert held(cr.OrdinalLabels(calibrate=False).fit(labels), gold) < 0.5
         assert held(cr.OrdinalLabels().fit(labels), gold) > 0.7
         assert 0.83 < held(cr.OrdinalLabels().fit(labels, anchors=gold.head(100)), gold.tail(400)) < 0.96
+
+
+class TestRealLabels:
+    """Half of the gold as known labels, and what is said about the other half."""
+
+    def given(self, real, name):
+        gold = pl.read_csv(real / name / "gold.csv", schema_overrides={"item": pl.String, "gold": pl.Float64})
+        mixed = gold.sample(fraction=1, shuffle=True, seed=7)
+        return real / name / "labels.csv", mixed.head(len(gold) // 2), mixed.tail(len(gold) - len(gold) // 2)
+
+    @pytest.mark.parametrize("name", ["websearch5", "trec2010"])
+    def test_what_is_said_is_right(self, real, name):
+        labels, known, rest = self.given(real, name)
+        said, right = said_and_right(cr.DawidSkene().fit(labels, anchors=known), rest)
+        assert abs(said - right) < 0.05
+
+    def test_intervals_of_ordinal_hold_the_gold(self, real):
+        labels, known, rest = self.given(real, "websearch5")
+        for anchors, low, high in ((None, 0.85, 0.95), (known, 0.87, 0.93)):
+            table = cr.OrdinalLabels().fit(labels, anchors=anchors).ranking_.polars().join(rest, on="item")
+            assert low < ((table["low"] <= table["gold"]) & (table["gold"] <= table["high"])).mean() < high

@@ -37,6 +37,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,8 @@ def temper(probability: Floats, temperature: float) -> Floats:
 
 def _soften(logs: Floats, temperature: float) -> Floats:
     powers = logs / temperature
-    found = np.exp(powers - powers.max(axis=1, keepdims=True))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    found = np.exp(powers - reduce(np.maximum, powers.T)[:, None])  # class by class: faster than along short rows
+    return np.asarray(found / (found @ np.ones(logs.shape[1]))[:, None])
 
 
 # ---------------------------------------------------------------------------------------- held-out labels
@@ -98,7 +99,7 @@ class HeldOut:
 
     def value(self, log_temperature: float) -> float:
         """(2)."""
-        said = (_soften(self.logs, math.exp(log_temperature)) * self.chance).sum(axis=1)
+        said = np.einsum("rk,rk->r", _soften(self.logs, math.exp(log_temperature)), self.chance)
         return float(self.weight @ np.log(np.maximum(said, LEAST)))
 
     def slope(self, log_temperature: float) -> float:
@@ -106,8 +107,9 @@ class HeldOut:
         temperature = math.exp(log_temperature)
         found, powers = _soften(self.logs, temperature), self.logs / temperature
         joint = found * self.chance
-        said = np.maximum(joint.sum(axis=1), LEAST)
-        return float(self.weight @ ((found * powers).sum(axis=1) - (joint * powers).sum(axis=1) / said))
+        said = np.maximum(joint @ np.ones(joint.shape[1]), LEAST)
+        expected, given = (np.einsum("rk,rk->r", own, powers) for own in (found, joint))
+        return float(self.weight @ (expected - given / said))
 
 
 @dataclass(frozen=True, eq=False)
