@@ -8,7 +8,6 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.models.labels import calibration, consensus, dawid_skene, known_scale
-from crowdrank.prepared.label_rows import known_rows
 from crowdrank.results import Z
 from helpers import crowd_that_errs_together, random_labels
 from labelled import labels_of, nothing_known, rows_of, run_of, slope_of
@@ -56,14 +55,14 @@ class TestTempering:
                 chance *= confusion(who, node)[:, label] ** own
             softer = chance ** (1 / 1.7) / (chance ** (1 / 1.7)).sum()
             values.append(weight * math.log(softer @ confusion(worker, node)[:, said]))
-        chances = dawid_skene._WithoutItem(labels, found, found.posterior, extra * em.center).chance()
+        chances = dawid_skene._chance_without_item(labels, found, extra * em.center)
         held = calibration.HeldOut.of(labels, chances, found.shares)
         assert held.value(math.log(1.7)) == pytest.approx(sum(values), abs=1e-8)
 
     def test_the_slopes_are_those_of_the_values(self):
         rng = np.random.default_rng(0)
         held = calibration.HeldOut(
-            np.log(rng.dirichlet(np.ones(3), 20)), rng.dirichlet(np.ones(3), 20), rng.random(20)
+            np.log(rng.dirichlet(np.ones(3), 20)), rng.dirichlet(np.ones(3), 20), rng.random(20), np.empty((0, 3))
         )
         normal = calibration.NormalHeldOut(*rng.random((4, 20)))
         known = calibration.KnownLabels.of(rng.dirichlet(np.ones(3), 20), rng.integers(0, 3, 20), 1.5)
@@ -116,28 +115,40 @@ class TestKnownLabels:
         assert max(tries) <= best
         assert max(tries) == pytest.approx(best, abs=0.05)
 
-    def test_a_known_item_is_predicted_without_its_label_by_brute_force(self):
-        frame = random_labels(seed=3, items=8, workers=4, labels=40, classes=3)
-        labels = labels_of(frame)
-        known = np.array([0, -1, 2, 1, -1, -1, 0, -1])
-        em = dawid_skene._ConfusionEM(labels, known, 2.0, run_of())
-        found, extra = em.run()[0], 2.0 * em.center
-        unseen = dawid_skene._unseen(known_rows(labels, known), found, known, extra)
-        for place, node in enumerate(np.flatnonzero(known >= 0)):
-            own = np.full(3, 1 / 3)
-            for _ in range(300):
-                posterior = found.posterior.copy()
-                posterior[node] = own
-                counts = np.tile(extra, (labels.people, 1, 1))
-                for where, who, said, weight in rows_of(labels):
-                    counts[who, :, said] += weight * posterior[where]
-                confusion = counts / counts.sum(axis=2, keepdims=True)
-                joint = found.shares.copy()
-                for where, who, said, weight in rows_of(labels):
-                    if where == node:
-                        joint *= confusion[who, :, said] ** weight
-                own = joint / joint.sum()
-            np.testing.assert_allclose(unseen[place], own, atol=1e-6)
+    def test_every_known_item_is_predicted_once_by_a_fit_that_does_not_know_it(self):
+        rng = np.random.default_rng(0)
+        known = np.where(rng.random(40) < 0.6, rng.integers(0, 3, 40), -1)
+        logs, asked = rng.normal(size=(40, 3)), []
+
+        def refit(rest):
+            asked.append(np.flatnonzero((known >= 0) & (rest < 0)))
+            assert ((rest == known) | (rest == -1)).all()
+            return calibration.Refit(np.tile(np.arange(40.0)[:, None] + 100 * len(asked), (1, 3)), len(asked) != 2)
+
+        found, converged = calibration.predict_known(known, logs, refit)
+        assert not converged
+        places = np.flatnonzero(known >= 0)
+        assert sorted(np.concatenate(asked)) == places.tolist()
+        by_hand = {node: node + 100 * (fold + 1) for fold, nodes in enumerate(asked) for node in nodes}
+        np.testing.assert_array_equal(found[:, 0], [by_hand[node] for node in places])
+        few = np.where(np.cumsum(known >= 0) <= 2, known, -1)
+        assert calibration.predict_known(few, logs, refit).posterior.shape == (2, 3)  # fewer items than folds
+
+    @pytest.mark.parametrize("model", CLASSES, ids=lambda model: model.name)
+    def test_a_refit_is_the_fit_without_these_known_labels(self, model, monkeypatch):
+        labels, gold = crowd_that_errs_together(seed=4, items=80, fooled=0.1, classes=3)
+        seen = []
+
+        def predict(known, logs, refit):
+            seen.append((known, refit))
+            return calibration.Refit(np.full((30, 3), 1 / 3), True)
+
+        monkeypatch.setattr(f"{model.__module__}.predict_known", predict)
+        model().fit(labels, anchors=gold.head(30))
+        ((known, refit),) = seen
+        rest = np.where(np.arange(80) < 6, -1, known)
+        direct = model(calibrate=False).fit(labels, anchors=gold[6:30]).labels_.probability
+        np.testing.assert_allclose(refit(rest).posterior, direct, atol=1e-6)
 
     @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
     def test_errors_that_workers_share_show_in_known_labels_alone(self, model):

@@ -109,22 +109,6 @@ def plan_labels(labels: Labels, known: NDArray[np.int64] | None = None) -> list[
     ]
 
 
-def known_rows(labels: Labels, known: NDArray[np.int64]) -> LabelRows:
-    """The labels of the nodes whose true label is known, as if it was not; the nodes count from 0."""
-    number = np.cumsum(known >= 0) - 1
-    own = known[labels.node] >= 0
-    return LabelRows(
-        node=number[labels.node[own]],
-        worker=labels.worker[own],
-        label=labels.label[own],
-        weight=labels.weight[own],
-        known=np.full(int((known >= 0).sum()), -1),
-        first=0,
-        workers=labels.people,
-        classes=len(labels.values),
-    )
-
-
 def require_classes(name: str, labels: Labels) -> None:
     """Raise an error if there are too many distinct labels to be classes."""
     if len(labels.values) > MOST_CLASSES:

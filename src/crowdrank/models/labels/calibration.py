@@ -20,8 +20,9 @@ the variance u by itself and v by what the other labels of the item leave open, 
 
     sum_r n_r ln N(r; m_r, u_r + T v_r)   over T >= 1.                                                     (3)
 
-Known labels. Let P_i be what the model says about a known item without its known label, q_i the probability (1) of
-its most probable label, and y_i = 1 if that label is right. Then T and e maximize
+Known labels. Let P_i be what the model says about a known item if it is fitted without the known labels of a fifth
+of the known items, this one among them. Let q_i be the probability (1) of its most probable label, and y_i = 1 if
+that label is right. Then T and e maximize
 
     sum_i [y_i ln q_i + (1 - y_i) ln(1 - q_i)] + ln(1 - e) - (ln T - ln T_0)^2 / (2 s^2),     s = 1/4.       (4)
 
@@ -38,7 +39,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,8 @@ from crowdrank.results import Reliability, agreement_interval
 
 HOTTEST = 10.0
 """The largest temperature. With known labels, the smallest is its inverse."""
+FOLDS, DIGITS = 5, 9
+"""Known items are predicted in so many folds. Items that differ only after so many decimals are alike."""
 POINTS = 9
 """How many temperatures are tried before the best one is refined."""
 PRIOR_SD = 0.25
@@ -82,11 +85,13 @@ def _soften(logs: Floats, temperature: float) -> Floats:
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Labels and what the rest of their item says: ``logs`` (R, K), up to a constant, is ln P of the item without
-    the label; ``chance`` (R, K) is p_r(c); ``weight`` (R,) is that of the label."""
+    the label; ``chance`` (R, K) is p_r(c); ``weight`` (R,) is that of the label. ``nodes`` (N, K) is ln P of each
+    item, up to a constant."""
 
     logs: Floats
     chance: Floats
     weight: Floats
+    nodes: Floats
 
     @classmethod
     def of(cls, labels: Labels, chance: Floats, shares: Floats) -> HeldOut:
@@ -95,7 +100,7 @@ class HeldOut:
         total = add_rows(labels.node, logs, len(labels.nodes)) + np.log(np.maximum(shares, LOST))
         others = summed(labels.node, None, len(labels.nodes))[labels.node] > 1
         others &= labels.weight > 0
-        return cls((total[labels.node] - logs)[others], chance[others], labels.weight[others])
+        return cls((total[labels.node] - logs)[others], chance[others], labels.weight[others], total)
 
     def value(self, log_temperature: float) -> float:
         """(2)."""
@@ -161,6 +166,33 @@ def highest(value: Callable[[float], float], slope: Callable[[float], float], lo
 
 
 # ------------------------------------------------------------------------------------------- known labels
+
+
+class Refit(NamedTuple):
+    """The posterior (nodes, K) of a fit with some of the known labels, and whether the fit converged."""
+
+    posterior: Floats
+    converged: bool
+
+
+def predict_known(known: NDArray[np.int64], logs: Floats, refit: Callable[[NDArray[np.int64]], Refit]) -> Refit:
+    """What the model says about the known nodes without their labels (M, K), by cross-validation.
+
+    ``refit`` takes the known labels without those of a fold. The folds depend on the judgments alone,
+    not on names: the items are ordered by their ``logs`` (N, K) and their known label, and dealt in turn.
+    """
+    places = np.flatnonzero(known >= 0)
+    found = np.empty((len(places), logs.shape[1]))
+    key = np.round(logs[places] @ np.arange(1.0, logs.shape[1] + 1.0), DIGITS)
+    order, converged = np.lexsort((known[places], key)), True
+    for start in range(min(FOLDS, len(places))):
+        fold = order[start::FOLDS]
+        rest = known.copy()
+        rest[places[fold]] = -1
+        fitted = refit(rest)
+        found[fold] = fitted.posterior[places[fold]]
+        converged &= fitted.converged
+    return Refit(found, converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,16 +292,16 @@ class Calibrated:
 
 
 def calibrate(
-    posterior: Floats, temperature: float, known: NDArray[np.int64], unseen: Floats, *, kept: bool = True
+    posterior: Floats, temperature: float, known: NDArray[np.int64], unseen: Refit, *, kept: bool = True
 ) -> Calibrated:
     """(1) from the posterior (N, K), T_0, the known label of each node (-1 if unknown), and what the model says
-    about the known nodes without their labels (M, K). ``kept``: nodes with a known label have only this label."""
+    about the known nodes without their labels. ``kept``: nodes with a known label have only this label."""
     size, places = posterior.shape[1], np.flatnonzero(known >= 0)
     used, mixture, curve = temperature, 0.0, None
     if len(places) and size > 1:
-        own = KnownLabels.of(unseen, known[places], temperature)
+        own = KnownLabels.of(unseen.posterior, known[places], temperature)
         used, mixture = own.solve()
-        curve = _reliability(unseen, _answer(unseen, used, mixture), own.right)
+        curve = _reliability(unseen.posterior, _answer(unseen.posterior, used, mixture), own.right)
     probability, tempered = _answer(posterior, used, mixture), temper(posterior, temperature)
     if kept:
         probability[places] = tempered[places] = np.eye(size)[known[places]]
@@ -284,7 +316,11 @@ def calibrate(
     if curve is not None:
         weight = curve.items / curve.items.sum()
         details |= {name: float(weight @ getattr(curve, name)) for name in ("said", "calibrated", "right")}
-    return Calibrated(probability, tempered, details, _notes(size, len(places), wanted), curve)
+    notes = _notes(size, len(places), wanted)
+    if not unseen.converged:
+        message = "A fit without some of the known labels did not converge, so the calibration is provisional."
+        notes = (*notes, Note("not-converged", message))
+    return Calibrated(probability, tempered, details, notes, curve)
 
 
 def uncalibrated(posterior: Floats) -> Calibrated:

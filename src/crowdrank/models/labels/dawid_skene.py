@@ -23,7 +23,7 @@ objective. Then the order in which most labels are right is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,9 +36,10 @@ from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.calibration import (
     Calibrated,
     HeldOut,
-    add_rows,
+    Refit,
     calibrate,
     held_out_temperature,
+    predict_known,
     uncalibrated,
 )
 from crowdrank.models.labels.consensus import (
@@ -55,7 +56,6 @@ from crowdrank.prepared.label_rows import (
     LabelRows,
     check_convergence,
     known_labels,
-    known_rows,
     normalize_counts,
     plan_labels,
     require_classes,
@@ -65,8 +65,6 @@ from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
 
 EDGE = 1e-12
-UNSEEN_ROUNDS, UNSEEN_CHANGE = 200, 1e-12
-"""When the posterior of a known item without its label stops: after so many rounds, or at so small a change."""
 BETTER = 1e-6
 """Another start must be better by this share to replace the first."""
 
@@ -96,7 +94,7 @@ class DawidSkene(LabelsModel):
         found, mirror, notes = em.run()
         answer = uncalibrated(found.posterior)
         if flag("calibrate", self.calibrate):
-            answer = _calibrate(labels, found, known, em.shrinkage * em.center)
+            answer = _calibrate(labels, em, found, known, replace(run, progress=None))
         converged, more = check_convergence(found.slope, em.total, em.rounds)
         people = workers_by_confusion(
             labels, found.confusion, found.counts, found.shares, informative_share(labels, known), {}
@@ -131,52 +129,28 @@ class DawidSkene(LabelsModel):
 # ------------------------------------------------------------------------------------------- calibration
 
 
-class _WithoutItem:
-    """The chance of each label by true label, with the worker's confusion estimated without the label's item.
-
-    ``own`` (nodes, K): the posterior with which the item went into the counts. ``extra`` is s m.
-    """
-
-    def __init__(self, rows: Labels | LabelRows, found: _ConfusionFit, own: Floats, extra: Floats) -> None:
-        start = (np.diff(rows.node, prepend=-1) != 0) | (np.diff(rows.worker, prepend=-1) != 0)
-        pair = np.cumsum(start) - 1  # rows are sorted by node, worker and label
-        self.node, self.weight = rows.node, rows.weight[:, None]
-        self.both = summed(pair, rows.weight, int(start.sum()))[pair][:, None]
-        given = own[rows.node]
-        self.said = found.counts[rows.worker, :, rows.label] - self.weight * given + extra[:, rows.label].T
-        self.all = found.counts.sum(axis=2)[rows.worker] - self.both * given + extra.sum(axis=1)
-
-    def chance(self, posterior: Floats | None = None) -> Floats:
-        """The chances (R, K); with a posterior (nodes, K), the item counts with it."""
-        given = 0.0 if posterior is None else posterior[self.node]
-        said, total = self.said + self.weight * given, self.all + self.both * given
-        size = said.shape[1]
-        return np.asarray((np.maximum(said, 0.0) + EDGE / size) / (np.maximum(total, 0.0) + EDGE))
+def _chance_without_item(labels: Labels, found: _ConfusionFit, extra: Floats) -> Floats:
+    """The chance of each label by true label (R, K), with the worker's confusion estimated without the label's
+    item. ``extra`` is s m."""
+    start = (np.diff(labels.node, prepend=-1) != 0) | (np.diff(labels.worker, prepend=-1) != 0)
+    pair = np.cumsum(start) - 1  # rows are sorted by node, worker and label
+    both = summed(pair, labels.weight, int(start.sum()))[pair][:, None]
+    own, size = found.posterior[labels.node], len(extra)
+    said = found.counts[labels.worker, :, labels.label] - labels.weight[:, None] * own + extra[:, labels.label].T
+    total = found.counts.sum(axis=2)[labels.worker] - both * own + extra.sum(axis=1)
+    return np.asarray((np.maximum(said, 0.0) + EDGE / size) / (np.maximum(total, 0.0) + EDGE))
 
 
-def _calibrate(labels: Labels, found: _ConfusionFit, known: NDArray[np.int64], extra: Floats) -> Calibrated:
-    chance = _WithoutItem(labels, found, found.posterior, extra).chance()
-    temperature = held_out_temperature(HeldOut.of(labels, chance, found.shares))
-    return calibrate(found.posterior, temperature, known, _unseen(known_rows(labels, known), found, known, extra))
+def _calibrate(
+    labels: Labels, em: _ConfusionEM, found: _ConfusionFit, known: NDArray[np.int64], run: Run
+) -> Calibrated:
+    chance = _chance_without_item(labels, found, em.shrinkage * em.center)
+    held = HeldOut.of(labels, chance, found.shares)
 
+    def refit(rest: NDArray[np.int64]) -> Refit:
+        return _ConfusionEM(labels, rest, em.shrinkage, run).resume(found)
 
-def _unseen(rows: LabelRows, found: _ConfusionFit, known: NDArray[np.int64], extra: Floats) -> Floats:
-    """What EM says about each known item without its known label, the posteriors of other items held fixed.
-
-    (E) and (M) take turns for this item alone: its posterior is part of the confusion that it comes from, as it is
-    for every item whose label is not known.
-    """
-    own = np.eye(rows.classes)[known[known >= 0]]
-    without = _WithoutItem(rows, found, own, extra)
-    posterior, chance = own, without.chance()
-    for _ in range(UNSEEN_ROUNDS if len(own) else 0):
-        logs = add_rows(rows.node, rows.weight[:, None] * np.log(np.maximum(chance, LOST)), len(own))
-        new = rows.posterior(logs + np.log(np.maximum(found.shares, LOST)))[0]
-        change, posterior = float(np.abs(new - posterior).max()), new
-        if change < UNSEEN_CHANGE:
-            break
-        chance = without.chance(posterior)
-    return posterior
+    return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
 
 
 # ------------------------------------------------------------------------------------------------- the sums
@@ -269,6 +243,12 @@ class _ConfusionEM:
         found = self._fit_at(point, value, slope)
         by = "labels that are right" if self.symmetric else "objective"
         return found, {"by": by, "turned": turned}, self._notes(found, turned)
+
+    def resume(self, found: _ConfusionFit) -> Refit:
+        """The posterior at the end of a climb from another fit."""
+        point, value, slope = self._climb(np.concatenate([found.confusion.ravel(), found.shares]))
+        converged, _ = check_convergence(slope, self.total, self.rounds)
+        return Refit(self._fit_at(point, value, slope).posterior, converged)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = stopping_rule(self.total, limit)

@@ -19,7 +19,7 @@ zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +32,10 @@ from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.calibration import (
     Calibrated,
     HeldOut,
+    Refit,
     calibrate,
     held_out_temperature,
+    predict_known,
     uncalibrated,
 )
 from crowdrank.models.labels.consensus import (
@@ -52,7 +54,6 @@ from crowdrank.prepared.label_rows import (
     LabelRows,
     check_convergence,
     known_labels,
-    known_rows,
     normalize_counts,
     plan_labels,
     require_classes,
@@ -70,8 +71,6 @@ FAR = 30.0
 """alpha and b stay within this distance of 0."""
 LEVELS = 33
 """How many quantiles of the easiness represent an average item."""
-UNSEEN_ROUNDS, UNSEEN_CHANGE = 200, 1e-12
-"""When b of a known item without its label stops: after so many rounds, or at so small a change."""
 BETTER = 1e-6
 """The mirror image must be better by this share to replace the first fit."""
 
@@ -103,7 +102,7 @@ class GLAD(LabelsModel):
         found, turned = em.run()
         answer = uncalibrated(found.posterior)
         if flag("calibrate", self.calibrate):
-            answer = _calibrate(labels, found, known)
+            answer = _calibrate(labels, em, found, known, replace(run, progress=None))
         converged, notes = check_convergence(found.slope, em.total, em.rounds)
         right = _accuracy(found.alpha, found.easiness)
         chances = _confusion(right, len(labels.values))
@@ -130,27 +129,19 @@ class GLAD(LabelsModel):
         )
 
 
-def _calibrate(labels: Labels, found: _AbilityFit, known: NDArray[np.int64]) -> Calibrated:
+def _calibrate(
+    labels: Labels, em: _AbilityEM, found: _AbilityFit, known: NDArray[np.int64], run: Run
+) -> Calibrated:
     x = found.alpha[labels.worker] * np.exp(found.easiness[labels.node])
     right, size = _logistic(x)[0], len(labels.values)
     chance = np.repeat((1.0 - right)[:, None] / max(size - 1, 1), size, axis=1)
     chance[np.arange(len(labels)), labels.label] = right
-    temperature = held_out_temperature(HeldOut.of(labels, chance, found.shares))
-    unseen = _unseen(known_rows(labels, known), found)
-    return calibrate(found.posterior, temperature, known, unseen)
+    held = HeldOut.of(labels, chance, found.shares)
 
+    def refit(rest: NDArray[np.int64]) -> Refit:
+        return _AbilityEM(labels, rest, em.fitted, run).resume(found)
 
-def _unseen(rows: LabelRows, found: _AbilityFit) -> Floats:
-    """What EM says about each known item without its known label, the abilities held fixed; b is fitted again."""
-    if not len(rows.known):
-        return np.empty((0, rows.classes))
-    sums, b = AbilitySums(), np.full(len(rows.known), MEAN)
-    for _ in range(UNSEEN_ROUNDS):
-        new = sums.slopes(rows, AbilityAt(found.alpha, b, found.shares)).easiness
-        change, b = float(np.abs(new - b).max()), np.clip(new, -FAR, FAR)
-        if change < UNSEEN_CHANGE:
-            break
-    return sums.posteriors(rows, AbilityAt(found.alpha, b, found.shares)).posterior
+    return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,6 +273,13 @@ class _AbilityEM:
             slope=slope,
         )
         return found, turned
+
+    def resume(self, found: _AbilityFit) -> Refit:
+        """The posterior at the end of a climb from another fit."""
+        point, _, slope = self._climb(np.concatenate([found.alpha, found.easiness, found.shares]))
+        parts = self.session.collect(self.sums.posteriors, self._at(point))
+        converged, _ = check_convergence(slope, self.total, self.rounds)
+        return Refit(np.concatenate([part.posterior for part in parts]), converged)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = stopping_rule(self.total, limit)

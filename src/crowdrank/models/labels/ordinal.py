@@ -47,6 +47,7 @@ from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.calibration import (
     NormalHeldOut,
+    Refit,
     calibrate,
     held_out_temperature,
     uncalibrated,
@@ -105,7 +106,7 @@ class OrdinalLabels(LabelsModel):
         if flag("calibrate", self.calibrate):
             temperature = held_out_temperature(_held_out(labels, em, found))
             known, unused = known_labels(labels, run.anchors, any_value=True)
-            answer = calibrate(posterior, temperature, known, posterior[known >= 0], kept=False)
+            answer = calibrate(posterior, temperature, known, Refit(posterior[known >= 0], True), kept=False)
             found = replace(found, variance=temperature * found.variance)
         elif run.anchors.labels is not None:
             unused = [Note("anchors", "ordinal uses known labels only to calibrate; they are ignored.")]
