@@ -11,6 +11,7 @@ from crowdrank.models.labels import calibration, consensus, dawid_skene, known_s
 from crowdrank.results import Z
 from helpers import crowd_that_errs_together, random_labels
 from labelled import labels_of, nothing_known, rows_of, run_of, slope_of
+from shards import small_shards
 
 CLASSES = (cr.DawidSkene, cr.GLAD)
 MODELS = (*CLASSES, cr.OrdinalLabels)
@@ -215,6 +216,16 @@ class TestKnownLabels:
         np.testing.assert_allclose(
             first.reliability_.polars().to_numpy(), other.reliability_.polars().to_numpy(), atol=1e-9
         )
+
+    @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+    def test_the_same_answer_on_other_threads_to_the_bit(self, model):
+        labels, gold = crowd_that_errs_together(seed=2, items=60, classes=3)
+        with small_shards(50):
+            one, three = (
+                model().fit(labels, anchors=gold.head(20), engine=cr.LocalEngine(threads)) for threads in (1, 3)
+            )
+        np.testing.assert_array_equal(one.labels_.probability, three.labels_.probability)
+        np.testing.assert_array_equal(one.ranking_.stderr, three.ranking_.stderr)
 
     def test_the_reliability_curve_counts_every_known_item(self):
         labels, gold = crowd_that_errs_together()

@@ -305,7 +305,8 @@ def calibrate(
     probability, tempered = _answer(posterior, used, mixture), temper(posterior, temperature)
     if kept:
         probability[places] = tempered[places] = np.eye(size)[known[places]]
-    wanted = labels_wanted(_mean_said(tempered))
+    free = tempered[known < 0] if (known < 0).any() else tempered
+    wanted = labels_wanted(float(free.max(axis=1).mean()))
     details = {
         "temperature": used,
         "mixture": mixture,
@@ -324,18 +325,15 @@ def calibrate(
 
 
 def uncalibrated(posterior: Floats) -> Calibrated:
-    """The posterior of the model as it is."""
-    wanted = labels_wanted(_mean_said(posterior))
-    return Calibrated(posterior, posterior, {"temperature": 1.0}, _notes(posterior.shape[1], 0, wanted), None)
+    """The posterior of the model as it is, with a note that says so."""
+    message = "The probabilities of labels are not calibrated: they are right only if the errors of workers are independent."
+    notes = (Note("uncalibrated", message),) if posterior.shape[1] > 1 else ()
+    return Calibrated(posterior, posterior, {"temperature": 1.0}, notes, None)
 
 
 def _answer(probability: Floats, temperature: float, mixture: float) -> Floats:
     """(1)."""
     return (1.0 - mixture) * temper(probability, temperature) + mixture / probability.shape[1]
-
-
-def _mean_said(probability: Floats) -> float:
-    return float(probability.max(axis=1).mean())
 
 
 def labels_wanted(said: float) -> int:
