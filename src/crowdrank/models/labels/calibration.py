@@ -326,7 +326,7 @@ def calibrate(
 
 def uncalibrated(posterior: Floats) -> Calibrated:
     """The posterior of the model as it is, with a note that says so."""
-    message = "The probabilities of labels are not calibrated: they are right only if the errors of workers are independent."
+    message = "The probabilities of labels are not calibrated. They hold only if workers err independently."
     notes = (Note("uncalibrated", message),) if posterior.shape[1] > 1 else ()
     return Calibrated(posterior, posterior, {"temperature": 1.0}, notes, None)
 
