@@ -1,9 +1,15 @@
-"""Consensus of real labels against gold: right labels, pairs in the right order, correlation of the scores."""
+"""Consensus of real labels against gold: right labels, pairs in the right order, correlation of the scores.
+
+With --calibration: what the probabilities say against how often they are right, and how many intervals hold the
+gold, without known labels and with some of the gold as known labels, on the rest of the gold.
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,6 +21,9 @@ DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared
 FINE = 20
 """Labels of more distinct values are numbers: the models of classes do not take them."""
 CLASSES = ("dawid-skene", "glad")
+CALIBRATED = (*CLASSES, "ordinal")
+KNOWN = (0, 20, 50, 100, "half")
+DRAWS = 20
 
 
 def figures(name: str, labels: pl.DataFrame, gold: pl.DataFrame) -> tuple[float, float, float]:
@@ -40,6 +49,63 @@ def tasks() -> dict[str, tuple[pl.DataFrame, pl.DataFrame]]:
     return found
 
 
+def trust(fitted: Any, gold: pl.DataFrame) -> list[float]:
+    """The mean probability of the most probable label, how often it is right, held intervals and their width."""
+    labels = fitted.labels_.polars().join(gold, on="item")
+    scores = fitted.ranking_.polars().join(gold, on="item")
+    held = (scores["low"] <= scores["gold"]) & (scores["gold"] <= scores["high"])
+    right, width = (labels["label"] == labels["gold"]).mean(), (scores["high"] - scores["low"]).mean()
+    return [float(own) for own in (labels["probability"].mean(), right, held.mean(), width)]
+
+
+def known_of(gold: pl.DataFrame, known: int | str, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Some of the gold as known labels, and the rest."""
+    size = len(gold) // 2 if known == "half" else int(known)
+    mixed = gold.sort("item").sample(fraction=1, shuffle=True, seed=seed)
+    return mixed.head(size), mixed.tail(len(gold) - size)
+
+
+def calibration_row(name: str, labels: pl.DataFrame, gold: pl.DataFrame, known: int | str) -> str:
+    """One row of the table: the model as it is, and calibrated, on the same rest of the gold."""
+    found = []
+    for seed in range(DRAWS if known else 1):
+        given, rest = known_of(gold, known, seed)
+        anchors = given if known else None
+        make = entries()[name].load()
+        found.append([trust(make(calibrate=on).fit(labels, anchors=anchors), rest) for on in (False, True)])
+    own = np.array(found)
+    gap = own[:, :, 0] - own[:, :, 1]
+    before, after = own.mean(axis=0)
+    typical, largest = np.sqrt((gap[:, 1] ** 2).mean()), np.abs(gap[:, 1]).max()
+    figures = f"{known} | {after[1]:.3f} | {before[0]:.3f} | {after[0]:.3f} | {typical:.3f} | {largest:.3f}"
+    return f"| {name} | {figures} | {before[2]:.3f} ({before[3]:.2f}) | {after[2]:.3f} ({after[3]:.2f}) |"
+
+
+def scale_of(labels: pl.DataFrame, gold: pl.DataFrame) -> str:
+    """The gold as a line of the scores of ordinal, and T by held-out labels."""
+    fitted = entries()["ordinal"].load()().fit(labels)
+    both = fitted.ranking_.polars().join(gold, on="item")
+    slope, shift = np.polyfit(both["score"].to_numpy(), both["gold"].to_numpy(), 1)
+    heat = fitted.fit_.details["calibration"]["held_out_temperature"]
+    return f"ordinal: the gold is {shift:.2f} + {slope:.2f} times the score; T by held-out labels is {heat:.2f}"
+
+
+def calibration(names: list[str]) -> None:
+    """Print the table of calibration."""
+    print(f"Over {DRAWS} draws of the known labels.")
+    head = ("model", "known", "right", "said", "calibrated", "gap, rms", "largest", "held before", "held after")
+    for task in names:
+        labels, gold = tasks()[task]
+        print(f"\n{task}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+        for name in CALIBRATED:
+            if name in CLASSES and labels["label"].n_unique() > FINE:
+                continue
+            for known in KNOWN:
+                if known == "half" or int(known) < len(gold) // 2:
+                    print(calibration_row(name, labels, gold, known), flush=True)
+        print(f"\n{scale_of(labels, gold)}", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     names = [entry.name for entry in entries().values() if entry.kinds == ("ratings",)]
@@ -56,4 +122,10 @@ def main() -> None:
 if __name__ == "__main__":
     if not DATA.exists():
         raise SystemExit(f"The real data is not at {DATA}; set CROWDRANK_DATA.")
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calibration", nargs="*", metavar="TASK", help="websearch5, trec2010, snow2008 rte, ...")
+    chosen = parser.parse_args().calibration
+    if chosen is None:
+        main()
+    else:
+        calibration(chosen or ["websearch5", "trec2010"])

@@ -119,6 +119,38 @@ def resamples(seeds: int = 40) -> None:
         )
 
 
+def graded_crowd(seed, *, items=400, workers=40, each=6, pull=0.0):
+    """Labels of workers with a bias, a slope and a noise of their own, as the model ordinal has them, in tenths. A
+    share ``pull`` of the labels is the middle of the scale instead. The truth is what an average worker
+    would say without noise and pull."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(5, 1.5, items)
+    bias, slope, noise = rng.normal(0, 0.5, workers), rng.normal(1, 0.2, workers), rng.uniform(0.8, 2, workers)
+    item = np.repeat(np.arange(items), each)
+    worker = np.concatenate([rng.choice(workers, each, replace=False) for _ in range(items)])
+    said = 5 + bias[worker] + slope[worker] * (truth[item] - 5) + noise[worker] * rng.normal(size=len(item))
+    said = np.where(rng.random(len(item)) < pull, 5.0, np.clip(said, 0, 10)).round(1)
+    labels = pl.DataFrame({"item": [f"i{i}" for i in item], "worker": [f"w{w}" for w in worker], "label": said})
+    gold = 5 + bias.mean() + slope.mean() * (truth - 5)
+    return labels, pl.DataFrame({"item": [f"i{i}" for i in range(items)], "gold": gold})
+
+
+def graded(seeds: int = 20) -> None:
+    """ordinal: how often intervals hold the truth, with their width: as the model has them, with both readings of
+    the scale, and with 50 known labels, on the other items."""
+    for pull in (0.0, 0.2, 0.4):
+        rows = []
+        for seed in range(seeds):
+            labels, gold = graded_crowd(seed, pull=pull)
+            for calibrate, known in ((False, None), (True, None), (True, gold.head(50))):
+                model = cr.OrdinalLabels(calibrate=calibrate).fit(labels, anchors=known)
+                table = model.ranking_.polars().join(gold.tail(len(gold) - 50), on="item")
+                rows += [held(table["low"], table["high"], table["gold"].to_numpy())]
+                rows += [float((table["high"] - table["low"]).mean())]
+        found = np.reshape(rows, (seeds, 6)).mean(axis=0)
+        print(f"| {pull:g} |" + "".join(f" {found[k]:.3f} ({found[k + 1]:.2f}) |" for k in (0, 2, 4)), flush=True)
+
+
 MODELS = (
     ("bt", cr.BradleyTerry(), bt_crowd, PERFECT),
     ("thurstone", cr.Thurstone(), thurstone_crowd, {}),
@@ -180,8 +212,9 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--bootstrap", action="store_true", help="information and resamples of bt instead")
     parser.add_argument("--halves", type=Path, help="halves of the real votes in this folder instead")
+    parser.add_argument("--labels", action="store_true", help="ordinal instead")
     given = parser.parse_args()
     if given.halves:
         halves(given.seeds, given.halves)
     else:
-        (resamples if given.bootstrap else main)(given.seeds)
+        (resamples if given.bootstrap else graded if given.labels else main)(given.seeds)

@@ -93,6 +93,20 @@ def random_labels(seed=0, items=25, workers=8, labels=400, queries=0, classes=4)
     return frame.with_columns(query=pl.Series([f"q{code}" for code in query])) if queries else frame
 
 
+def crowd_that_errs_together(seed=0, items=600, workers=12, fooled=0.25, classes=2):
+    """On a share of the items every worker sees the same wrong label; otherwise four of five are right."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(1, classes + 1, items)
+    seen = np.where(rng.random(items) < fooled, truth % classes + 1, truth)
+    rows = [
+        (f"i{i:03d}", f"w{w}", int(seen[i] if rng.random() < 0.8 else rng.integers(1, classes + 1)))
+        for i in range(items)
+        for w in rng.choice(workers, 7, replace=False)
+    ]
+    labels = pl.DataFrame(rows, schema=["item", "worker", "label"], orient="row")
+    return labels, pl.DataFrame({"item": [f"i{i:03d}" for i in range(items)], "gold": truth})
+
+
 def random_domains(fitted, domains=3, seed=0):
     """Difficulties and domains of a fitted model's queries, and skills of its workers, drawn at random."""
     rng = np.random.default_rng(seed)

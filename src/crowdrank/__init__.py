@@ -91,6 +91,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.results import Posterior as Posterior
     from crowdrank.results import Queries as Queries
     from crowdrank.results import Ranking as Ranking
+    from crowdrank.results import Reliability as Reliability
     from crowdrank.results import Result as Result
     from crowdrank.results import Skills as Skills
     from crowdrank.results import Workers as Workers
@@ -143,6 +144,7 @@ PUBLIC = {
         "Posterior",
         "Queries",
         "Ranking",
+        "Reliability",
         "Result",
         "Skills",
         "Workers",

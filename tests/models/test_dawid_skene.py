@@ -95,7 +95,7 @@ class TestDawidSkene:
         frame = random_labels(seed=3, items=6, workers=4, labels=40, classes=3)
         found, _, _ = self.em(labels_of(frame)).run()
         direct = self.joint(labels_of(frame), found.confusion, found.shares)
-        model = cr.DawidSkene().fit(frame)
+        model = cr.DawidSkene(calibrate=False).fit(frame)
         assert model.fit_.log_likelihood == pytest.approx(np.log(direct.sum(axis=1)).sum(), abs=1e-9)
         expected = direct / direct.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(model.labels_.probability, expected, atol=1e-9)
@@ -113,7 +113,7 @@ class TestDawidSkene:
         other = pl.DataFrame({"item": ["i00", "nobody", "i01"], "gold": [1, 2, 17]})
         notes = [note.message for note in cr.DawidSkene().fit(frame, anchors=other).fit_.warnings]
         assert any("2 of 3 known labels" in message for message in notes)
-        notes = cr.OrdinalLabels().fit(frame, anchors=wrong).fit_.warnings
+        notes = cr.Average().fit(frame, anchors=wrong).fit_.warnings
         assert any("does not use known labels" in note.message for note in notes)
 
     def test_known_labels_turn_a_crowd_of_liars_round(self):
@@ -158,7 +158,7 @@ class TestDawidSkene:
         frame = random_labels(seed=7, items=40, workers=12, labels=600, queries=2).sample(
             fraction=1, shuffle=True, seed=0
         )
-        model = cr.DawidSkene(shrinkage=0).fit(frame)
+        model = cr.DawidSkene(shrinkage=0, calibrate=False).fit(frame)
         probable = model.labels_.polars().unpivot(
             [f"p_{value:g}" for value in range(1, 5)], index=["query", "item"], variable_name="true"
         )

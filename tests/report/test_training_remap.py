@@ -11,8 +11,9 @@ from crowdrank.errors import Note
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.rankers.saved import load
 from crowdrank.report import build_training, training_report_files, training_to_html, training_to_markdown
+from crowdrank.report.axes import BOTTOM, LEFT, RIGHT, TOP
 from crowdrank.report.training import crowd, remap, remap_words, words
-from crowdrank.report.training.picture import BOTTOM, LEFT, RIGHT, TOP, cloud_picture, strip_picture
+from crowdrank.report.training.picture import cloud_picture, strip_picture
 from crowdrank.simulate.presets import simulate
 
 QUICK = {"rounds": 5, "mu": 0.3, "trees": 0, "baselines": "few", "patience": 10}

@@ -66,7 +66,8 @@ def command(
 
     With --out DIR the folder gets ranking.csv, workers.csv, fit.json, and a report as report.html,
     report.md and report.json; some models add labels.csv, confusion.csv (what workers say of each true
-    label), easiness.csv (of items), queries.csv (difficulty, domain) and skills.csv (workers by domain).
+    label), easiness.csv (of items), reliability.csv (how often known labels are right), queries.csv
+    (difficulty, domain) and skills.csv (workers by domain).
     Without --out the ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)

@@ -31,6 +31,7 @@ from crowdrank.results import (
     Predictor,
     Queries,
     Ranking,
+    Reliability,
     Result,
     Skills,
     Table,
@@ -86,6 +87,7 @@ class Model(Configurable, ABC):
     labels_: LabelPosterior | None
     confusion_: Confusion | None
     easiness_: Easiness | None
+    reliability_: Reliability | None
     queries_: Queries | None
     skills_: Skills | None
     _result: Result

@@ -146,8 +146,13 @@ def normalize_counts(table: Floats) -> Floats:
     return np.asarray(np.where(total > 0, table / np.maximum(total, LOST), 1.0 / table.shape[-1]))
 
 
-def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], list[Note]]:
-    """The true label of each node as an index into the values (-1 if unknown), and a note on unused ones."""
+def known_labels(
+    labels: Labels, anchors: Anchors, *, any_value: bool = False
+) -> tuple[NDArray[np.int64], list[Note]]:
+    """The true label of each node as an index into the values (-1 if unknown), and a note on unused ones.
+
+    ``any_value``: the model also uses labels that nobody gave.
+    """
     known = np.full(len(labels.nodes), -1)
     if anchors.labels is None:
         return known, []
@@ -155,10 +160,11 @@ def known_labels(labels: Labels, anchors: Anchors) -> tuple[NDArray[np.int64], l
     place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
     found = labels.values[place] == values
     known[nodes[found]] = place[found]
-    used = set(labels.items().gather(nodes[found]).to_list())
+    used = set(labels.items().gather(nodes if any_value else nodes[found]).to_list())
     items = anchors.labels.frame["item"].to_list()
     total, lost = len(items), sum(item not in used for item in items)
     if not lost:
         return known, []
-    message = f"{lost} of {total} known labels are not used: nobody judged the item, or nobody gave the label."
+    reason = "nobody judged the item" if any_value else "nobody judged the item, or nobody gave the label"
+    message = f"{lost} of {total} known labels are not used: {reason}."
     return known, [Note("anchors", message)]

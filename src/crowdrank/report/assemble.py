@@ -15,14 +15,25 @@ from crowdrank.report.contest import choice
 from crowdrank.report.domains import query_traits, skill_map
 from crowdrank.report.next_votes import next_pairs
 from crowdrank.report.notes import cautions
+from crowdrank.report.reliability import label_trust
 from crowdrank.report.rounding import round_finite, round_to, significant, tidy
 from crowdrank.report.suggestions import MOST, NextRows, suggestions
 from crowdrank.report.words import count_noun
-from crowdrank.results import Evidence, Fit, LabelPosterior, Queries, Ranking, Result, Skills, to_plain
+from crowdrank.results import (
+    Evidence,
+    Fit,
+    LabelPosterior,
+    Queries,
+    Ranking,
+    Reliability,
+    Result,
+    Skills,
+    to_plain,
+)
 
 ROWS = 20_000
 """The most ranking rows, and the most workers, that a report holds."""
-VIEWS = ("labels", "queries", "skills")
+VIEWS = ("labels", "queries", "skills", "reliability")
 """Tables that the report shows within other parts; every other table is shown unchanged."""
 TOP = 5
 """Each query that is shown has at least this many items, however many queries there are."""
@@ -32,10 +43,11 @@ BINS = 10
 def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
     """The content of a report from a fit's result; ``gold`` holds the gold measures."""
     ranking, fit, evidence, further = result.ranking, result.fit, result.evidence, result.further
-    labels, queries, skills = (further.get(name) for name in VIEWS)
+    labels, queries, skills, reliability = (further.get(name) for name in VIEWS)
     assert labels is None or isinstance(labels, LabelPosterior)
     assert queries is None or isinstance(queries, Queries)
     assert skills is None or isinstance(skills, Skills)
+    assert reliability is None or isinstance(reliability, Reliability)
     rows = _with_evidence(ranking, evidence, labels)
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
     people = None if result.workers is None else result.workers.polars().sort("quality", "worker")
@@ -55,6 +67,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
         unit=evidence.unit,
+        trust=label_trust(reliability, fit),
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
     )
 

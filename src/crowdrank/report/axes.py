@@ -4,8 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from crowdrank.report.content import Axis
+
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 468.0, 24.0, 226.0
+"""The edges of the area of a chart in a box of 480 by 270."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A place on an axis and its label."""
+
+    place: float
+    label: str
+
+
+def chart_x(value: float, axis: Axis) -> float:
+    """The place of a value from left to right in a chart."""
+    return round(LEFT + (RIGHT - LEFT) * (value - axis.low) / (axis.high - axis.low), 1)
+
+
+def chart_y(value: float, axis: Axis) -> float:
+    """The place of a value from top to bottom in a chart; larger values are higher."""
+    return round(BOTTOM - (BOTTOM - TOP) * (value - axis.low) / (axis.high - axis.low), 1)
 
 
 def axis_of(values: Iterable[float]) -> Axis:

@@ -180,6 +180,34 @@ class TableRows:
 
 
 @dataclass(frozen=True)
+class ReliabilityRow:
+    """Known items whose most probable label has a probability from ``start`` to ``end`` by the model.
+
+    ``said`` is its mean, ``calibrated`` the mean after calibration, and ``right`` the share that is right.
+    """
+
+    start: float
+    end: float
+    items: int
+    said: float
+    calibrated: float
+    right: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class LabelTrust:
+    """How often known labels are right, beside what the model said and what calibration made of it."""
+
+    known: int
+    said: float
+    calibrated: float
+    right: float
+    rows: tuple[ReliabilityRow, ...]
+
+
+@dataclass(frozen=True)
 class Suggestion:
     """One thing that would make the ranking more certain, as a sentence, and the ids that it names."""
 
@@ -256,8 +284,8 @@ class Report(Page):
     ``items`` and ``queries_total`` count everything; ``queries`` may hold fewer queries, and each of them
     fewer rows, if showing all would make the page too large. ``choice`` is how `auto` chose the model.
     ``unit`` is what is counted for an item: "votes", "lists" or "labels". Labels need not connect items, so
-    ``connections`` is None for them. ``skills`` is None if there are no domains, or only one. ``tables`` are
-    the model's further tables that have no section of their own in the report.
+    ``connections`` is None for them. ``skills`` is None if there are no domains, or only one. ``trust`` is None if
+    no labels are known. ``tables`` are the model's further tables that have no section of their own in the report.
     """
 
     items: int
@@ -272,6 +300,7 @@ class Report(Page):
     fit: dict[str, Any]
     gold: dict[str, float | None]
     unit: str
+    trust: LabelTrust | None = None
     tables: tuple[TableRows, ...] = ()
 
     @property

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from crowdrank.report.content import VERDICTS, Axis, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
 from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
+from crowdrank.report.reliability import explain_trust, reliability_picture
 from crowdrank.report.units import UNITS
 from crowdrank.report.words import (
     cell,
@@ -61,6 +62,7 @@ def to_html(report: Report) -> str:
         quality_meaning=explain_quality(report),
         further=_further(report.crowd),
         histogram=histogram(report.crowd),
+        reliability=None if report.trust is None else reliability_picture(report.trust),
     )
 
 
@@ -93,6 +95,7 @@ def environment() -> Environment:
         place=_place,
         ticks=_ticks,
         explain_contest=explain_contest,
+        explain_trust=explain_trust,
     )
     return made
 

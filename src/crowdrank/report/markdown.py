@@ -10,6 +10,7 @@ from crowdrank.report.content import (
     Contest,
     ContestReport,
     CrowdSummary,
+    LabelTrust,
     Page,
     Query,
     Report,
@@ -19,6 +20,7 @@ from crowdrank.report.content import (
 )
 from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
+from crowdrank.report.reliability import explain_trust
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import (
     cell,
@@ -48,6 +50,7 @@ def to_markdown(report: Report) -> str:
         _ranking(report),
         [] if report.crowd is None else _workers(report.crowd, explain_quality(report)),
         [] if report.skills is None else _skills(report.skills),
+        [] if report.trust is None else _trust(report.trust),
         *map(_further, report.tables),
         _connections(report),
         ["## What would make the ranking more certain", _suggestions(report)],
@@ -171,6 +174,19 @@ def _skills(found: SkillMap) -> Iterator[str]:
     yield table(["Worker", *heads, "Judgments"], rows, "l" + "r" * len(heads) + "r")
     if found.workers > ROWS:
         yield f"The first {ROWS} of {found.workers:,} workers; the skills file has all of them."
+
+
+def _trust(trust: LabelTrust) -> Iterator[str]:
+    yield "## How far the probabilities of labels can be trusted"
+    yield explain_trust(trust)
+    rows = (
+        (
+            f"{row.start:g} to {row.end:g}", number(row.items), number(row.said, 2), number(row.calibrated, 2),
+            number(row.right, 2), interval(row.low, row.high, 2),
+        )
+        for row in trust.rows
+    )  # fmt: skip
+    yield table(["By the model", "Items", "Said", "Calibrated", "Right", "90 % interval"], rows, "lrrrrr")
 
 
 def _further(found: TableRows) -> Iterator[str]:

@@ -237,6 +237,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Some side information was not used",
         "Check the ids of its workers and the names of its columns.",
     ),
+    "uncalibrated": (
+        "What the probabilities of labels mean",
+        "Give known labels of some items, chosen at random, as anchors: they correct the probabilities.",
+    ),
     "anchors": ("Some anchors were not used", "Check their ids, or choose a model that uses them."),
     "left-out": ("Models that were left out", "The table has only the models that can run on these judgments."),
     "sampled": ("Only some of the votes were used", "More votes would separate models that are close."),

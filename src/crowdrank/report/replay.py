@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crowdrank.report.axes import axis_of
+from crowdrank.report.axes import Tick, axis_of
 from crowdrank.report.content import Axis, Page
 from crowdrank.report.html import environment
 from crowdrank.report.markdown import safe, table, warnings
@@ -42,14 +42,6 @@ class Line:
     def shown(self) -> str:
         """The accuracy with its standard error."""
         return f"{self.accuracy:.4f}" + (f" ± {self.plus_minus}" if self.plus_minus else "")
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A place on an axis and its label."""
-
-    place: float
-    label: str
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,33 @@ class Confusion(Table):
 
 
 @dataclass(frozen=True, eq=False)
+class Reliability(Table):
+    """The reliability curve: how often known labels are right, by the probability that the model gave them.
+
+    A row holds the known ``items`` whose most probable label has a probability from ``start`` to ``end``. The
+    model sees none of them with its known label. ``said`` is the mean probability of the model, ``calibrated``
+    that of the answer, and ``right`` the share that is right, with its Jeffreys interval from ``low`` to ``high``.
+    """
+
+    start: Floats
+    end: Floats
+    items: Floats
+    said: Floats
+    calibrated: Floats
+    right: Floats
+    low: Floats
+    high: Floats
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def polars(self) -> pl.DataFrame:
+        """start, end, items, said, calibrated, right, low, high, sorted by start."""
+        names = ("start", "end", "items", "said", "calibrated", "right", "low", "high")
+        return pl.DataFrame({name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True, eq=False)
 class Easiness(Table):
     """How easy each item is to label: the larger ``easiness``, the more often able workers are right."""
 

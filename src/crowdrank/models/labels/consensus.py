@@ -1,8 +1,8 @@
 """What all models of labels share: the ranking, the workers, and what workers would say about a pair.
 
-The score of an item is a label: the posterior mean of its label's value, with the posterior standard
-deviation. The quality of a worker is the probability of agreeing with the order of the true labels, on a pair
-of items whose true labels differ. Two equal labels count as half an agreement:
+The score of an item is a label: the posterior mean of its label's value. Its standard error comes from the
+calibrated probabilities (``calibration``). The quality of a worker is the probability of agreeing with the order
+of the true labels, on a pair of items whose true labels differ. Two equal labels count as half an agreement:
 
     q_w = sum_{c > d} pi_c pi_d [P_w(label of c > label of d) + P_w(equal) / 2] / sum_{c > d} pi_c pi_d
 
@@ -29,6 +29,8 @@ PRIOR = 10.0
 """How many extra labels, of an average worker, each worker gets."""
 DIGITS = 12
 """Scores that differ only after this many decimals count as equal."""
+EVEN = 1e-9
+"""Probabilities that differ by less than this are equal."""
 LEAST = 1e-12
 """No vote is less probable than this."""
 
@@ -39,24 +41,60 @@ def moments(posterior: Floats, values: Floats) -> tuple[Floats, Floats]:
     return mean, np.einsum("nk,nk->n", posterior, (values - mean[:, None]) ** 2)
 
 
-def label_spread(labels: Labels, score: Floats, variance: Floats, bounded: bool = True) -> Spread:
+def label_spread(
+    labels: Labels,
+    score: Floats,
+    variance: Floats,
+    *,
+    rank_variance: Floats | None = None,
+    stderr: Floats | None = None,
+    bounded: bool = True,
+) -> Spread:
     """Scores that are labels. If ``bounded``, the intervals stay within the range of the labels.
 
-    Among equal scores the larger mean label comes first, then the smaller variance.
+    Among equal scores the larger mean label comes first, then the smaller variance. ``rank_variance`` decides
+    which items can be told apart, and ``stderr`` makes the intervals. Without them the variance does both.
     """
     unit = float(np.ptp(labels.values)) or 1.0
     score = np.round(score / unit, DIGITS) * unit
     mean = labels.counts @ labels.values / np.maximum(labels.judgments_of_nodes, LEAST)
     keys = np.round(np.stack([mean / unit, -variance / unit**2], axis=1), DIGITS)
     second = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(float)
-    queries = labels.members()
-    made = spread(score, Independent(variance), labels.nodes.query, queries, level=LEVEL, tie_break=second)
-    stderr = np.sqrt(variance)
+    apart = Independent(variance if rank_variance is None else rank_variance)
+    made = spread(score, apart, labels.nodes.query, labels.members(), level=LEVEL, tie_break=second)
+    stderr = np.sqrt(variance) if stderr is None else stderr
     low, high = score - Z * stderr, score + Z * stderr
     if bounded:
         low = np.minimum(np.maximum(low, labels.values[0]), score)
         high = np.maximum(np.minimum(high, labels.values[-1]), score)
     return made.with_scores(score, stderr, low, high)
+
+
+def expected_labels(labels: Labels, posterior: Floats, probability: Floats) -> Spread:
+    """Scores that are expected labels by the ``posterior``, with the errors of the calibrated ``probability``.
+
+    So calibration does not change the order. The standard error is the root mean square distance of the label from
+    the score; ranks and tiers follow from the variance of the label. The interval is normal, and wide enough to
+    hold labels whose probabilities add up to ``LEVEL``.
+    """
+    score, variance = moments(posterior, labels.values)
+    distance = np.einsum("nk,nk->n", probability, (labels.values - score[:, None]) ** 2)
+    own = moments(probability, labels.values)[1]
+    made = label_spread(labels, score, variance, rank_variance=own, stderr=np.sqrt(distance))
+    low, high = probable_labels(probability, labels.values)
+    return made.with_scores(made.score, made.stderr, np.minimum(made.low, low), np.maximum(made.high, high))
+
+
+def probable_labels(probability: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """The ends of the shortest run of labels whose probabilities (N, K) add up to ``LEVEL``; of equally short
+    runs the most probable one, and then the one with the smaller labels."""
+    size = len(values)
+    first, last = np.triu_indices(size)
+    below = np.concatenate([np.zeros((len(probability), 1)), np.cumsum(probability, axis=1)], axis=1)
+    mass = np.round(below[:, last + 1] - below[:, first], 9)  # so that rounding does not decide
+    length = (values[last] - values[first]) / (float(np.ptp(values)) or 1.0)
+    best = np.argmin(np.where(mass >= LEVEL - EVEN, length - EVEN * mass, np.inf), axis=1)
+    return values[first[best]], values[last[best]]
 
 
 # ------------------------------------------------------------------------------------------- workers

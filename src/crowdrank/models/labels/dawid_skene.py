@@ -23,24 +23,32 @@ objective. Then the order in which most labels are right is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats
+from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run
+from crowdrank.models.labels.calibration import (
+    Calibrated,
+    HeldOut,
+    Refit,
+    calibrate,
+    held_out_temperature,
+    predict_known,
+    uncalibrated,
+)
 from crowdrank.models.labels.consensus import (
     ConfusionPredictor,
+    expected_labels,
     informative_share,
-    label_spread,
-    moments,
     workers_by_confusion,
 )
-from crowdrank.models.parameters import number
+from crowdrank.models.parameters import flag, number
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -66,15 +74,17 @@ class DawidSkene(LabelsModel):
 
     ``shrinkage``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
     and the number of extra average items; 0 is the classic model. Items whose label is known (``anchors``) keep
-    it. ``confusion_`` is T. Equations (E) and (M) of the module (Dawid & Skene 1979).
+    it. ``calibrate``: whether held-out and known labels correct the probabilities, as ``calibration`` says; if
+    not, they are those of (E). ``confusion_`` is T. Equations (E) and (M) of the module (Dawid & Skene 1979).
     """
 
     name = "dawid-skene"
     needs_workers = True
     anchors = frozenset({"labels"})
 
-    def __init__(self, *, shrinkage: float = 2.0, seed: int = 0) -> None:
+    def __init__(self, *, shrinkage: float = 2.0, calibrate: bool = True, seed: int = 0) -> None:
         self.shrinkage = shrinkage
+        self.calibrate = calibrate
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
@@ -82,30 +92,68 @@ class DawidSkene(LabelsModel):
         known, unused = known_labels(labels, run.anchors)
         em = _ConfusionEM(labels, known, number("shrinkage", self.shrinkage, low=0), run)
         found, mirror, notes = em.run()
-        score, variance = moments(found.posterior, labels.values)
+        answer = uncalibrated(found.posterior)
+        if flag("calibrate", self.calibrate):
+            answer = _calibrate(labels, em, found, known, replace(run, progress=None))
         converged, more = check_convergence(found.slope, em.total, em.rounds)
         people = workers_by_confusion(
             labels, found.confusion, found.counts, found.shares, informative_share(labels, known), {}
         )
         return Outcome(
-            spread=label_spread(labels, score, variance),
+            spread=expected_labels(labels, found.posterior, answer.probability),
             workers=people,
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
-            notes=(*labels.notes(), *unused, *notes, *more),
-            details={"mirror": mirror, "shares": found.shares.tolist(), "known": int((known >= 0).sum())},
+            notes=(*labels.notes(), *unused, *notes, *more, *answer.notes),
+            details={
+                "mirror": mirror,
+                "shares": found.shares.tolist(),
+                "known": int((known >= 0).sum()),
+                "calibration": answer.details,
+            },
             predictor=ConfusionPredictor(
-                found.posterior,
+                answer.tempered,
                 found.shares,
                 found.confusion,
                 normalize_counts(found.counts.sum(axis=0) + em.center),
             ),
             tables={
-                "labels": labels.posterior(found.posterior),
+                "labels": labels.posterior(answer.probability),
                 "confusion": labels.confusion(found.confusion),
+                **answer.tables,
             },
         )
+
+
+# ------------------------------------------------------------------------------------------- calibration
+
+
+def _chance_without_item(labels: Labels, found: _ConfusionFit, extra: Floats) -> Floats:
+    """The chance of each label by true label (R, K), with the worker's confusion estimated without the label's
+    item. ``extra`` is s m."""
+    start = (np.diff(labels.node, prepend=-1) != 0) | (np.diff(labels.worker, prepend=-1) != 0)
+    pair = np.cumsum(start) - 1  # rows are sorted by node, worker and label
+    both = summed(pair, labels.weight, int(start.sum()))[pair][:, None]
+    own, size = found.posterior[labels.node], len(extra)
+    said = found.counts[labels.worker, :, labels.label] - labels.weight[:, None] * own + extra[:, labels.label].T
+    total = found.counts.sum(axis=2)[labels.worker] - both * own + extra.sum(axis=1)
+    return np.asarray((np.maximum(said, 0.0) + EDGE / size) / (np.maximum(total, 0.0) + EDGE))
+
+
+def _calibrate(
+    labels: Labels, em: _ConfusionEM, found: _ConfusionFit, known: NDArray[np.int64], run: Run
+) -> Calibrated:
+    chance = _chance_without_item(labels, found, em.shrinkage * em.center)
+    held = HeldOut.of(labels, chance, found.shares)
+
+    def refit(rest: NDArray[np.int64]) -> Refit:
+        return _ConfusionEM(labels, rest, em.shrinkage, run).resume(found)
+
+    return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
+
+
+# ------------------------------------------------------------------------------------------------- the sums
 
 
 def said_by_class(shard: LabelRows, posterior: Floats) -> Floats:
@@ -195,6 +243,12 @@ class _ConfusionEM:
         found = self._fit_at(point, value, slope)
         by = "labels that are right" if self.symmetric else "objective"
         return found, {"by": by, "turned": turned}, self._notes(found, turned)
+
+    def resume(self, found: _ConfusionFit) -> Refit:
+        """The posterior at the end of a climb from another fit."""
+        point, value, slope = self._climb(np.concatenate([found.confusion.ravel(), found.shares]))
+        converged, _ = check_convergence(slope, self.total, self.rounds)
+        return Refit(self._fit_at(point, value, slope).posterior, converged)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = stopping_rule(self.total, limit)

@@ -19,7 +19,7 @@ zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,15 +29,24 @@ from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
+from crowdrank.models.labels.calibration import (
+    Calibrated,
+    HeldOut,
+    Refit,
+    calibrate,
+    held_out_temperature,
+    predict_known,
+    uncalibrated,
+)
 from crowdrank.models.labels.consensus import (
     LEAST,
     ConfusionPredictor,
     agreement,
+    expected_labels,
     informative_share,
-    label_spread,
-    moments,
     worker_table,
 )
+from crowdrank.models.parameters import flag
 from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
@@ -70,7 +79,8 @@ class GLAD(LabelsModel):
     """GLAD: abilities of workers, difficulties of items, and the posterior of each item's label.
 
     ``shares``: the shares of the true labels, ``"uniform"`` as in the paper or ``"fitted"``. Items whose
-    label is known (``anchors``) keep it. ``ability`` in ``workers_`` is alpha, and ``easiness_`` is
+    label is known (``anchors``) keep it. ``calibrate``: whether held-out and known labels correct the
+    probabilities, as ``calibration`` says. ``ability`` in ``workers_`` is alpha, and ``easiness_`` is
     beta. Equation (1) of Whitehill et al. 2009, with its priors.
     """
 
@@ -78,8 +88,9 @@ class GLAD(LabelsModel):
     needs_workers = True
     anchors = frozenset({"labels"})
 
-    def __init__(self, *, shares: str = "uniform", seed: int = 0) -> None:
+    def __init__(self, *, shares: str = "uniform", calibrate: bool = True, seed: int = 0) -> None:
         self.shares = shares
+        self.calibrate = calibrate
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
@@ -89,30 +100,48 @@ class GLAD(LabelsModel):
         known, unused = known_labels(labels, run.anchors)
         em = _AbilityEM(labels, known, self.shares == "fitted", run)
         found, turned = em.run()
-        posterior = found.posterior
-        score, variance = moments(posterior, labels.values)
+        answer = uncalibrated(found.posterior)
+        if flag("calibrate", self.calibrate):
+            answer = _calibrate(labels, em, found, known, replace(run, progress=None))
         converged, notes = check_convergence(found.slope, em.total, em.rounds)
         right = _accuracy(found.alpha, found.easiness)
         chances = _confusion(right, len(labels.values))
         typical = np.average(chances, axis=0, weights=labels.judgments_of_workers)
         return Outcome(
-            spread=label_spread(labels, score, variance),
+            spread=expected_labels(labels, found.posterior, answer.probability),
             workers=_workers(labels, found, informative_share(labels, known)),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood,
-            notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes),
+            notes=(*labels.notes(), *unused, *_mirror_notes(turned), *notes, *answer.notes),
             details={
                 "mirror": {"by": "objective", "turned": turned},
                 "known": int((known >= 0).sum()),
                 "log_posterior": found.objective,
+                "calibration": answer.details,
             },
-            predictor=ConfusionPredictor(posterior, found.shares, chances, typical),
+            predictor=ConfusionPredictor(answer.tempered, found.shares, chances, typical),
             tables={
-                "labels": labels.posterior(posterior),
+                "labels": labels.posterior(answer.probability),
                 "easiness": labels.easiness(np.exp(found.easiness)),
+                **answer.tables,
             },
         )
+
+
+def _calibrate(
+    labels: Labels, em: _AbilityEM, found: _AbilityFit, known: NDArray[np.int64], run: Run
+) -> Calibrated:
+    x = found.alpha[labels.worker] * np.exp(found.easiness[labels.node])
+    right, size = _logistic(x)[0], len(labels.values)
+    chance = np.repeat((1.0 - right)[:, None] / max(size - 1, 1), size, axis=1)
+    chance[np.arange(len(labels)), labels.label] = right
+    held = HeldOut.of(labels, chance, found.shares)
+
+    def refit(rest: NDArray[np.int64]) -> Refit:
+        return _AbilityEM(labels, rest, em.fitted, run).resume(found)
+
+    return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +273,13 @@ class _AbilityEM:
             slope=slope,
         )
         return found, turned
+
+    def resume(self, found: _AbilityFit) -> Refit:
+        """The posterior at the end of a climb from another fit."""
+        point, _, slope = self._climb(np.concatenate([found.alpha, found.easiness, found.shares]))
+        parts = self.session.collect(self.sums.posteriors, self._at(point))
+        converged, _ = check_convergence(slope, self.total, self.rounds)
+        return Refit(np.concatenate([part.posterior for part in parts]), converged)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = stopping_rule(self.total, limit)

@@ -24,20 +24,34 @@ the labels that lies between items. Neither step lowers
 The reported score is on the scale of the labels: what an average worker would say without noise,
 mean + sd (bbar + abar s_i), with means over the labels. Cut-points of s give an item's label. They are set so that
 the labels have the same shares as in the mean vote.
+
+Held-out labels temper the posterior of s by T >= 1, which multiplies v_i by T (``calibration``, eq. 3).
+
+The scale of the true labels is not known. If workers add noise, abar sd is their standard deviation, as in the
+score. If workers pull labels toward the middle, as on a scale with ends, it is sd: mean + sd s_i, within the range
+of the labels. The interval holds both readings, each with its own. Known labels say which scale it is
+(``known_scale``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats
+from crowdrank.data import Anchors, Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.base import LabelsModel, Outcome, Run
+from crowdrank.models.labels.calibration import (
+    NormalHeldOut,
+    Refit,
+    calibrate,
+    held_out_temperature,
+    uncalibrated,
+)
 from crowdrank.models.labels.consensus import (
     LEAST,
     PRIOR,
@@ -46,17 +60,20 @@ from crowdrank.models.labels.consensus import (
     label_spread,
     workers_by_correlation,
 )
-from crowdrank.models.parameters import number
+from crowdrank.models.labels.known_scale import fit_known_scale
+from crowdrank.models.parameters import flag, number
 from crowdrank.models.predictors import values_at
 from crowdrank.prepared.label_rows import (
     LabelRows,
     check_convergence,
+    known_labels,
     normalize_counts,
     plan_labels,
     stopping_rule,
 )
 from crowdrank.prepared.labels import Labels
-from crowdrank.solve import accelerate
+from crowdrank.results import Z
+from crowdrank.solve import Spread, accelerate
 
 FAR = 50.0
 
@@ -64,15 +81,18 @@ FAR = 50.0
 class OrdinalLabels(LabelsModel):
     """A score for each item, and a bias, a slope and a precision for each worker, for ordered labels.
 
-    ``shrinkage``: kappa, the number of extra labels, of an average worker, that each worker gets. Equations (E)
-    and (M) of the module.
+    ``shrinkage``: kappa, the number of extra labels, of an average worker, that each worker gets. ``calibrate``:
+    whether held-out and known labels (``anchors``) correct the probabilities, the scale and the intervals; the fit
+    itself does not use known labels. Equations (E) and (M) of the module.
     """
 
     name = "ordinal"
     needs_workers = True
+    anchors = frozenset({"labels"})
 
-    def __init__(self, *, shrinkage: float = PRIOR, seed: int = 0) -> None:
+    def __init__(self, *, shrinkage: float = PRIOR, calibrate: bool = True, seed: int = 0) -> None:
         self.shrinkage = shrinkage
+        self.calibrate = calibrate
         self.seed = seed
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
@@ -80,21 +100,72 @@ class OrdinalLabels(LabelsModel):
         found = em.run()
         weights = labels.judgments_of_workers / labels.judgments_of_workers.sum()
         slope, bias = float(weights @ found.slope), float(weights @ found.bias)
-        unit = em.deviation * slope
-        score = em.mean + em.deviation * bias + unit * found.mean
         posterior = _label_posterior(found, normalize_counts(labels.counts).mean(axis=0))
+        answer = uncalibrated(posterior)
+        unused: list[Note] = []
+        if flag("calibrate", self.calibrate):
+            temperature = held_out_temperature(_held_out(labels, em, found))
+            known, unused = known_labels(labels, run.anchors, any_value=True)
+            answer = calibrate(posterior, temperature, known, Refit(posterior[known >= 0], True), kept=False)
+            found = replace(found, variance=temperature * found.variance)
+        elif run.anchors.labels is not None:
+            unused = [Note("anchors", "ordinal uses known labels only to calibrate; they are ignored.")]
+        made, scale, odd = self._spread(labels, em, found, (slope, bias), run.anchors)
         converged, notes = check_convergence(found.steepness, em.total, em.rounds)
         return Outcome(
-            spread=label_spread(labels, score, unit**2 * found.variance, bounded=False),
+            spread=made,
             workers=_workers(labels, em, found, slope),
             converged=converged,
             iterations=em.rounds,
             log_likelihood=found.log_likelihood - em.total * float(np.log(em.deviation)),
-            notes=(*labels.notes(), *_mirror_notes(slope), *notes),
-            details={"reliability": em.reliability**2, "mean_slope": slope},
+            notes=(*labels.notes(), *unused, *_mirror_notes(slope), *odd, *notes, *answer.notes),
+            details={
+                "reliability": em.reliability**2,
+                "mean_slope": slope,
+                "calibration": {**answer.details, **scale},
+            },
             predictor=FactorPredictor.of(found, em.values, weights),
-            tables={"labels": labels.posterior(posterior)},
+            tables={"labels": labels.posterior(answer.probability), **answer.tables},
         )
+
+    def _spread(
+        self, labels: Labels, em: _FactorEM, found: _FactorFit, average: tuple[float, float], anchors: Anchors
+    ) -> tuple[Spread, dict[str, Any], list[Note]]:
+        """Scores and intervals on the scale of the average worker, or on that of the known labels."""
+        slope, bias = average
+        unit = em.deviation * slope
+        score, stderr = em.mean + em.deviation * bias + unit * found.mean, abs(unit) * np.sqrt(found.variance)
+        nodes, known = anchors.truths(labels.nodes, labels.index)
+        if self.calibrate and len(nodes):
+            scale, notes = fit_known_scale(score, stderr, nodes, known)
+            wide = scale.stderr(stderr) ** 2
+            return label_spread(labels, scale.scores(score), wide, bounded=False), {"scale": asdict(scale)}, notes
+        own = label_spread(labels, score, stderr**2, bounded=False)
+        if self.calibrate:
+            low, high = _other_reading(labels, em, found, slope)
+            own = own.with_scores(own.score, own.stderr, np.minimum(own.low, low), np.maximum(own.high, high))
+        return own, {}, []
+
+
+def _other_reading(labels: Labels, em: _FactorEM, found: _FactorFit, slope: float) -> tuple[Floats, Floats]:
+    """The interval of mean + sd s_i, within the range of the labels; s is reversed if the slope is negative."""
+    mean, half = np.copysign(1.0, slope) * found.mean, Z * np.sqrt(found.variance)
+    low, high = (
+        np.clip(em.mean + em.deviation * end, labels.values[0], labels.values[-1])
+        for end in (mean - half, mean + half)
+    )
+    return low, high
+
+
+def _held_out(labels: Labels, em: _FactorEM, found: _FactorFit) -> NormalHeldOut:
+    """The labels of items that others labeled too, with the score's mean and variance from the other labels."""
+    others = summed(labels.node, None, len(labels.nodes))[labels.node] > 1
+    node, worker, weight = labels.node[others], labels.worker[others], labels.weight[others]
+    slope, bias, precision = found.slope[worker], found.bias[worker], found.precision[worker]
+    rest = em.values[labels.label[others]] - bias
+    left = np.maximum(1.0 / found.variance[node] - weight * precision * slope**2, 1.0)
+    mean = (found.mean[node] / found.variance[node] - weight * precision * slope * rest) / left
+    return NormalHeldOut((rest - slope * mean) ** 2, 1.0 / precision, slope**2 / left, weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ class Consensus:
         anchors = None
         if self.labels.honeypots is not None:
             anchors = Anchors(labels=Scored(self.labels.honeypots.rename({"label": "value"})))
-        return make(name, {}).fit(self.labels.ratings, anchors=anchors, engine=self.engine)
+        return make(name, {"calibrate": False}).fit(self.labels.ratings, anchors=anchors, engine=self.engine)
 
     def notes(self) -> list[Note]:
         """What the consensus models noted that concerns trust in them."""

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crowdrank.report.axes import axis_of
+from crowdrank.report.axes import BOTTOM, TOP, Tick, axis_of, chart_x, chart_y
 from crowdrank.report.content import Axis
 from crowdrank.report.training.content import Cloud, Curve, Strip
 from crowdrank.report.words import number, signed
 
-LEFT, RIGHT, TOP, BOTTOM = 52.0, 468.0, 24.0, 226.0
-"""The edges of the area in which the curve is drawn."""
 DOTS = 40
 """Up to this many steps each one has a dot."""
 DECIMALS = 4
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A place on an axis and its label."""
-
-    place: float
-    label: str
 
 
 @dataclass(frozen=True)
@@ -45,19 +35,19 @@ def curve_picture(curve: Curve, where: str = " on the validation queries") -> Cu
         return None
     up = _roomy(axis_of([*(value for _, value in known), *curve.levels.values()]))
     across = axis_of([known[0][0], known[-1][0]])
-    points = [(_x(step, across), _y(value, up)) for step, value in known]
+    points = [(chart_x(step, across), chart_y(value, up)) for step, value in known]
     found = dict(known).get(curve.chosen) if curve.chosen is not None else None
-    kept = None if curve.chosen is None or found is None else (_x(curve.chosen, across), _y(found, up))
+    kept = None if curve.chosen is None or found is None else (chart_x(curve.chosen, across), chart_y(found, up))
     return CurvePicture(
         path="M" + "L".join(f"{x:g} {y:g}" for x, y in points),
         dots=tuple(points) if len(points) <= DOTS else (),
         kept=kept,
         kept_label="" if kept is None else f"kept: {curve.unit} {curve.chosen:,}, {number(found, DECIMALS)}",
-        levels={name: _y(value, up) for name, value in curve.levels.items()},
+        levels={name: chart_y(value, up) for name, value in curve.levels.items()},
         across=tuple(
-            Tick(_x(tick, across), f"{int(tick):,}") for tick in across.ticks if _is_step(tick, known[0][0])
+            Tick(chart_x(tick, across), f"{int(tick):,}") for tick in across.ticks if _is_step(tick, known[0][0])
         ),
-        up=tuple(Tick(_y(tick, up), signed(tick)) for tick in up.ticks),
+        up=tuple(Tick(chart_y(tick, up), signed(tick)) for tick in up.ticks),
         description=_describe(curve, known, where),
     )
 
@@ -92,22 +82,24 @@ def strip_picture(strips: tuple[Strip, ...]) -> DotPicture:
         middle = TOP + (place + 0.5) * high
         spread = [((order * GOLDEN) % 1 - 0.5) * 0.6 * high for order in range(len(strip.values))]
         dots += [
-            (_x(value, UNIT), round(middle + off, 1)) for value, off in zip(strip.values, spread, strict=True)
+            (chart_x(value, UNIT), round(middle + off, 1)) for value, off in zip(strip.values, spread, strict=True)
         ]
-        marks.append((_x(strip.span.median, UNIT), round(middle - 0.4 * high, 1), round(middle + 0.4 * high, 1)))
+        marks.append(
+            (chart_x(strip.span.median, UNIT), round(middle - 0.4 * high, 1), round(middle + 0.4 * high, 1))
+        )
         names.append(Tick(round(middle, 1), strip.label))
     return DotPicture(tuple(dots), tuple(marks), _unit_ticks(), tuple(names), False, "Value", "Label")
 
 
 def cloud_picture(cloud: Cloud) -> DotPicture:
     """The weight of each worker against something else."""
-    dots = tuple((_x(across, UNIT), _y(up, UNIT)) for across, up in cloud.points)
-    heights = tuple(Tick(_y(tick, UNIT), signed(tick)) for tick in UNIT.ticks)
+    dots = tuple((chart_x(across, UNIT), chart_y(up, UNIT)) for across, up in cloud.points)
+    heights = tuple(Tick(chart_y(tick, UNIT), signed(tick)) for tick in UNIT.ticks)
     return DotPicture(dots, (), _unit_ticks(), heights, True, cloud.against, "Weight")
 
 
 def _unit_ticks() -> tuple[Tick, ...]:
-    return tuple(Tick(_x(tick, UNIT), signed(tick)) for tick in UNIT.ticks)
+    return tuple(Tick(chart_x(tick, UNIT), signed(tick)) for tick in UNIT.ticks)
 
 
 def _roomy(axis: Axis) -> Axis:
@@ -125,11 +117,3 @@ def _describe(curve: Curve, known: list[tuple[int, float]], where: str) -> str:
         f"{curve.measure}{where}: {number(begin, DECIMALS)} after {curve.unit} {first:,}, "
         f"{number(end, DECIMALS)} after {curve.unit} {last:,}. {curve.sentence}"
     )
-
-
-def _x(value: float, axis: Axis) -> float:
-    return round(LEFT + (RIGHT - LEFT) * (value - axis.low) / (axis.high - axis.low), 1)
-
-
-def _y(value: float, axis: Axis) -> float:
-    return round(BOTTOM - (BOTTOM - TOP) * (value - axis.low) / (axis.high - axis.low), 1)
