@@ -155,7 +155,7 @@ MODELS = (
     ("bt", cr.BradleyTerry(), bt_crowd, PERFECT),
     ("thurstone", cr.Thurstone(), thurstone_crowd, {}),
     ("variance-bt, signed", cr.VarianceBT(signed=True), judge_crowd, SHARP),
-    ("variance-bt", cr.VarianceBT(), judge_crowd, SHARP),
+    ("variance-bt", cr.VarianceBT(), judge_crowd, {**SHARP, "sharpness": 0.25}),
     ("judge-bt", cr.JudgeBT(), judge_crowd, {}),
     ("crowd-bt", cr.CrowdBT(), bt_crowd, BETA),
     ("crowd-bt, paper's prior", cr.CrowdBT(prior=(1, 1), regularization=0.5), bt_crowd, BETA),
