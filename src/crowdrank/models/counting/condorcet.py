@@ -17,10 +17,10 @@ equal c are ordered by their net votes, which enter the score as a fraction:
     score_i = c_i + (votes for i - votes against i) / (2 max_k votes on k),    k in i's connected part.
 
 ``order="majority-sort"`` is the paper's sort, from this order: the items are inserted from the best score on, and
-each rises until the item above is not beaten by it. The paper does not say in which order it begins. Items of equal
-score begin in the order of their net wins against each other. Items that are equal in this too are inserted as one,
-by the sum of their majorities, and end tied. So names decide nothing, but a tied group can be beaten by the item
-below it in one of its members. The scores are those above, made to fall along the path (``falling_scores``).
+each rises while it beats the item above. The paper does not say in which order it begins. Items of equal score
+begin in the order of their net wins against each other. Items that are equal in this too are inserted as one, by
+the sum of their majorities, and end tied. So names decide nothing, but one member of a tied group may be beaten by
+the item below. The scores are those above, made to fall along the path (``falling_scores``).
 
 If there is an order in which each item beats all items below it, both give that order. The top component is the
 Smith set. If it has one item, that item is the Condorcet winner.

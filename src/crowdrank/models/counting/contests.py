@@ -21,7 +21,6 @@ from crowdrank.prepared.graph import Graph
 from crowdrank.prepared.votes import EQUAL
 from crowdrank.solve import Covariance
 
-
 STEP = 1e-6
 """How much of the score one place is worth if the values do not fall along the order."""
 

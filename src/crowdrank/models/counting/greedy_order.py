@@ -41,6 +41,7 @@ from crowdrank.models.counting.contests import (
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import EQUAL, Votes
 
+
 class GreedyOrder(VotesModel):
     """Repeatedly takes the item with the largest net share of votes among the rest (Cohen et al. 1999).
 
