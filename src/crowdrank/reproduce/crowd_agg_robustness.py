@@ -12,6 +12,7 @@ from crowdrank.data import Floats
 from crowdrank.reproduce.crowd_agg_methods import (
     CURVES,
     METHODS,
+    Method,
     best_of_ours,
     how_they_differ,
     judgments_of,
@@ -26,6 +27,15 @@ from crowdrank.reproduce.summaries import Number, draws, paired_p
 RATIOS = np.linspace(0.0, 1.0, 21)
 SHOWN = (0, 5, 10, 15, 20)
 LEGEND = ("GreedyOrder", "CondorcetFuse", "BradleyTerry", "MPM", "Crowd-BT", "EMEloRating", "CrowdAggNDCG")
+PRIORS = {
+    f"CrowdAggNDCG, {words}": Method(f"CrowdAggNDCG, {words}", "crowdagg-ndcg", parameters)
+    for words, parameters in (
+        ("equal", {"quality": "equal"}),
+        ("prior (2, 1)", {"prior": (2.0, 1.0)}),
+        ("no prior", {"prior": None}),
+    )
+}
+"""Other priors on pooled qualities. They are not among the forms of CrowdAgg from which the best is chosen."""
 VARIATION = {
     "random": {
         "nDCG@10": (0.0147, 0.0174, 0.3347, 0.0228, 0.0406, 0.3238, 0.0216),
@@ -68,17 +78,16 @@ def spammers(votes: pl.DataFrame, gold: pl.DataFrame, ratio: float, kind: str, s
 _TEXT = {"query": pl.String, "worker": pl.String, "name": pl.String}
 
 
-def measure_draws(kind: str, seeds: int, data: Path | None) -> dict[str, Floats]:
+def measure_draws(kind: str, seeds: int, data: Path | None, runs: Mapping[str, Method]) -> dict[str, Floats]:
     """For each method, its measures by draw, ratio and measure. At the ratio 0 all draws are the same."""
     own = mirex(data)
     votes, gold = votes_frame(own.votes), own.graded.frame
-    runs = [*LEGEND, "CrowdAggNDCG, eq. 17"]
     found = {name: np.zeros((seeds, len(RATIOS), len(CURVES))) for name in runs}
     for place, ratio in enumerate(RATIOS):
         for draw, seed in enumerate(draws(seeds if ratio else 1)):
             table = judgments_of(pl.concat([votes, spammers(votes, gold, float(ratio), kind, seed)]))
-            for name in runs:
-                values = own.measure(METHODS[name].make().fit(table), " ".join(CURVES))
+            for name, method in runs.items():
+                values = own.measure(method.make().fit(table), " ".join(CURVES))
                 found[name][draw if ratio else slice(None), place] = [values[measure].mean() for measure in CURVES]
     return found
 
@@ -106,12 +115,19 @@ def variation_p(ours: Floats, theirs: Floats) -> Number:
     return paired_p([count * whole - (count - 1) * one for one in without], [0.0] * count)
 
 
+def _methods(kind: str) -> dict[str, Method]:
+    """The rows of a figure; with malicious workers also other priors on the qualities, which matter there."""
+    shown = {name: METHODS[name] for name in (*LEGEND, "CrowdAggNDCG, eq. 17")}
+    return shown if kind == "random" else {**shown, **PRIORS}
+
+
 def _rows(found: Mapping[str, Floats], kind: str) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     for place, measure in enumerate(CURVES):
         curves = {name: values[:, :, place] for name, values in found.items()}
-        best = best_of_ours({name: own.mean(axis=1) for name, own in curves.items()})
-        steadiest = best_of_ours({name: [variation(own)] for name, own in curves.items()}, least=True)
+        forms = {name: own for name, own in curves.items() if name not in PRIORS}
+        best = best_of_ours({name: own.mean(axis=1) for name, own in forms.items()})
+        steadiest = best_of_ours({name: [variation(own)] for name, own in forms.items()}, least=True)
         for name, own in curves.items():
             printed = VARIATION[kind].get(measure) if name in LEGEND else None
             rows.append(
@@ -124,7 +140,8 @@ def _rows(found: Mapping[str, Floats], kind: str) -> list[tuple[object, ...]]:
 
 
 def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: list[str]) -> PaperTable:
-    found = measure_draws(kind, seeds, data)
+    runs = _methods(kind)
+    found = measure_draws(kind, seeds, data, runs)
     shown = tuple(f"{RATIOS[place]:g}" for place in SHOWN)
     more = ("mean", "lead", "p of lead", "variation", "excess", "p of excess", "its print")
     return PaperTable(
@@ -143,7 +160,7 @@ def _robustness(kind: str, seeds: int, data: Path | None, figure: int, remarks: 
             "An added worker gets the pairs of a random worker of the query, if gold distinguishes the two items; "
             "the paper does not say what its added workers judge.",
             *remarks,
-            *how_they_differ(found),
+            *how_they_differ(name for name in runs if name not in PRIORS),
         ],
     )
 
@@ -160,7 +177,9 @@ def figure3(seeds: int, data: Path | None) -> PaperTable:
 def figure4(seeds: int, data: Path | None) -> PaperTable:
     """Malicious workers added."""
     remark = (
-        "A malicious worker here always contradicts gold. At ratio 1 they cast as many votes as the others, "
-        "who are not always right, so most votes on the pairs that gold distinguishes are wrong."
+        "Rows with equal, prior (2, 1) and no prior show other priors on pooled qualities; leads and excesses "
+        "are not over them. A malicious worker here always contradicts gold. At ratio 1 they cast as many "
+        "votes as the others, who are not always right, so most votes on the pairs that gold distinguishes are "
+        "wrong."
     )
     return _robustness("malicious", seeds, data, 4, [remark])
