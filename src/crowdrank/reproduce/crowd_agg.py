@@ -51,7 +51,8 @@ def _table(
     """The rows of table 2, ours above the paper's; ``settings`` are parameters by method."""
     given = settings or {}
     found = {
-        name: data.measure(method.make(**given.get(name, {})).fit(data.votes)) for name, method in METHODS.items()
+        name: data.measure_queries(method.make(**given.get(name, {})).fit(data.votes))
+        for name, method in METHODS.items()
     }
     best = best_of_ours({name: values[CHOOSES] for name, values in found.items()})
     queries = len(found[best][CHOOSES])

@@ -81,7 +81,7 @@ def figure1(seeds: int, data: Path | None) -> PaperTable:
 
 
 def _curves(own: GoldData, model: Model) -> dict[str, Floats]:
-    return own.measure(model.fit(own.votes), " ".join(CURVES))
+    return own.measure_queries(model.fit(own.votes), " ".join(CURVES))
 
 
 def _played(own: GoldData) -> str:

@@ -88,7 +88,7 @@ def measure_draws(kind: str, seeds: int, data: Path | None, runs: Mapping[str, M
             table = judgments_of(pl.concat([votes, spammers(votes, gold, float(ratio), kind, seed)]))
             for name, method in runs.items():
                 values = own.measure(method.make().fit(table), " ".join(CURVES))
-                found[name][draw if ratio else slice(None), place] = [values[measure].mean() for measure in CURVES]
+                found[name][draw if ratio else slice(None), place] = [values[measure] for measure in CURVES]
     return found
 
 

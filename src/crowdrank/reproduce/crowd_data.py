@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from crowdrank.data import Floats, Judgments, Scored, read, read_ranking, to_pairs
@@ -24,7 +25,11 @@ class GoldData:
     graded: Scored
     binary: Scored
 
-    def measure(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, Floats]:
+    def measure(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, float]:
+        """The mean of each measure over the queries in which it is defined."""
+        return {word: float(np.nanmean(values)) for word, values in self.measure_queries(model, measures).items()}
+
+    def measure_queries(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, Floats]:
         """The measures of a fitted model in each query: P, AP and RBP use binary relevance, the others use grades.
 
         Items without gold are left out of the list.
