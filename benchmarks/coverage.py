@@ -31,7 +31,7 @@ PERFECT = {"alpha": 1e9, "beta": 1.0, "spammers": 0.0}
 BETA = {"alpha": 8.0, "beta": 1.5, "spammers": 0.0}
 MIXED = {"alpha": 8.0, "beta": 1.5, "spammers": 0.2}
 SHARP = {"lapses": 0.0, "bias": 0.0, "sides": 0.0, "ties": 0.0}
-FIRST = 200
+FIRST = 300
 """The first seed. Settings were chosen on smaller ones."""
 PARAMETERS = ("eta", "slope", "position", "threshold")
 

@@ -204,7 +204,7 @@ def crowdagg_scores(name: str, labels: pl.DataFrame) -> Iterator[tuple[str, pl.D
     model = entries()[name].load()
     yield "equal", model(quality="equal").fit(pairs).ranking_.polars()
     yield "new", model().fit(pairs).ranking_.polars()
-    yield "prior=crowd", model(prior="crowd").fit(pairs).ranking_.polars()
+    yield "prior=estimated", model(prior="estimated").fit(pairs).ranking_.polars()
     with patch.object(
         crowd_agg, "agreement", lambda lists, values, prior, of, size: lists.agreeing_votes(values.level, of, size)
     ):
@@ -215,9 +215,7 @@ def real_labels(name: str) -> None:
     """Pairs in the right order on tasks with gold; errors by resampling the items with gold."""
     for task, (labels, gold) in tasks().items():
         parts = {task: gold}
-        if (
-            task == "trec2010"
-        ):  # all labels of items with gold, as one list; settings were chosen on the first half
+        if task == "trec2010":  # all labels of items with gold, as one list
             labels = labels.join(gold, on="item", how="semi")
             parts = {f"{task} odd": gold.filter(pl.int_range(pl.len()) % 2 == 1), f"{task} even": gold[::2]}
         scores = dict(crowdagg_scores(name, labels))

@@ -187,7 +187,7 @@ def test_the_prior_of_the_crowd():
     count = np.array([40.0, 60.0, 50.0, 80.0, 20.0])
     mean, strength = crowd_prior(0.8 * count, count)
     assert (mean, strength) == (pytest.approx(0.8), np.inf)
-    assert shrink(0.8 * count, count, "crowd") == pytest.approx(np.full(5, 0.8))
+    assert shrink(0.8 * count, count, "estimated") == pytest.approx(np.full(5, 0.8))
     share = np.array([0.92, 0.66, 0.88, 0.85, 0.7])
     mean, strength = crowd_prior(share * count, count)
     middle = share @ count / count.sum()
@@ -195,7 +195,7 @@ def test_the_prior_of_the_crowd():
     assert strength > 10
     assert ((share - mean) ** 2 / (spread / (strength + 1) + spread / count)).sum() == pytest.approx(4)
     wanted = (strength * mean + share * count) / (strength + count)
-    assert shrink(share * count, count, "crowd") == pytest.approx(wanted)
+    assert shrink(share * count, count, "estimated") == pytest.approx(wanted)
     assert crowd_prior(0.3 * count, count) == (0.6, np.inf)
 
 

@@ -20,7 +20,7 @@ same variance (``ExpectedLists.independent_votes``), and shrink their share by a
     eta_i = (a + N_i share of agreeing votes) / (a + b + N_i),
 
 over all queries together, or separately in each query (``pool``). So few votes leave all workers near a / (a + b),
-which is equality. The prior may also be the crowd's own ("crowd"): its mean is that of the workers' shares, at
+which is equality. The prior may also be the crowd's own ("estimated"): its mean is that of the workers' shares, at
 least 0.6, and a + b = m (1 - m) / tau^2 - 1, at least 10, with m the share of all votes, and tau^2 the variance of
 the shares beyond that of N_i tosses (Paule and Mandel 1982). If tau = 0, all have the same eta. Without a prior
 (None), eta_i is that of equation 17.
@@ -113,9 +113,9 @@ class CrowdAggNDCG(CrowdAgg):
 
     ``pair``: how a judgment becomes a probability, ``direct``, ``logistic``, ``centred`` or ``printed``.
     ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``: Beta(a, b) on each quality, which is the
-    share of independent votes that agree with the others; ``crowd`` estimates a and b; None is equation 17 as
-    printed, by all votes and the ranking by all. ``pool``: whether a worker has one quality in all queries, or one
-    in each. Equations 9, 13, 14 and 17 of Niu et al. 2015.
+    share of independent votes that agree with the others; ``estimated``: a and b follow from how much the workers
+    differ; None is equation 17 as printed, by all votes and the ranking by all. ``pool``: whether a worker has one
+    quality in all queries, or one in each. Equations 9, 13, 14 and 17 of Niu et al. 2015.
     """
 
     name = "crowdagg-ndcg"
@@ -173,12 +173,13 @@ class CrowdAggRBP(CrowdAgg):
 
 
 def _beta_prior(prior: Any) -> Prior:
-    if prior is None or (isinstance(prior, str) and prior == "crowd"):
+    if prior is None or (isinstance(prior, str) and prior == "estimated"):
         return prior
     try:
         a, b = prior
     except (TypeError, ValueError):
-        raise UsageError(f"The parameter 'prior' must be two numbers, 'crowd', or none. Got {prior!r}.") from None
+        message = f"The parameter 'prior' must be two numbers, 'estimated', or None. Got {prior!r}."
+        raise UsageError(message) from None
     return number("prior", a, low=0), number("prior", b, low=0)
 
 
@@ -264,7 +265,7 @@ def shrink(right: Floats, count: Floats, prior: Prior, unit: Integers | None = N
 
     ``unit``: judges of the same unit share the crowd's prior; all if None.
     """
-    if prior == "crowd":
+    if prior == "estimated":
         eta = np.empty(len(right))
         for own in [slice(None)] if unit is None else [unit == place for place in np.unique(unit)]:
             mean, strength = crowd_prior(right[own], count[own])
@@ -308,7 +309,7 @@ def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
 
 
 def _equality_note(eta: Floats, prior: Prior, workers: int) -> Iterator[Note]:
-    if prior == "crowd" and workers > 1 and np.ptp(eta) < 10.0**-DIGITS:
+    if prior == "estimated" and workers > 1 and np.ptp(eta) < 10.0**-DIGITS:
         message = "The workers' agreement with each other differs by no more than chance; all count the same."
         yield Note("equal-weights", message)
 

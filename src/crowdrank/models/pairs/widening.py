@@ -18,7 +18,7 @@ from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.worker_parameters import ETA
 from crowdrank.solve import Covariance, Widened
 
-BY_ETA = (16.0, 0.0, 0.6)
+BY_ETA = (22.0, 0.0, 0.6)
 BY_SLOPE = (12.0, 3.0, 0.0)
 """a, b and c."""
 
