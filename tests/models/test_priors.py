@@ -5,7 +5,7 @@ import pytest
 from scipy.special import psi
 
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.priors import BetaPrior, NormalPrior, VirtualNode, _match_beta
+from crowdrank.models.priors import BETA_RANGE, MOST, BetaPrior, NormalPrior, Priors, VirtualNode, _match_beta
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 
 
@@ -67,3 +67,13 @@ def test_a_beta_prior_of_the_qualities_that_were_drawn_from_it():
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (4.0, 1.5), (1.0, 30.0), (300.0, 80.0)])
 def test_a_beta_distribution_is_found_by_its_expectations(a, b):
     assert _match_beta(psi(a) - psi(a + b), psi(b) - psi(a + b)) == pytest.approx((a, b), rel=1e-6)
+
+
+def test_a_strength_at_the_end_of_its_range_is_named():
+    node = VirtualNode(LOGISTIC, MOST)
+    assert Priors(node, estimates_strength=True).at_bounds() == ["regularization, 1e+04"]
+    assert Priors(node).at_bounds() == []
+    beta = BetaPrior(4.0, BETA_RANGE[0], estimated=True)
+    assert Priors(VirtualNode(LOGISTIC, 1.0), (beta,), estimates_strength=True).at_bounds() == [
+        "b of the prior, 0.1"
+    ]

@@ -333,13 +333,15 @@ def require_finite_scores(climb: Ascent, top: Maximum) -> None:
 
 
 def prior_notes(climb: Ascent) -> list[Note]:
-    """A note if the strengths of the priors were still changing at the end."""
-    if not climb.priors_unfinished:
-        return []
-    message = (
-        f"The strengths of the priors did not converge in {ROUNDS} rounds; scores and intervals are provisional."
-    )
-    return [Note("not-converged", message)]
+    """A note if the strengths of the priors were still changing at the end, or reached the ends of their range."""
+    notes = [
+        Note("bound", f"The estimated {reached}, is at the end of its range.")
+        for reached in climb.priors.at_bounds()
+    ]
+    if climb.priors_unfinished:
+        message = f"The strengths of the priors did not converge in {ROUNDS} rounds."
+        notes.append(Note("not-converged", f"{message} Scores and intervals are provisional."))
+    return notes
 
 
 def count_at_bounds(climb: Ascent, top: Maximum) -> dict[str, tuple[int, int]]:

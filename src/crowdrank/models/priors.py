@@ -27,6 +27,9 @@ from crowdrank.solve import PenaltyTerms, Point
 STRENGTH = 0.5
 """The start of the estimation of lambda, and the strength that its two pseudo-items report."""
 LEAST, MOST = 1e-3, 1e4
+"""The range of lambda."""
+BETA_RANGE = 0.1, 1000.0
+"""The range of a and b of a Beta prior."""
 
 
 def _expectation(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
@@ -211,23 +214,23 @@ def _expectations(a: float, b: float) -> tuple[float, float]:
 
 
 def _match_beta(up: float, down: float) -> tuple[float, float]:
-    """The a and b, from 0.1 to 1000, with these expectations, by Newton on the concave log likelihood."""
+    """The a and b, within their range, with these expectations, by Newton on the concave log likelihood."""
     from scipy.special import polygamma
 
-    x = np.array([2.0, 2.0])
+    x, (least, most) = np.array([2.0, 2.0]), BETA_RANGE
     for _ in range(100):
         a, b = x
         have = _expectations(a, b)
         gradient = np.array([up - have[0], down - have[1]])
         both = polygamma(1, a + b)
         hessian = np.array([[polygamma(1, a) - both, -both], [-both, polygamma(1, b) - both]])
-        free = ~(((x <= 0.1) & (gradient < 0)) | ((x >= 1000.0) & (gradient > 0)))
+        free = ~(((x <= least) & (gradient < 0)) | ((x >= most) & (gradient > 0)))
         step = np.zeros(2)
         if free.all():
             step = np.linalg.solve(hessian, gradient)
         else:
             step[free] = gradient[free] / hessian.diagonal()[free]
-        x = np.clip(np.clip(x + step, 0.5 * x, 2.0 * x), 0.1, 1000.0)
+        x = np.clip(np.clip(x + step, 0.5 * x, 2.0 * x), least, most)
         if np.abs(step).max() < 1e-12:
             break
     return float(x[0]), float(x[1])
@@ -286,6 +289,18 @@ class Priors:
                 prior = replace(prior, sd=next(values))
             columns.append(prior)
         return replace(self, node=node, columns=tuple(columns))
+
+    def at_bounds(self) -> list[str]:
+        """The estimated strengths that reached an end of their range, in words."""
+        found = [("regularization", self.node.strength, LEAST, MOST)] if self.estimates_strength else []
+        for prior in self.columns:
+            if isinstance(prior, BetaPrior) and prior.estimated:
+                found += [("a of the prior", prior.a, *BETA_RANGE), ("b of the prior", prior.b, *BETA_RANGE)]
+        return [
+            f"{name}, {strength:.3g}"
+            for name, strength, low, high in found
+            if not 1.01 * low < strength < 0.99 * high
+        ]
 
     def details(self, columns: tuple[WorkerParameter | str, ...]) -> dict[str, Any]:
         """What fit.json says about the priors, by the names of the columns."""

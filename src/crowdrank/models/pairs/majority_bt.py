@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.ascent import convergence_notes
+from crowdrank.models.ascent import convergence_notes, prior_notes
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import PLAIN
@@ -56,7 +56,12 @@ class MajorityBT(VotesModel):
             converged=top.converged,
             iterations=climb.iterations,
             log_likelihood=top.log_likelihood,
-            notes=(*votes.notes(regularized=not climb.gauge), *convergence_notes(top), *notes),
+            notes=(
+                *votes.notes(regularized=not climb.gauge),
+                *convergence_notes(top),
+                *prior_notes(climb),
+                *notes,
+            ),
             details={**details, "priors": climb.priors.details(())},
             predictor=Judged.of_scores(LOGISTIC, scores.score, votes.tie_share),
             posterior=climb.posterior(top, covariance),
