@@ -49,8 +49,7 @@ class FiguresPage:
         text = [self.head]
         for target in self.targets:
             if not only or target in only:
-                table = reproduce(target, seeds=seeds, data=DATA, work=work, progress=say)
-                text += paper_section(target, table)
+                text += paper_section(target, kept_table(target, seeds, work))
         text += self.times(ledger, only)
         (DOCS / self.file).write_text("\n".join(text) + "\n")
 
@@ -68,6 +67,14 @@ class FiguresPage:
             return self.write(given.work, given.seeds, only, ledger)
         for line in self.times(ledger, only):
             print(line, flush=True)
+
+
+def kept_table(target: str, seeds: int | None, work: Path | None) -> PaperTable:
+    """The table of a target, as `crowdrank reproduce TARGET --json` left it in the folder, or from a run."""
+    kept = work and work / f"{target}.json"
+    if kept and kept.exists():
+        return PaperTable.from_json(kept.read_text())
+    return reproduce(target, seeds=seeds, data=DATA, work=work, progress=say)
 
 
 def paper_section(target: str, table: PaperTable) -> Iterator[str]:

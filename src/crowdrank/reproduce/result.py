@@ -27,3 +27,11 @@ class PaperTable:
         """The table as JSON rows."""
         rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
         return json.dumps({**asdict(self), "rows": rows}, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> PaperTable:
+        """A table that ``to_json`` wrote."""
+        given = json.loads(text)
+        columns = tuple(given.pop("columns"))
+        rows = [tuple(row[column] for column in columns) for row in given.pop("rows")]
+        return cls(columns=columns, rows=rows, **given)
