@@ -34,6 +34,7 @@ from crowdrank.models.parameters import ESTIMATED, whole
 from crowdrank.models.thurstonian.answer import Answer, TPPPredictor, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.reading import AnswerAt, QueryCovariance, Reading, TypesAt, agreement, quantiles
+from crowdrank.models.thurstonian.rounds import WIDEST
 from crowdrank.models.thurstonian.sampler import draw_answer
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirror, softmax
 from crowdrank.prepared.panels import Panel, panels
@@ -123,8 +124,9 @@ def _known_domains(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, li
     return np.array([places[domain_of[query]] if query in domain_of else -1 for query in queries]), names
 
 
-Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
-"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the score precision, held-out log-likelihoods."""
+Solution = tuple[Answer, Floats, Types, float, tuple[float, float], dict[int, float]]
+"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the score precision, the widths of ln delta^2 (see
+``widths``), and held-out log-likelihoods."""
 
 
 def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
@@ -134,7 +136,7 @@ def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSett
     answer = Answer(
         found.score, np.exp(found.hard), found.domain, tau, found.theta, found.converged, found.rounds, []
     )
-    return answer, found.like, found.types, found.precision, found.held_out
+    return answer, found.like, found.types, found.precision, found.widths, found.held_out
 
 
 def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
@@ -158,7 +160,8 @@ def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPP
     for _ in range(LEARNING_ROUNDS):
         types = types.relearn(like)
     free = len(answer.score) - len(np.unique(votes.nodes.query))
-    return answer, like, types, free / max(float(np.square(answer.score).sum()), 1e-300), held_out
+    precision = free / max(float(np.square(answer.score).sum()), 1e-300)
+    return answer, like, types, precision, (WIDEST, WIDEST), held_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +176,7 @@ class _Findings:
     like: Floats
     crowd: Types
     precision: float
+    widths: tuple[float, float]
     held_out: dict[int, float]
 
     @cached_property
@@ -185,7 +189,8 @@ class _Findings:
         kept = self._domains_to_keep(names is not None)
         answer = answer.keep_domains(kept)
         types = softmax(self.prior + self.like[kept])
-        at = TypesAt(answer.score, np.log(answer.difficulty), answer.domain, types, self.precision)
+        hard = np.log(answer.difficulty)
+        at = TypesAt(answer.score, hard, answer.domain, types, self.precision, self.widths[1])
         parts = self.run.engine.open(self.shards).collect(Reading(self.setting.worker).read, at)
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
@@ -229,6 +234,12 @@ class _Findings:
         like = self.like[kept]
         return evidence(like, self.prior) - evidence(mirror(like), self.prior)
 
+    @property
+    def _equally_hard(self) -> bool:
+        """Whether the queries could have difficulties of their own, but the votes do not show any."""
+        several = len(np.unique(self.votes.nodes.query)) > 1
+        return self.setting.by_query and several and self.widths[0] == 0.0
+
     def _notes(self, kept: Integers, names: list[str] | None) -> list[Note]:
         answer, asked = self.answer, self.answer.domain.shape[1]
         notes = []
@@ -241,6 +252,9 @@ class _Findings:
         elif len(kept) < asked:
             message = f"Only {len(kept)} of {asked} domains have queries; the others were dropped."
             notes.append(Note("domains", message))
+        if self._equally_hard:
+            message = "The votes do not show that some queries are harder than others; all count as equally hard."
+            notes.append(Note("difficulty", message))
         close = np.flatnonzero(self._direction_log_odds(kept) < DOUBT)
         if len(close):
             which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
@@ -267,6 +281,7 @@ class _Findings:
             "domains": found,
             "identification": {
                 "difficulty": "1 on average",
+                "sd_of_log_difficulty": float(np.sqrt(self.widths[0])) if self.setting.by_query else 0.0,
                 "sharpest_tau": float(SIZES[-1] * unit),
                 "score_sd": float(self.precision**-0.5 / unit),
             },
