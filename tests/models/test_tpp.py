@@ -282,7 +282,14 @@ def test_a_known_domain_without_a_vote():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("inference", "mean-field"), ("expertise", "by-query"), ("difficulty", ""), ("domains", 0)]
+    ("name", "value"),
+    [
+        ("inference", "mean-field"),
+        ("sampler", "exact"),
+        ("expertise", "by-query"),
+        ("difficulty", ""),
+        ("domains", 0),
+    ],
 )
 def test_unknown_choices_are_named(name, value):
     with pytest.raises(UsageError, match=f"The parameter '{name}' must be") as caught:
@@ -296,6 +303,15 @@ def test_what_the_sampler_does_not_accept():
         TPP(inference="gibbs", domains={"q": "x"}).fit(frame)
     with pytest.raises(UsageError, match="sampler"):
         TPP(inference="gibbs", domains=1).fit(frame, anchors=frame.drop("worker"))
+
+
+def test_the_printed_sampler_is_no_form_of_the_grid():
+    frame = named([("q", "w", "a", "b")])
+    with pytest.raises(UsageError, match="only with inference=gibbs") as caught:
+        TPP(sampler="printed").fit(frame)
+    assert "inference=gibbs" in caught.value.hint
+    with pytest.raises(UsageError, match="singly"):
+        TPP(inference="gibbs", sampler="printed").fit(frame.with_columns(weight=pl.lit(1e6)))
 
 
 @pytest.mark.parametrize("domains", [{}, {"q": "x", "r": "y"}])

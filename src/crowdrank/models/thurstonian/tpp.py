@@ -8,8 +8,8 @@ worker k perceives x_i ~ N(s_i, delta_l^2) once, and votes on every pair by the 
 |tau| is the worker's expertise in the domain. A negative tau reverses every answer. Domains are hidden.
 
 There are two inferences. ``grid`` (``grid``, ``rounds``), the default, integrates out the perceived scores pair
-by pair. ``gibbs`` (``sampler``) samples them, as in the paper. Both report the same composite likelihood
-(``answer``).
+by pair. ``gibbs`` (``sampler``) samples them, by the paper's sampler or by a form of it that mixes better. All
+report the same composite likelihood (``answer``).
 
 The likelihood does not change if the scores of a query are shifted, if everything is rescaled (eq. 15), or if both
 s and tau of a domain are reversed. So scores are centered, delta^2 is 1 on average, and most workers of each
@@ -35,7 +35,7 @@ from crowdrank.models.thurstonian.answer import Answer, TPPPredictor, log_likeli
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.reading import AnswerAt, QueryCovariance, Reading, TypesAt, agreement, quantiles
 from crowdrank.models.thurstonian.rounds import WIDEST
-from crowdrank.models.thurstonian.sampler import draw_answer
+from crowdrank.models.thurstonian.sampler import SAMPLERS, SamplerForm, draw_answer
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirror, softmax
 from crowdrank.prepared.panels import Panel, panels
 from crowdrank.prepared.votes import Votes
@@ -44,6 +44,8 @@ from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, 
 INFERENCES = ("grid", "gibbs")
 EMPTY = 0.5
 """A domain is empty if the probabilities of its queries sum to less than this."""
+MOST_SINGLY = 1e5
+"""The largest weight of a vote for the printed sampler."""
 LEARNING_ROUNDS = 50
 """Rounds that learn the crowd's types after the sampler, which does not learn them."""
 DOUBT = 3.0
@@ -56,7 +58,8 @@ class TPP(VotesModel):
     ``domains``: how many; ``"estimated"`` chooses the number by held-out votes; a mapping gives the known domain
     of queries by id (the others are inferred). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the
     paper's TPPUniExp). ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff).
-    ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module.
+    ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module. ``sampler`` of ``gibbs``:
+    ``"collapsed"``, or ``"printed"`` for the paper's, which draws domains by eq. 8.
     Gold pairs are votes of a perfect worker.
     """
 
@@ -71,6 +74,7 @@ class TPP(VotesModel):
         expertise: str = "by-worker",
         difficulty: str = "by-query",
         inference: str = "grid",
+        sampler: str = "collapsed",
         anchor_weight: float = 1.0,
         seed: int = 0,
     ) -> None:
@@ -78,20 +82,29 @@ class TPP(VotesModel):
         self.expertise = expertise
         self.difficulty = difficulty
         self.inference = inference
+        self.sampler = sampler
         self.anchor_weight = anchor_weight
         self.seed = seed
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         setting, names = self._setting(votes)
         shards = panels(votes)
-        fit = _solve_on_grid if self.inference == "grid" else _solve_by_sampling
-        findings = _Findings(votes, shards, run, setting, *fit(votes, shards, run, setting))
-        return findings.outcome(names)
+        if self.inference == "grid":
+            solution = _solve_on_grid(votes, shards, run, setting)
+        else:
+            solution = _solve_by_sampling(votes, shards, run, setting, SAMPLERS[self.sampler])
+        return _Findings(votes, shards, run, setting, *solution).outcome(names)
 
     def _setting(self, votes: Votes) -> tuple[TPPSetting, list[str] | None]:
         shared = _require_choice("expertise", self.expertise, ("by-worker", "shared")) == "shared"
         by_query = _require_choice("difficulty", self.difficulty, ("by-query", "shared")) == "by-query"
         _require_choice("inference", self.inference, INFERENCES)
+        _require_choice("sampler", self.sampler, tuple(SAMPLERS))
+        if self.inference == "grid" and SAMPLERS[self.sampler] != SamplerForm():
+            raise UsageError(
+                f"The parameter 'sampler' applies only with inference=gibbs. Got {self.sampler!r} with grid.",
+                hint=f"Add inference=gibbs, or leave out sampler={self.sampler}.",
+            )
         worker = np.zeros(votes.n_workers, np.int64) if shared else np.arange(votes.n_workers)
         learned = int(worker.max()) + 1
         if votes.has_gold:
@@ -139,9 +152,17 @@ def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSett
     return answer, found.like, found.types, found.precision, found.widths, found.held_out
 
 
-def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
+def _solve_by_sampling(
+    votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting, form: SamplerForm
+) -> Solution:
     if setting.known is not None or votes.has_gold:
         raise UsageError("The sampler does not accept known domains or gold pairs.", hint="Use inference=grid.")
+    most = max(float(side.max(initial=0.0)) for shard in shards for side in (shard.wins, shard.losses))
+    if not form.collapsed and most > MOST_SINGLY:
+        raise UsageError(
+            f"The printed sampler draws every vote singly, and one has a weight of {most:g}.",
+            hint="Use sampler=collapsed, or divide all weights by a common number.",
+        )
     held_out: dict[int, float] = {}
     domains = setting.domains
     if domains is None:
@@ -153,6 +174,7 @@ def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPP
         domains=domains,
         shared_expertise=setting.learned < votes.n_workers,
         shared_difficulty=not setting.by_query,
+        form=form,
     ).rescale(SIZES[-1])
     at = AnswerAt(answer.score, np.log(answer.difficulty), answer.domain)
     like = run.engine.open(shards).evaluate(Reading(setting.worker).likes, at).like
