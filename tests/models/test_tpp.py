@@ -20,7 +20,8 @@ from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
 from crowdrank.prepared.panels import panels
 from crowdrank.prepared.votes import Votes
-from crowdrank.reproduce.tpp import accuracy, distance_to_truth, matching, true_domains
+from crowdrank.reproduce.tpp import distance_to_truth
+from crowdrank.reproduce.tpp_figures import accuracy, matching, true_domains
 from crowdrank.simulate import tpp_crowd
 
 
