@@ -12,8 +12,11 @@ from html import escape
 
 from crowdrank.report.axes import round_step
 
-WIDTH, HEIGHT = 480, 292
-LEFT, RIGHT, TOP, BOTTOM = 62, 136, 40, 46
+WIDTH, HEIGHT = 344, 292
+"""The size of a panel without the names beside it."""
+LEFT, TOP, BOTTOM = 62, 40, 46
+NAMES, LETTER = 136, 7.2
+"""The least width of the names, and that of a letter."""
 LABEL = 15
 """The least distance of two names."""
 LIGHT = ("#174f8f", "#b3541e", "#1f6b43", "#7a3e9d", "#a31c3c", "#00707a", "#7a6100", "#4a4fb5")
@@ -48,7 +51,7 @@ class Panel:
         lows = [y - e for line in self.lines for y, e in zip(line.y, line.error, strict=True)]
         highs = [y + e for line in self.lines for y, e in zip(line.y, line.error, strict=True)]
         step = round_step(max(max(highs) - min(lows), 0.01) / 1.5)
-        first, last = math.floor(min(lows) / step + 1e-9), math.ceil(max(highs) / step - 1e-9)
+        first, last = math.floor(min(lows) / step + 0.02), math.ceil(max(highs) / step - 0.02)
         return [round(place * step, 4) for place in range(first, max(last, first + 1) + 1)]
 
     def marks_below(self) -> Sequence[float]:
@@ -64,16 +67,17 @@ def svg(panels: Sequence[Panel]) -> str:
     """The chart as one SVG document."""
     names = list(dict.fromkeys(line.name for panel in panels for line in panel.lines if not line.plain))
     plain = list(dict.fromkeys(line.name for panel in panels for line in panel.lines if line.plain))
+    width = WIDTH + max(NAMES, math.ceil(24 + LETTER * max(map(len, [*names, *plain]))))
     height = HEIGHT * len(panels)
     body = "".join(
         f'<g transform="translate(0 {HEIGHT * place})">{_panel(panel, names, plain)}</g>\n'
         for place, panel in enumerate(panels)
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{escape("; ".join(panel.title for panel in panels))}">\n'
         f"<style>{_style(len(names))}</style>\n"
-        f'<rect class="paper" width="{WIDTH}" height="{height}"/>\n{body}</svg>\n'
+        f'<rect class="paper" width="{width}" height="{height}"/>\n{body}</svg>\n'
     )
 
 
@@ -102,7 +106,7 @@ def _style(count: int) -> str:
 
 def _panel(panel: Panel, names: Sequence[str], plain: Sequence[str]) -> str:
     ticks = panel.ticks()
-    right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    right, bottom = WIDTH, HEIGHT - BOTTOM
     digits = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
 
     def across(x: float) -> float:

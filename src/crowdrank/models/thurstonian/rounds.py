@@ -258,7 +258,7 @@ def spread_terms(panel: Panel, state: ShardState, share: Floats, precision: floa
 def widths(terms: Floats) -> tuple[float, float]:
     """The variance of ln delta^2 over the queries, and the largest one within the error of it.
 
-    ``terms`` are the sums of ``spread_terms``. With ybar the mean of y weighted by I (DerSimonian and Laird 1986),
+    ``terms`` are the sums of ``spread_terms``. With ybar the mean of y weighted by I (DerSimonian & Laird 1986),
 
         width = (sum of I (y - ybar)^2 - (Q - 1)) / (1 + sum of I - sum of I^2 / sum of I),
 
