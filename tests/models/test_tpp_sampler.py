@@ -189,13 +189,13 @@ def test_a_printed_round_by_hand():
 def test_the_printed_sampler_as_a_whole():
     """It starts at random, finds something, and its answer is that of its last round."""
     form = replace(SAMPLERS["printed"], sweeps=8, burn=4)
-    score, *_, votes = crowd(3, queries=30)
-    answer, again = (fitted(cut_small(panels, rows, votes), form=form, count=20) for rows in (10**6, 100))
+    score, *_, votes = crowd(3, queries=16)
+    answer, again = (fitted(cut_small(panels, rows, votes), form=form, count=16) for rows in (10**6, 100))
     np.testing.assert_allclose(answer.score, again.score, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(answer.domain.argmax(axis=1), answer.trace[-1]["domain"])
     assert answer.difficulty.mean() == pytest.approx(1.0)
     values = [part["log_likelihood"] for part in answer.trace]
-    assert values[0] < 30 * 5 * 10 * math.log(0.5)  # worse than a guess
+    assert values[0] < 16 * 5 * 10 * math.log(0.5)  # worse than a guess
     assert values[-1] > values[0] / 2
     found = answer.score.reshape(score.shape)
     first, second = np.triu_indices(5, 1)
@@ -443,20 +443,26 @@ def test_variants():
     assert len(set(even.tau[:, 0])) == 10
 
 
-@pytest.mark.parametrize("weight", [0.001, 1.0, 63.5, 1e6])
-def test_one_sided_votes_stay_finite(weight):
+@pytest.mark.parametrize(
+    ("weight", "form"),
+    [*((weight, "collapsed") for weight in (0.001, 1.0, 63.5, 1e6)), (0.001, "printed"), (63.5, "printed")],
+)
+def test_one_sided_votes_stay_finite(weight, form):
     """One worker, two items, and one of them always wins."""
     frame = pl.DataFrame({"worker": ["w"], "winner": ["a"], "loser": ["b"], "weight": [weight]})
-    answer = fitted(panels(Votes(cr.read(frame))), workers=1, count=30)
+    answer = fitted(panels(Votes(cr.read(frame))), workers=1, count=30, form=form)
     for value in (answer.score, answer.difficulty, answer.tau, answer.theta, answer.domain):
         assert np.isfinite(value).all()
-    assert answer.score[0] > answer.score[1] == 0
-    assert answer.tau.max() > 0
+    assert answer.score.min() == 0
+    if form == "collapsed":
+        assert answer.score[0] > answer.score[1]
+        assert answer.tau.max() > 0
 
 
-def test_ties_alone_say_nothing():
+@pytest.mark.parametrize("form", ["collapsed", "printed"])
+def test_ties_alone_say_nothing(form):
     frame = pl.DataFrame({"worker": ["v", "w"], "left": ["a", "b"], "right": ["b", "c"], "winner": ["tie", "tie"]})
-    answer = fitted(panels(Votes(cr.read(frame))), workers=2, count=30)
+    answer = fitted(panels(Votes(cr.read(frame))), workers=2, count=30, form=form)
     assert np.isfinite(answer.score).all()
-    assert np.abs(answer.tau).max() < 1.0
+    assert np.abs(answer.tau).max() < 1.0 or form == "printed"
     assert answer.trace[-1]["log_likelihood"] <= 2 * math.log(0.5)  # a tie is worth a fair coin at best

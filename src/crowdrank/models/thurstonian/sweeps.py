@@ -198,7 +198,8 @@ class Sweep:
         logs = np.empty((self.shard.queries, count))
         for domain in range(count):
             a = slope[cell, domain]
-            terms = part * (np.log(np.abs(a)) - 0.5 * (np.abs(a) * difference - a * ahead) ** 2)
+            steep = np.maximum(np.abs(a), TINY)
+            terms = part * (np.log(steep) - 0.5 * (steep * difference - a * ahead) ** 2)
             logs[:, domain] = summed(cells.query[cell], terms, self.shard.queries)
         with np.errstate(divide="ignore"):
             return softmax(logs + np.log(self.theta), axis=1)
