@@ -214,7 +214,15 @@ def figure5(
             "Found at 0.01: the share of the malicious cases that rank above all but 1 in 100 of the others.",
             "With 200 workers the paper gives no figures.",
         ],
-        (Panel("Malicious workers found", "share of the others, wrongly", "share", FALSE_ALARMS, lines),),
+        (
+            Panel(
+                "Malicious workers found",
+                "share of the others taken for malicious",
+                "share found",
+                FALSE_ALARMS,
+                lines,
+            ),
+        ),
     )
 
 
