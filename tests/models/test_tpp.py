@@ -95,6 +95,21 @@ def test_the_fewest_domains_are_taken_that_explain_the_votes():
     assert number == 1
 
 
+def test_domains_of_queries_with_less_to_say_are_found_if_not_all_are_merged(monkeypatch):
+    """Twelve of 60 queries are merged. In the first 20 all workers are good; they would take all twelve places."""
+    monkeypatch.setattr("crowdrank.models.thurstonian.grid.MOST_MERGED", 12)
+    rng, rows = np.random.default_rng(0), []
+    blind = {0: [], 1: ["w0", "w1", "w2"], 2: ["w3", "w4", "w5"]}
+    for query, worker in itertools.product(range(60), [f"w{number}" for number in range(6)]):
+        guesses = worker in blind[query // 20]
+        pairs = [
+            pair[:: -1 if guesses and rng.random() < 0.5 else 1] for pair in itertools.combinations("abcde", 2)
+        ]
+        rows += [(f"q{query:02d}", worker, *pair) for pair in pairs]
+    model = TPP(domains=3).fit(named(rows))
+    assert accuracy(model.queries_.domain.argmax(axis=1), np.arange(60) // 20) > 0.95
+
+
 def test_a_domain_is_reversed_as_a_whole():
     """Three liars judge every query and outnumber its two other workers, who judge no other one."""
     rows = []

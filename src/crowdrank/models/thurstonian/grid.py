@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers
 from crowdrank.models.base import Run
@@ -158,12 +159,10 @@ class GridClimb:
         return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
 
     def _start_from_merges(self, information: Floats) -> tuple[Floats, Floats]:
-        """The start from merging the queries with the most informative votes into domains."""
+        """The start from merging queries into domains: all, or some from the most to the least informative."""
         asked, prior = self.setting.domains, self.prior
         most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST_DOMAINS), MOST_MERGED))
-        chosen = np.zeros(self.queries, bool)
-        chosen[np.argsort(-information, kind="stable")[:most]] = True
-        chosen &= information != 0.0  # a query without votes belongs to no domain
+        chosen = _choose_evenly(information, most)
         profile = self.session.evaluate(self.sums.profiles, ChosenQueries(chosen)).profile
         cuts = merge_queries(profile, prior, min(asked or MOST_DOMAINS, len(profile)))
         count = min(asked, len(profile)) if asked else self._fewest_domains(profile, cuts)
@@ -207,6 +206,19 @@ class GridClimb:
             if not may_reverse and self._movement(sums) <= TOL:
                 return like, theta, True
         return like, theta, False
+
+
+def _choose_evenly(information: Floats, most: int) -> NDArray[np.bool_]:
+    """Choose up to ``most`` queries at even steps through their order by information.
+
+    The most informative ones alone would be those of the domains that experts judged, and the others would have no
+    domain to join. A query without votes belongs to no domain.
+    """
+    ranked = np.argsort(-information, kind="stable")
+    ranked = ranked[information[ranked] != 0.0]
+    chosen = np.zeros(len(information), bool)
+    chosen[ranked[np.linspace(0, len(ranked) - 1, min(most, len(ranked))).round().astype(np.int64)]] = True
+    return chosen
 
 
 def _domain_shares(counts: Floats) -> Floats:
