@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from benchmarks.chart import Line, Panel, svg
 from crowdrank.measures import pairwise_accuracy
 from crowdrank.models import entries
+from crowdrank.reproduce.chart import Line, Panel, svg
 from crowdrank.simulate import bt_crowd
 
 DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))

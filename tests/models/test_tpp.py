@@ -20,7 +20,8 @@ from crowdrank.models.thurstonian.tpp import TPP
 from crowdrank.models.thurstonian.types import GRID, HALF
 from crowdrank.prepared.panels import panels
 from crowdrank.prepared.votes import Votes
-from crowdrank.reproduce.tpp import accuracy, distance_to_truth, matching, true_domains
+from crowdrank.reproduce.tpp import distance_to_truth
+from crowdrank.reproduce.tpp_figures import accuracy, matching, true_domains
 from crowdrank.simulate import tpp_crowd
 
 
@@ -94,6 +95,21 @@ def test_the_fewest_domains_are_taken_that_explain_the_votes():
     assert number == 1
 
 
+def test_domains_of_queries_with_less_to_say_are_found_if_not_all_are_merged(monkeypatch):
+    """Twelve of 60 queries are merged. In the first 20 all workers are good; they would take all twelve places."""
+    monkeypatch.setattr("crowdrank.models.thurstonian.grid.MOST_MERGED", 12)
+    rng, rows = np.random.default_rng(0), []
+    blind = {0: [], 1: ["w0", "w1", "w2"], 2: ["w3", "w4", "w5"]}
+    for query, worker in itertools.product(range(60), [f"w{number}" for number in range(6)]):
+        guesses = worker in blind[query // 20]
+        pairs = [
+            pair[:: -1 if guesses and rng.random() < 0.5 else 1] for pair in itertools.combinations("abcde", 2)
+        ]
+        rows += [(f"q{query:02d}", worker, *pair) for pair in pairs]
+    model = TPP(domains=3).fit(named(rows))
+    assert accuracy(model.queries_.domain.argmax(axis=1), np.arange(60) // 20) > 0.95
+
+
 def test_a_domain_is_reversed_as_a_whole():
     """Three liars judge every query and outnumber its two other workers, who judge no other one."""
     rows = []
@@ -134,9 +150,24 @@ def test_harder_queries_are_distinguished_from_easier_ones():
         for i, j in itertools.combinations(range(5), 2):
             i, j = (i, j) if seen[i] > seen[j] else (j, i)
             rows.append((f"q{query}", f"w{worker}", f"i{i}", f"i{j}"))
-    difficulty = TPP(domains=1).fit(named(rows)).queries_.polars()["difficulty"].to_numpy()
+    model = TPP(domains=1).fit(named(rows))
+    difficulty = model.queries_.polars()["difficulty"].to_numpy()
     assert difficulty.mean() == pytest.approx(1.0)
     assert difficulty[:5].min() > difficulty[5:].max()
+    assert "difficulty" not in {note.code for note in model.fit_.warnings}
+
+
+def test_difficulties_are_equal_if_the_votes_do_not_show_them():
+    """30 items, few votes, and scores that spread alike: the fit is then that of ``difficulty="shared"``."""
+    frame = tpp_crowd(seed=3, queries=24, workers=8, domains=2, sparsity=0.05).judgments
+    model, shared = (TPP(domains=2, difficulty=how).fit(frame) for how in ("by-query", "shared"))
+    queries = model.queries_.polars()
+    np.testing.assert_allclose(queries["difficulty"], 1.0, rtol=1e-12)
+    assert (queries["low"] < 0.8).all()  # what the votes do not show is not known for certain
+    assert (queries["high"] > 1.25).all()
+    np.testing.assert_allclose(model.ranking_.score, shared.ranking_.score, rtol=1e-9)
+    assert "difficulty" in {note.code for note in model.fit_.warnings}
+    assert "difficulty" not in {note.code for note in shared.fit_.warnings}
 
 
 # ----------------------------------------------------------------------------- what is known in advance
@@ -267,7 +298,14 @@ def test_a_known_domain_without_a_vote():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("inference", "mean-field"), ("expertise", "by-query"), ("difficulty", ""), ("domains", 0)]
+    ("name", "value"),
+    [
+        ("inference", "mean-field"),
+        ("sampler", "exact"),
+        ("expertise", "by-query"),
+        ("difficulty", ""),
+        ("domains", 0),
+    ],
 )
 def test_unknown_choices_are_named(name, value):
     with pytest.raises(UsageError, match=f"The parameter '{name}' must be") as caught:
@@ -281,6 +319,15 @@ def test_what_the_sampler_does_not_accept():
         TPP(inference="gibbs", domains={"q": "x"}).fit(frame)
     with pytest.raises(UsageError, match="sampler"):
         TPP(inference="gibbs", domains=1).fit(frame, anchors=frame.drop("worker"))
+
+
+def test_the_printed_sampler_is_no_form_of_the_grid():
+    frame = named([("q", "w", "a", "b")])
+    with pytest.raises(UsageError, match="only with inference=gibbs") as caught:
+        TPP(sampler="printed").fit(frame)
+    assert "inference=gibbs" in caught.value.hint
+    with pytest.raises(UsageError, match="singly"):
+        TPP(inference="gibbs", sampler="printed").fit(frame.with_columns(weight=pl.lit(1e6)))
 
 
 @pytest.mark.parametrize("domains", [{}, {"q": "x", "r": "y"}])
@@ -301,7 +348,8 @@ def test_variants(crowd):
     np.testing.assert_allclose(even.select("difficulty", "low", "high").to_numpy(), 1.0)
     free = TPP(domains=2).fit(frame)
     assert free.skills_.polars()["tau"].n_unique() == 16
-    assert free.queries_.polars()["difficulty"].n_unique() == 24
+    assert free.fit_.details["identification"]["sd_of_log_difficulty"] < 0.3
+    assert (free.queries_.polars()["high"] > 1.25).all()
 
 
 def test_a_shared_expertise_is_that_of_one_worker(crowd):

@@ -188,27 +188,67 @@ def test_a_climb_moves_by_its_reach_at_most():
     assert np.abs(moved).max() == pytest.approx(rounds.REACH / 2)
 
 
-def test_difficulty_ends_where_its_equation_holds():
-    """k (D - 1) - k precision spread = ln delta^2, where k is taken at the final difficulty."""
+@pytest.mark.parametrize("width", [0.0, 0.3, 1.0])
+def test_difficulty_ends_where_its_equation_holds(width):
+    """width k (D - 1 - precision spread) = ln delta^2, where k is taken at the final difficulty."""
     first, precision = np.array([0.3, 0.0, 0.0, 0.1, 0.45]), 0.7
     ratio = 2 * first / (1 - 2 * first)
     found, share = STATE, first
     for _ in range(40):
-        found = rounds.adjust_difficulty(PANEL, found, share, precision)
+        found = rounds.adjust_difficulty(PANEL, found, share, precision, width)
         up = ratio * np.exp(found.hard - STATE.hard)
         share = up / (2 * (1 + up))
     items = np.bincount(QUERY, minlength=5)
-    np.testing.assert_allclose(share * (items - 1 - precision * found.spread), found.hard, rtol=1e-7, atol=1e-9)
+    want = width * share * (items - 1 - precision * found.spread)
+    np.testing.assert_allclose(found.hard, want, rtol=1e-7, atol=1e-9)
     factor = np.sqrt((1 + up) / (1 + ratio))
     np.testing.assert_allclose(found.score, STATE.score * factor[QUERY])
     np.testing.assert_allclose(found.spread, STATE.spread * factor**2)
     np.testing.assert_allclose(found.variance, STATE.variance * factor[PANEL.couples.query] ** 2)
 
 
+def test_the_width_of_difficulties_is_that_of_a_loop():
+    """A query of one item says nothing."""
+    share, precision = np.array([0.3, 0.2, 0.2, 0.1, 0.45]), 0.7
+    wide = replace(STATE, spread=np.array([6.0, 1.0, 1.0, 0.1, 8.0]))
+    terms = rounds.spread_terms(PANEL, wide, share, precision)
+    y, information = [], []
+    for k, hard, spread, items in zip(share, wide.hard, wide.spread, np.bincount(QUERY, minlength=5), strict=True):
+        if items > 1:
+            information.append(2 * k**2 * (items - 1))
+            y.append(hard + k * (items - 1 - precision * spread) / information[-1])
+    y, information = np.array(y), np.array(information)
+    center = information @ y / information.sum()
+    excess = information @ (y - center) ** 2 - (len(y) - 1)
+    known = information.sum() - (information**2).sum() / information.sum()
+    assert 0 < excess / (1 + known) < 1
+    width, most = rounds.widths(terms)
+    assert width == pytest.approx(excess / (1 + known))
+    assert most == pytest.approx(min((excess + rounds.Z * math.sqrt(2 * (len(y) - 1))) / known, 1.0))
+
+
+def test_the_width_is_zero_if_scores_spread_as_chance_has_it():
+    """And it is found if they spread more than that: 2,000 queries of 8 items."""
+    rng, count, k = np.random.default_rng(0), 2000, np.full(2000, 0.2)
+    query, nothing = np.repeat(np.arange(count), 8), np.empty(0, np.int64)
+    panel = Panel(0, 0, count, query, nothing, nothing, nothing.astype(np.int32), np.empty(0), np.empty(0))
+    even, far = rng.normal(size=(count, 8)), np.exp(rng.normal(0, 0.3, count))[:, None]
+    found = []
+    for score in (even, even * 0.9, even * far):
+        spread = np.square(score - score.mean(axis=1, keepdims=True)).sum(axis=1)
+        state = replace(STATE, spread=spread, hard=np.zeros(count))
+        found.append(rounds.widths(rounds.spread_terms(panel, state, k, 1.0)))
+    assert found[0][0] < 0.05
+    assert found[1][0] == 0.0
+    assert found[2][0] > 0.3
+    assert all(most > width for width, most in found[:2])
+    assert rounds.widths(np.zeros(5)) == (0.0, 1.0)
+
+
 def test_a_difficulty_moves_by_its_reach_at_most():
     """This holds however many items pull it higher."""
     wide = replace(STATE, spread=np.full(5, 1e-3), hard=np.full(5, -9.0))
-    grown = rounds.adjust_difficulty(PANEL, wide, np.full(5, 0.4), 1.0).hard - wide.hard
+    grown = rounds.adjust_difficulty(PANEL, wide, np.full(5, 0.4), 1.0, 1.0).hard - wide.hard
     np.testing.assert_allclose(grown, rounds.PART * rounds.REACH)
 
 
@@ -222,7 +262,7 @@ def test_difficulty_leaves_the_votes_as_probable_if_workers_are_alike():
     some = [0, 3, 4]
     first = np.searchsorted(PANEL.couples.query, some)
     np.testing.assert_allclose(slope.share[some], before.share[first, one])
-    after = rounds.adjust_difficulty(PANEL, PLAIN, slope.share, 1.0)
+    after = rounds.adjust_difficulty(PANEL, PLAIN, slope.share, 1.0, 1.0)
     assert np.abs(after.hard - PLAIN.hard)[some].max() > 0.1
     np.testing.assert_allclose(couple_terms(PANEL, after).x[:, one], before.x[:, one])
 
@@ -254,20 +294,20 @@ def test_a_shard_may_have_no_vote():
     )
     steps = GridSums(3, by_query=True)
     prior = Types.start().prior(3, False)
-    sums, after = steps.fit_alone(empty, AloneRound(prior, 1.0, True, 3), steps.start(empty, 0))
+    sums, after = steps.fit_alone(empty, AloneRound(prior, 1.0, 1.0, True, 3), steps.start(empty, 0))
     assert not after.score.any()
     assert not sums.types.any()
     assert sums.information.tolist() == [0.0, 0.0]
-    at = DomainRound(prior, 1.0, True, np.zeros((2, 3, len(GRID))), np.array([0.4, 0.6]))
+    at = DomainRound(prior, 1.0, 1.0, True, np.zeros((2, 3, len(GRID))), np.array([0.4, 0.6]))
     found, after = steps.fit_by_domains(empty, at, replace(after, domain=np.full((2, 2), 0.5)))
     np.testing.assert_allclose(after.domain, [[0.4, 0.6]] * 2)
     assert not found.domains.any()
 
 
 ROUNDS = {
-    "fit_alone": AloneRound(Types.start().prior(3, False), 1.0, True, 3),
+    "fit_alone": AloneRound(Types.start().prior(3, False), 1.0, 1.0, True, 3),
     "fit_by_domains": DomainRound(
-        Types.start().prior(3, False), 1.0, True, np.zeros((1, 3, len(GRID))), np.ones(1)
+        Types.start().prior(3, False), 1.0, 1.0, True, np.zeros((1, 3, len(GRID))), np.ones(1)
     ),
 }
 

@@ -22,7 +22,7 @@ def test_the_covariance_is_that_of_simulated_votes():
     types = np.zeros((1, 1, len(GRID)))
     types[..., tau == GRID] = 1.0
     hard = np.array([2 * math.log(delta)])
-    at = TypesAt(score, hard, np.ones((1, 1)), types, precision)
+    at = TypesAt(score, hard, np.ones((1, 1)), types, precision, 1.0)
     (covariance,) = Reading(np.zeros(1, int)).read(panel, at)["covariance"]
     state = ShardState.at(panel, score, hard, np.ones((1, 1)))
     curvature = slopes(panel, couple_terms(panel, state), types[0]).curvature
@@ -47,7 +47,7 @@ def test_the_covariance_is_that_of_simulated_votes():
 def test_the_covariances_of_several_queries_and_workers_by_loops():
     rng, precision, size = np.random.default_rng(11), 0.4, len(QUERY)
     types = rng.dirichlet(np.full(len(GRID), 0.1), (2, 3))
-    at = TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, precision)
+    at = TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, precision, 1.0)
     found = Reading(np.arange(3)).read(PANEL, at)["covariance"]
 
     noise, bread = precision * np.eye(size), precision * np.eye(size)
@@ -77,7 +77,7 @@ def test_sums_at_an_answer():
     """L_{m,k}, how often each tau agrees, and votes, by loops."""
     rng = np.random.default_rng(9)
     types = rng.dirichlet(np.ones(len(GRID)), (2, 3))
-    reading, at = Reading(np.arange(3)), TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, 0.5)
+    reading, at = Reading(np.arange(3)), TypesAt(PLAIN.score, PLAIN.hard, PLAIN.domain, types, 0.5, 1.0)
     like = likelihood_by_loops(PANEL, PLAIN)
     want = np.zeros((2, 3, len(GRID)))
     for cell, (query, worker) in enumerate(CELLS):

@@ -1,6 +1,7 @@
 """The sampler of TPP against integrals, finite differences and sums by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,13 +16,15 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels.truncated import draw_truncated
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import log_likelihood
+from crowdrank.models.thurstonian.classes import _odds, find_classes
 from crowdrank.models.thurstonian.sampler import (
     LAST_FIXED,
+    SAMPLERS,
+    ChainParams,
+    GibbsSums,
     KeptRound,
     SamplerRounds,
-    _odds,
     draw_answer,
-    find_classes,
 )
 from crowdrank.models.thurstonian.sweeps import MANY, Chances, Sweep, SweepTotals, _sum_of_many, layout, moves
 from crowdrank.prepared.panels import Panel, panels
@@ -88,7 +91,7 @@ def test_the_posterior_is_that_of_an_integral():
         now = sweep.odds(x)
         chances = chances_of(sweep.own, rng)
         domain = (chances.domain > now[:, 0]).astype(np.int64)
-        x = sweep.draw_perceived(x, domain, chances)
+        x = sweep.draw_perceived(x, domain, sweep.draw_differences(x, domain, chances.difference), chances)
         if turn >= 10:
             odds.append(now.mean(axis=0))
             means.append(x.reshape(-1, 2, 3).mean(axis=0))
@@ -96,6 +99,107 @@ def test_the_posterior_is_that_of_an_integral():
     np.testing.assert_allclose(np.mean(odds, axis=0), want_domain, atol=0.004)
     np.testing.assert_allclose(np.mean(means, axis=0), want_mean, atol=0.012)
     np.testing.assert_allclose(np.mean(squares, axis=0), want_square, atol=0.025)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(WINS, LOSSES), (np.array([0.5, 2.25, 0, 1, 1]), LOSSES / 2)])
+def test_printed_odds_of_domains_are_those_of_equation_8(wins, losses):
+    """A product of normal densities of the noisy differences, vote by vote."""
+    sweep, rng = sweep_of(copies(3, wins, losses)), np.random.default_rng(6)
+    own, chances = sweep.own, chances_of(sweep.own, rng)
+    x, difference = rng.normal(0, 2, len(own.cell)), rng.exponential(2.0, len(own.side))
+    want = np.tile(THETA, (3, 1))
+    for draw, side in enumerate(own.side):
+        row, coin = own.row[side], 0.5 if own.whole else chances.coin[own.row[side]]
+        if own.begin[draw] <= coin < own.end[draw]:
+            k, query = sweep.shard.worker[row], sweep.shard.query[sweep.shard.i[row]]
+            ahead = x[own.winner[side]] - x[own.loser[side]]
+            for m in range(2):
+                spread = math.sqrt(2 / TAU[k, m] ** 2)
+                want[query, m] *= norm.pdf(difference[draw], np.sign(TAU[k, m]) * ahead, spread)
+    found = sweep.odds_given_differences(x, difference, chances)
+    np.testing.assert_allclose(found, want / want.sum(axis=1, keepdims=True), rtol=1e-10)
+
+
+def test_the_printed_posterior_is_that_of_an_integral():
+    """One worker, one vote, two domains that differ little: blocks m, x, d in the order of the paper (eq. 6)."""
+    rng, tau, theta = np.random.default_rng(7), np.array([[1.5, 0.7]]), np.array([0.4, 0.6])
+    one = np.ones(1)
+    panel = Panel(0, 0, 1, np.zeros(2, int), np.array([0]), np.array([1]), np.zeros(1, np.int32), one, 0 * one)
+    count, turns = 4000, 150
+    shift = 2 * np.arange(count)
+    many = replace(
+        panel,
+        queries=count,
+        query=np.repeat(np.arange(count), 2),
+        i=shift,
+        j=shift + 1,
+        worker=np.zeros(count, np.int32),
+        wins=np.ones(count),
+        losses=np.zeros(count),
+    )
+    sweep = Sweep(many, layout(many, math.inf), np.tile([0.2, 0.9], count), np.full(count, 0.7), tau, theta)
+    sums = GibbsSums(SAMPLERS["printed"], 2, 0)
+    x, domain, odds, means = sweep.score[sweep.own.node], rng.integers(2, size=count), [], []
+    apart = sums._first_differences(sweep, x, domain)
+    for _ in range(turns):
+        chances = chances_of(sweep.own, rng)
+        now = sums._odds(sweep, x, apart, chances)
+        domain = (chances.domain > now[:, 0]).astype(np.int64)
+        x, apart = sums._draw(sweep, x, apart, domain, chances)
+        odds.append(now.mean(axis=0))
+        means.append(x.reshape(-1, 2).mean(axis=0))
+    drawn = np.array([0.2, 0.9]) + math.sqrt(0.7) * rng.standard_normal((400_000, 2))
+    weight = theta * norm.cdf(tau * (drawn[:, :1] - drawn[:, 1:]) / math.sqrt(2))
+    np.testing.assert_allclose(np.mean(odds[30:], axis=0), weight.sum(axis=0) / weight.sum(), atol=0.006)
+    want = (weight.sum(axis=1)[:, None] * drawn).sum(axis=0) / weight.sum()
+    np.testing.assert_allclose(np.mean(means[30:], axis=0), want, atol=0.012)
+
+
+def test_a_printed_round_by_hand():
+    """Without prior, bound or joint move: tau moves by gradient over curvature. Without votes it stays."""
+    slope, bend = np.array([[0.3, 0.0], [4.0, 0.0]]), np.array([[-0.5, 0.0], [-0.5, 0.0]])
+    found = rounds_of(copies(1), form="printed")._step_tau(np.array([[1.0, 7.0], [3.0, 2.0]]), slope, bend)
+    np.testing.assert_allclose(found, [[1 + 0.3 / 0.5, 7.0], [3 + 4.0 / 0.5, 2.0]], rtol=1e-14)
+
+    *_, votes = crowd(0, queries=12)
+    seen = []
+    for form in ("printed", "collapsed"):
+        sums = GibbsSums(replace(SAMPLERS[form], sweeps=3, burn=1), 2, 0)
+        (shard,) = panels(votes)
+        chain, queries = sums.start(shard, 0), 12
+        at = ChainParams(
+            score=sums.mean_perceived(shard, None, chain),
+            difficulty=np.ones(queries),
+            tau=np.ones((10, 2)),
+            theta=np.full(2, 0.5),
+            shift=np.zeros(queries),
+            scale=1.0,
+            round=1,
+            domain=np.arange(queries) % 2,
+            fresh=True,
+        )
+        means, after = sums.sweep(shard, at, chain)
+        node, count = after.layout.node, len(shard.query)
+        seen.append(np.bincount(node, after.perceived, count) / np.bincount(node, minlength=count) - means.score)
+        assert len(after.difference) == (len(after.layout.side) if form == "printed" else 0)
+        assert (after.difference >= 0).all()
+    assert np.abs(seen[0]).max() > 0.01  # the mean over two sweeps, not the last of them
+
+
+def test_the_printed_sampler_as_a_whole():
+    """It starts at random, finds something, and its answer is that of its last round."""
+    form = replace(SAMPLERS["printed"], sweeps=8, burn=4)
+    score, *_, votes = crowd(3, queries=16)
+    answer, again = (fitted(cut_small(panels, rows, votes), form=form, count=16) for rows in (10**6, 100))
+    np.testing.assert_allclose(answer.score, again.score, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(answer.domain.argmax(axis=1), answer.trace[-1]["domain"])
+    assert answer.difficulty.mean() == pytest.approx(1.0)
+    values = [part["log_likelihood"] for part in answer.trace]
+    assert values[0] < 16 * 5 * 10 * math.log(0.5)  # worse than a guess
+    assert values[-1] > values[0] / 2
+    found = answer.score.reshape(score.shape)
+    first, second = np.triu_indices(5, 1)
+    assert np.mean((found[:, first] > found[:, second]).sum(axis=1)) < 3.0  # 5 by chance
 
 
 def test_derivatives_by_tau_match_finite_differences():
@@ -145,8 +249,8 @@ def test_moves_find_the_maximum():
 def test_a_tie_is_one_vote_in_every_sweep_and_a_fraction_some_of_them():
     wins, losses = np.array([0.5, 1.3, 0.0, 2.0, 1.0]), np.array([0.5, 0.0, 0.25, 0.5, 1.0])
     sweep, rng = sweep_of(copies(5000, wins, losses)), np.random.default_rng(3)
-    mean = np.zeros(len(sweep.own.row))
-    _, votes = sweep._draw_differences(mean, chances_of(sweep.own, rng))
+    chances = chances_of(sweep.own, rng)
+    _, votes = sweep._sum_draws(chances.difference, chances)
     votes = votes.reshape(-1, 5)
     assert (votes[:, [0, 4]] == [1.0, 2.0]).all()
     np.testing.assert_allclose(votes.mean(axis=0), wins + losses, atol=0.03)
@@ -239,7 +343,9 @@ def run_of(seed=0, threads=1):
     return Run(Anchors(), LocalEngine(threads), seed, None)
 
 
-def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficulty=False, **more):
+def fitted(
+    shards, *, run=None, workers=10, domains=2, expertise=False, difficulty=False, form="collapsed", count=60
+):
     return draw_answer(
         shards,
         run or run_of(),
@@ -247,7 +353,7 @@ def fitted(shards, *, run=None, workers=10, domains=2, expertise=False, difficul
         domains=domains,
         shared_expertise=expertise,
         shared_difficulty=difficulty,
-        **more,
+        form=replace(SAMPLERS.get(form, form), rounds=count),
     )
 
 
@@ -292,8 +398,8 @@ def test_conditions_of_identification():
     assert answer.theta.sum() == pytest.approx(1.0)
 
 
-def rounds_of(panel, expertise=False):
-    return SamplerRounds([panel], run_of(), 2, expertise, False, 0)
+def rounds_of(panel, expertise=False, form="collapsed"):
+    return SamplerRounds(SAMPLERS[form], [panel], run_of(), 2, expertise, False, 0)
 
 
 def test_a_domain_of_negative_tau_is_reversed():
@@ -337,20 +443,26 @@ def test_variants():
     assert len(set(even.tau[:, 0])) == 10
 
 
-@pytest.mark.parametrize("weight", [0.001, 1.0, 63.5, 1e6])
-def test_one_sided_votes_stay_finite(weight):
+@pytest.mark.parametrize(
+    ("weight", "form"),
+    [*((weight, "collapsed") for weight in (0.001, 1.0, 63.5, 1e6)), (0.001, "printed"), (63.5, "printed")],
+)
+def test_one_sided_votes_stay_finite(weight, form):
     """One worker, two items, and one of them always wins."""
     frame = pl.DataFrame({"worker": ["w"], "winner": ["a"], "loser": ["b"], "weight": [weight]})
-    answer = fitted(panels(Votes(cr.read(frame))), workers=1, count=30)
+    answer = fitted(panels(Votes(cr.read(frame))), workers=1, count=30, form=form)
     for value in (answer.score, answer.difficulty, answer.tau, answer.theta, answer.domain):
         assert np.isfinite(value).all()
-    assert answer.score[0] > answer.score[1] == 0
-    assert answer.tau.max() > 0
+    assert answer.score.min() == 0
+    if form == "collapsed":
+        assert answer.score[0] > answer.score[1]
+        assert answer.tau.max() > 0
 
 
-def test_ties_alone_say_nothing():
+@pytest.mark.parametrize("form", ["collapsed", "printed"])
+def test_ties_alone_say_nothing(form):
     frame = pl.DataFrame({"worker": ["v", "w"], "left": ["a", "b"], "right": ["b", "c"], "winner": ["tie", "tie"]})
-    answer = fitted(panels(Votes(cr.read(frame))), workers=2, count=30)
+    answer = fitted(panels(Votes(cr.read(frame))), workers=2, count=30, form=form)
     assert np.isfinite(answer.score).all()
-    assert np.abs(answer.tau).max() < 1.0
+    assert np.abs(answer.tau).max() < 1.0 or form == "printed"
     assert answer.trace[-1]["log_likelihood"] <= 2 * math.log(0.5)  # a tie is worth a fair coin at best

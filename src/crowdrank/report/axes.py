@@ -38,14 +38,14 @@ def axis_of(values: Iterable[float]) -> Axis:
         low, high = low - 0.5, high + 0.5
     room = 0.03 * (high - low)
     low, high = low - room, high + room
-    step = _step(high - low)
+    step = round_step(high - low)
     first, last = math.ceil(low / step), math.floor(high / step)
     decimals = min(max(2 - math.floor(math.log10((high - low) / 3)), 0), 9)
     ticks = tuple(round(number * step, 9) for number in range(first, last + 1))
     return Axis(round(low, decimals + 1), round(high, decimals + 1), ticks, decimals)
 
 
-def _step(width: float) -> float:
+def round_step(width: float) -> float:
     """The roundest step that gives an axis of this width two to seven ticks."""
     size = 10.0 ** math.floor(math.log10(width / 2.5))
     return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2.5)

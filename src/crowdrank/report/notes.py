@@ -36,6 +36,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The number of domains",
         "Queries belong to one domain if the same workers are good, weak or misleading on them.",
     ),
+    "difficulty": (
+        "Queries are equally hard",
+        "Their scores spread no more unequally than chance explains; the intervals show what is still possible.",
+    ),
     "disconnected": (
         "Some items were never linked",
         "Compare items only within a group, or collect judgments that link two groups; some are suggested below.",

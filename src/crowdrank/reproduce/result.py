@@ -1,4 +1,4 @@
-"""A reproduced table."""
+"""A reproduced table, with the curves of a figure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from crowdrank.reproduce.chart import Panel
+
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Rows of labels and numbers; the first ``labels`` columns are labels."""
+    """Rows of labels and numbers; the first ``labels`` columns are labels. ``panels`` hold the curves."""
 
     title: str
     columns: tuple[str, ...]
     labels: int
     rows: list[tuple[Any, ...]]
     remarks: list[str] = field(default_factory=list)
+    panels: tuple[Panel, ...] = ()
 
     def text_rows(self) -> list[tuple[str, ...]]:
         """Every cell as text, numbers to four digits."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from crowdrank.errors import UsageError
@@ -15,14 +14,14 @@ from crowdrank.reproduce import (
     crowd_agg_robustness,
     crowd_bt,
     crowd_bt_active,
-    tpp,
-    tpp_lists,
 )
+from crowdrank.reproduce.chart import svg
 from crowdrank.reproduce.ledger import Ledger
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
 from crowdrank.reproduce.remap_targets import REMAP_TARGETS
 from crowdrank.reproduce.result import PaperTable
 from crowdrank.reproduce.target import Target
+from crowdrank.reproduce.tpp_targets import TPP_TARGETS
 
 TARGETS = {
     target.name: target
@@ -103,23 +102,7 @@ TARGETS = {
             "CrowdAgg's table 2 on the reading-level votes (needs its data)",
             crowd_agg.table_reading_level,
         ),
-        Target("tpp-table2", "TPP table II: simulated, the variants and CrowdBT", tpp.table2, 5),
-        Target(
-            "tpp-table2-gibbs",
-            "TPP table II by the paper's sampler",
-            partial(tpp.table2, inference="gibbs"),
-            2,
-        ),
-        Target(
-            "tpp-table2-text",
-            "TPP table II on the generator as printed",
-            partial(tpp.table2, preset="tpp-text"),
-            5,
-        ),
-        Target("tpp-table3", "TPP table III: more workers, sparser votes", tpp.table3, 5),
-        Target("tpp-figure3", "TPP figure 3: domains of queries found", tpp.figure3, 10),
-        Target("tpp-figure4", "TPP figure 4: lists of retrieval systems (needs its data)", tpp_lists.figure4, 3),
-        Target("tpp-figure5", "TPP figure 5: malicious workers found", tpp.figure5, 5),
+        *TPP_TARGETS,
         *LTRMA_TARGETS,
         *REMAP_TARGETS,
     )
@@ -137,8 +120,8 @@ def reproduce(
     """The table with that name, with its default number of draws unless ``seeds`` is given.
 
     ``work``: a folder in which a table that takes long keeps its cells as they are computed. A second call
-    computes only what is missing there. ``progress(words)`` is called before each of these cells. An unknown name
-    is an error that lists the names.
+    computes only what is missing there. The curves of a figure are drawn there too, as ``NAME.svg``.
+    ``progress(words)`` is called before each of these cells. An unknown name is an error that lists the names.
     """
     if name not in TARGETS:
         raise UsageError(f"There is no target {name!r}.", hint=f"The targets are {', '.join(TARGETS)}.")
@@ -151,4 +134,8 @@ def reproduce(
     ledger = Ledger(name, work, progress=progress)
     found = target.make(draws, data, ledger=ledger)
     more = [f"{ledger.outdated} cells of another version were computed anew."] if ledger.outdated else []
+    if work is not None and found.panels:
+        chart = work / f"{name}.svg"
+        chart.write_text(svg(found.panels), encoding="utf-8")
+        more.append(f"The chart is in {chart}.")
     return replace(found, remarks=[*found.remarks, *more])

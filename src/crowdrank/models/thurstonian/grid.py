@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers
 from crowdrank.models.base import Run
@@ -21,14 +22,15 @@ from crowdrank.models.thurstonian.grid_sums import (
     Placement,
     RoundSums,
 )
+from crowdrank.models.thurstonian.rounds import WIDEST, widths
 from crowdrank.models.thurstonian.types import Types, favors_reversal, mirror
 from crowdrank.prepared.panels import Panel
 
 ALONE_ROUNDS = 8
 """Rounds that fit each query alone."""
 REVERSING_ROUNDS = 12
-"""Rounds by domains in which directions and the precision of the scores may still change. The precision and tau
-together set the unit of the scores, which the votes hardly determine."""
+"""Rounds by domains in which directions and the priors of scores and difficulties may still change. The precision
+and tau together set the unit of the scores, which the votes hardly determine."""
 MAX_ROUNDS = 300
 TOL = 1e-5
 """The rounds end when the scores move by at most this share of their spread (root mean square)."""
@@ -71,6 +73,8 @@ class GridSolution:
     types: Types
     theta: Floats
     precision: float
+    widths: tuple[float, float]
+    """The variance of ln delta^2 over the queries, and the largest one within the error of it."""
     rounds: int
     converged: bool
     held_out: dict[int, float]
@@ -89,6 +93,7 @@ class GridClimb:
         self.nodes = sum(len(shard.query) for shard in shards)
         self.free = self.nodes - sum(len(np.unique(shard.query)) for shard in shards)
         self.types, self.precision, self.rounds = Types.start(), 1.0, 0
+        self.widths = (0.0, WIDEST)
         self.held_out: dict[int, float] = {}
 
     def run(self) -> GridSolution:
@@ -110,6 +115,7 @@ class GridClimb:
             types=self.types,
             theta=theta,
             precision=self.precision,
+            widths=self.widths,
             rounds=self.rounds,
             converged=converged,
             held_out=self.held_out,
@@ -126,9 +132,10 @@ class GridClimb:
         return self.types.prior(self.setting.learned, self.setting.gold)
 
     def _count_round(self, sums: RoundSums, may_reverse: bool) -> None:
-        """Update the precision of the scores if it may still change, and report progress."""
+        """Update the precision and the width of the priors if they may still change, and report progress."""
         if may_reverse:
             self.precision = min(self.free / sums.spread, CLOSEST)
+            self.widths = widths(sums.width)
         self.rounds += 1
         if self.progress is not None:
             self.progress(self.rounds, sums.evidence, self._movement(sums))
@@ -140,7 +147,7 @@ class GridClimb:
     def _fit_alone(self) -> Floats:
         """Fit scores and types without domains; returns how informative the votes of each query are."""
         for _ in range(ALONE_ROUNDS):
-            at = AloneRound(self.prior, self.precision, True, self.setting.learned)
+            at = AloneRound(self.prior, self.precision, self.widths[0], True, self.setting.learned)
             sums = self.session.advance(self.sums.fit_alone, at)
             self._count_round(sums, True)
             self.types = Types.from_counts(sums.types)
@@ -152,12 +159,10 @@ class GridClimb:
         return (domain[:, None] == np.arange(count)).astype(float), np.ones(self.queries)
 
     def _start_from_merges(self, information: Floats) -> tuple[Floats, Floats]:
-        """The start from merging the queries with the most informative votes into domains."""
+        """The start from merging queries into domains: all, or some from the most to the least informative."""
         asked, prior = self.setting.domains, self.prior
         most = int(np.clip(np.sqrt(WORK / prior.size), 3 * (asked or MOST_DOMAINS), MOST_MERGED))
-        chosen = np.zeros(self.queries, bool)
-        chosen[np.argsort(-information, kind="stable")[:most]] = True
-        chosen &= information != 0.0  # a query without votes belongs to no domain
+        chosen = _choose_evenly(information, most)
         profile = self.session.evaluate(self.sums.profiles, ChosenQueries(chosen)).profile
         cuts = merge_queries(profile, prior, min(asked or MOST_DOMAINS, len(profile)))
         count = min(asked, len(profile)) if asked else self._fewest_domains(profile, cuts)
@@ -188,7 +193,8 @@ class GridClimb:
         reverse = None
         for number in range(MAX_ROUNDS):
             may_reverse = number < REVERSING_ROUNDS
-            at = DomainRound(self.prior, self.precision, may_reverse, like, theta, reverse, self.setting.known)
+            shared = (self.prior, self.precision, self.widths[0], may_reverse)
+            at = DomainRound(*shared, like, theta, reverse, self.setting.known)
             sums = self.session.advance(self.sums.fit_by_domains, at)
             self._count_round(sums, may_reverse)
             like, reverse = sums.like, None
@@ -200,6 +206,19 @@ class GridClimb:
             if not may_reverse and self._movement(sums) <= TOL:
                 return like, theta, True
         return like, theta, False
+
+
+def _choose_evenly(information: Floats, most: int) -> NDArray[np.bool_]:
+    """Choose up to ``most`` queries at even steps through their order by information.
+
+    The most informative ones alone would be those of the domains that experts judged, and the others would have no
+    domain to join. A query without votes belongs to no domain.
+    """
+    ranked = np.argsort(-information, kind="stable")
+    ranked = ranked[information[ranked] != 0.0]
+    chosen = np.zeros(len(information), bool)
+    chosen[ranked[np.linspace(0, len(ranked) - 1, min(most, len(ranked))).round().astype(np.int64)]] = True
+    return chosen
 
 
 def _domain_shares(counts: Floats) -> Floats:

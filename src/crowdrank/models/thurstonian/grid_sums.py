@@ -21,6 +21,7 @@ from crowdrank.models.thurstonian.rounds import (
     merge_fits,
     reverse_queries,
     slopes,
+    spread_terms,
     sum_by_query,
     sum_by_worker,
 )
@@ -30,11 +31,12 @@ from crowdrank.prepared.panels import Panel
 
 @dataclass(frozen=True, eq=False)
 class GridRound:
-    """The input of every round: ln of the ``prior`` of each worker (K, T), the ``precision`` of the scores, and
-    whether the round ``may_reverse`` queries."""
+    """The input of every round: ln of the ``prior`` of each worker (K, T), the ``precision`` of the scores, the
+    variance ``width`` of ln delta^2, and whether the round ``may_reverse`` queries."""
 
     prior: Floats
     precision: float
+    width: float
     may_reverse: bool
 
 
@@ -73,12 +75,14 @@ class ChosenQueries:
 
 @dataclass(frozen=True, eq=False)
 class RoundSums(Stats):
-    """|s|^2 + tr V, how far the scores ``moved``, ln P of the votes, and the queries of each domain."""
+    """|s|^2 + tr V, how far the scores ``moved``, ln P of the votes, the queries of each domain, and what they
+    show about the ``width`` (``spread_terms``)."""
 
     spread: float
     moved: float
     evidence: float
     domains: Floats
+    width: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,7 @@ class GridSums:
         found, state = self._fit_better_direction(
             shard, at.may_reverse, state, lambda like: fit_alone(shard, like, prior)
         )
-        sums, after = self._step(shard, at.precision, found, state)
+        sums, after = self._step(shard, at, found, state)
         types = found.weight[shard.cells.worker < at.learned].sum(axis=0)
         guess = np.log(0.5) * sum_by_query(shard, shard.cells.weight)
         return AloneSums(*sums, types, found.evidence - guess), after
@@ -148,7 +152,7 @@ class GridSums:
             state,
             lambda like: fit_by_domains(shard, like, prior, others, before, at.theta, at.known),
         )
-        sums, after = self._step(shard, at.precision, found, state)
+        sums, after = self._step(shard, at, found, state)
         return DomainSums(*sums, sum_by_worker(shard, after.domain, after.like, self.workers)), after
 
     def place_queries(self, shard: Panel, at: Placement, state: ShardState) -> tuple[DomainLikes, ShardState]:
@@ -183,15 +187,16 @@ class GridSums:
         return merge_fits(shard, reversal, found, other), reverse_queries(shard, reversal, state)
 
     def _step(
-        self, shard: Panel, precision: float, found: CellFits, state: ShardState
-    ) -> tuple[tuple[float, float, float, Floats], ShardState]:
+        self, shard: Panel, at: GridRound, found: CellFits, state: ShardState
+    ) -> tuple[tuple[float, float, float, Floats, Floats], ShardState]:
         """The sums of the round, and the state after a Newton step."""
         slope = slopes(shard, couple_terms(shard, state), found.weight)
-        after = climb_scores(shard, replace(state, domain=found.domain), slope, precision)
+        after = climb_scores(shard, replace(state, domain=found.domain), slope, at.precision)
         moved = float(np.square(after.score - state.score).sum())
+        width = spread_terms(shard, after, slope.share, at.precision)
         if self.by_query:
-            after = adjust_difficulty(shard, after, slope.share, precision)
+            after = adjust_difficulty(shard, after, slope.share, at.precision, at.width)
         after = after.with_likelihood(shard)
         judged = sum_by_query(shard, shard.cells.weight) > 0
         domains = found.domain[judged].sum(axis=0)
-        return (float(after.spread.sum()), moved, float(found.evidence.sum()), domains), after
+        return (float(after.spread.sum()), moved, float(found.evidence.sum()), domains, width), after

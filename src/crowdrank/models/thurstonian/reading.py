@@ -49,10 +49,12 @@ class AnswerAt:
 
 @dataclass(frozen=True, eq=False)
 class TypesAt(AnswerAt):
-    """Also the posterior ``types`` of workers in each domain (M, K, T), and the ``precision`` of the scores."""
+    """Also the posterior ``types`` of workers in each domain (M, K, T), the ``precision`` of the scores, and the
+    prior variance ``width`` of ln delta^2."""
 
     types: Floats
     precision: float
+    width: float
 
 
 class ShardReading(TypedDict):
@@ -94,7 +96,7 @@ class Reading:
         weights = shard.cells.weight[:, None]
         return {
             "covariance": _covariances(shard, couples, weight, slope.curvature, state, at.precision),
-            "hard": 1.0 / (1.0 + 2.0 * slope.share**2 * at.precision * size),
+            "hard": at.width / (1.0 + at.width * 2.0 * slope.share**2 * at.precision * size),
             "agreed": share.T @ (votes * np.exp(np.maximum(couples.log_win, couples.log_lose))),
             "votes": share.T @ votes[:, 0],
             "judged": sum_by_worker(shard, state.domain, weights, len(self.worker))[..., 0],

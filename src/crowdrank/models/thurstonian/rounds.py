@@ -28,9 +28,13 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.kernels.probit import tails
 from crowdrank.models.thurstonian.types import HALF, SIZES, halves, logsumexp, mirror, softmax
 from crowdrank.prepared.panels import Panel
+from crowdrank.results import Z
 
 REACH = 1.0
 """The farthest that a score (in standard deviations of the prior) or a ln delta^2 moves in one round."""
+
+WIDEST = 1.0
+"""The largest variance of ln delta^2: that of a uniform delta^2."""
 
 PART = 0.7
 """The part of its step that a difficulty takes in one round, because the scores it depends on move too."""
@@ -201,7 +205,9 @@ def climb_scores(panel: Panel, state: ShardState, slope: Slopes, precision: floa
     return replace(state, score=score, variance=variance, spread=spread)
 
 
-def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision: float) -> ShardState:
+def adjust_difficulty(
+    panel: Panel, state: ShardState, share: Floats, precision: float, width: float
+) -> ShardState:
     """Adjust difficulties to the spread of each query's scores, leaving the votes as probable as before.
 
     If delta^2 grows by the factor e^g, the slopes of workers with a given tau fall, and scores that grow by
@@ -209,8 +215,8 @@ def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision:
         c = sqrt((1 + r e^g) / (1 + r)),      r = tau^2 delta^2,      d ln c / dg = k = r e^g / (2 (1 + r e^g)),
 
     leave the probability of every vote unchanged. So the prior decides, N(0, 1 / precision) for the scores and
-    N(0, 1) for ln delta^2: k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at g = 0,
-    which gives r.
+    N(0, width) for ln delta^2: width k (D - 1 - precision (|s|^2 + tr V) c^2) = ln delta^2 + g. ``share`` is k at
+    g = 0, which gives r. With width 0 all queries are equally hard.
     """
     free = summed(panel.query, None, panel.queries) - 1.0
     ratio = 2 * share / (1.0 - 2 * share)
@@ -219,8 +225,8 @@ def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision:
         up = ratio * np.exp(grown)
         k = up / (2.0 * (1.0 + up))
         held = precision * state.spread * (1.0 + up) / (1.0 + ratio)
-        wish = k * (free - held) - state.hard - grown
-        bend = 1.0 + 2 * k**2 * held + np.maximum(k * (1.0 - 2 * k) * (held - free), 0.0)
+        wish = width * k * (free - held) - state.hard - grown
+        bend = 1.0 + width * (2 * k**2 * held + np.maximum(k * (1.0 - 2 * k) * (held - free), 0.0))
         grown = np.clip(grown + wish / bend, -REACH, REACH)
     grown *= PART
     factor = np.sqrt((1.0 + ratio * np.exp(grown)) / (1.0 + ratio))
@@ -231,6 +237,41 @@ def adjust_difficulty(panel: Panel, state: ShardState, share: Floats, precision:
         spread=state.spread * factor**2,
         hard=state.hard + grown,
     )
+
+
+def spread_terms(panel: Panel, state: ShardState, share: Floats, precision: float) -> Floats:
+    """The sums over queries by which ``widths`` tells real differences of difficulty from chance.
+
+    Scores of D items that are all N(0, 1 / precision) spread by chance, with a variance of 2 (D - 1) in units of
+    the prior. So a query shows y = ln delta^2 + k (D - 1 - precision (|s|^2 + tr V)) / I, with the information
+    I = 2 k^2 (D - 1), and the variance 1 / I. The sums are those of 1, I y^2, I y, I and I^2.
+    """
+    free = summed(panel.query, None, panel.queries) - 1.0
+    some = share * free > 0.0
+    k, free, hard, spread = (values[some] for values in (share, free, state.hard, state.spread))
+    information = 2.0 * k**2 * free
+    found = information * hard + k * (free - precision * spread)
+    parts = (np.ones(len(k)), found**2 / information, found, information, information**2)
+    return np.array([part.sum() for part in parts])
+
+
+def widths(terms: Floats) -> tuple[float, float]:
+    """The variance of ln delta^2 over the queries, and the largest one within the error of it.
+
+    ``terms`` are the sums of ``spread_terms``. With ybar the mean of y weighted by I (DerSimonian & Laird 1986),
+
+        width = (sum of I (y - ybar)^2 - (Q - 1)) / (1 + sum of I - sum of I^2 / sum of I),
+
+    between 0 and ``WIDEST``. The 1 is a query that shows no difference: it decides if the votes say nothing.
+    """
+    count, square, found, information, squared = terms
+    if information <= 0.0:
+        return 0.0, WIDEST
+    excess = max(square - found**2 / information - (count - 1.0), 0.0)
+    known = max(information - squared / information, 0.0)
+    width = min(excess / (1.0 + known), WIDEST)
+    most = excess + Z * np.sqrt(2.0 * (count - 1.0))
+    return float(width), float(max(width, most / known if most < WIDEST * known else WIDEST))
 
 
 def reverse_queries(panel: Panel, reverse: NDArray[np.bool_], state: ShardState) -> ShardState:

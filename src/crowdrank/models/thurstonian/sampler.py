@@ -1,8 +1,14 @@
-"""The sampler of TPP: blocked Gibbs sampling within EM (Wang et al., section IV and appendix A).
+"""The samplers of TPP: blocked Gibbs sampling within EM (Wang et al., section IV and appendix A).
 
 A round starts with some sweeps over the hidden variables (``sweeps``). It then sets s = mean of x,
-delta^2 = mean of (x - s)^2, theta = mean of P(m) (eq. 18-20), and moves tau by a Newton step (eq. 21, 22) with a
-normal prior that has the crowd's own mean and mean square.
+delta^2 = mean of (x - s)^2, theta = mean of P(m) (eq. 18-20), and moves tau by a Newton step (eq. 21, 22).
+
+This is all that the ``printed`` sampler does. It starts at random, and its answer is that of the last round.
+
+The ``collapsed`` sampler draws domains with the noisy differences integrated out. It starts from the scores that
+explain the votes best, and its answer is the mean over the last third of the rounds. tau has a normal prior with
+the crowd's own mean and mean square, and moves by at most ``STEP``; delta^2 is at least ``LEAST``. What follows
+also belongs only to the collapsed sampler.
 
 In an easy query, x and s hold each other back. So s moves once more, together with all its perceived scores, to
 make the votes likelier. This is EM with x - s as the hidden variable instead of x (alternating EM, Meng and
@@ -11,23 +17,12 @@ van Dyk 1997).
 Domains are random at first. From there the sampler does not find them all: workers of one domain who oppose
 each other soon perceive opposite scores, which no draw undoes. So the first rounds restart a few times, with
 domains and signs of tau from ``find_classes``, and with all workers perceiving the true scores.
-
-The classes group queries by which workers agree with their scores.
-
-In a query l of class m, worker k agrees with the order of the scores with probability p_km, or with 1 - p_km if
-the scores came out reversed. Both signs of a class are equally likely, and theta is the share of each class.
-With a_kl votes that agree and b_kl that do not,
-
-    ln P(l | m, +) = sum_k a_kl ln p_km + b_kl ln(1 - p_km),        ln P(l | m, -) with a and b exchanged.
-
-EM runs from several starts, each with some queries as the classes. The likeliest result is kept.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,65 +31,22 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats, local_part
 from crowdrank.models.base import Run
 from crowdrank.models.thurstonian.answer import Answer, domain_log_likelihoods, log_mixture
-from crowdrank.models.thurstonian.sweeps import Chances, SlotLayout, Sweep, SweepTotals, layout, moves
+from crowdrank.models.thurstonian.classes import find_classes
+from crowdrank.models.thurstonian.sweeps import (
+    LEAST,
+    MANY,
+    TINY,
+    Chances,
+    SlotLayout,
+    Sweep,
+    SweepTotals,
+    layout,
+    moves,
+)
 from crowdrank.prepared.panels import Panel
 from crowdrank.random import generator
 from crowdrank.solve import rounds
 
-CLASS_STARTS, CLASS_STEPS = 20, 30
-"""Starts of the EM for the classes, and EM steps from each."""
-
-
-def find_classes(
-    agreed: Any, against: Any, count: int, generator: np.random.Generator
-) -> tuple[Integers, Floats, Floats]:
-    """The class of each query, its sign (1 or -1), and the agreement probabilities p (workers, classes).
-
-    ``agreed`` and ``against`` are sparse matrices of votes (queries, workers); there are ``count`` classes. The
-    sign of a class is chosen so that most of its votes agree with the scores.
-    """
-    _, odds, p = max(
-        (_fit_classes(agreed, against, count, generator) for _ in range(CLASS_STARTS)), key=itemgetter(0)
-    )
-    option = odds.argmax(axis=1)
-    own = option % count
-    votes = (agreed + against).T @ np.eye(count)[own]
-    side = np.where((np.sign(p - 0.5) * votes).sum(axis=0) < 0, -1.0, 1.0)
-    return own, np.where(option < count, 1.0, -1.0) * side[own], np.where(side < 0, 1.0 - p, p)
-
-
-def _fit_classes(
-    agreed: Any, against: Any, count: int, generator: np.random.Generator
-) -> tuple[float, Floats, Floats]:
-    """EM that starts with some queries as the classes: the log-likelihood, the odds (queries, 2 count), and p."""
-    queries = agreed.shape[0]
-    chosen = generator.choice(queries, count, replace=queries < count)
-    p, theta = (
-        _agreement_rate(agreed[chosen].toarray().T, against[chosen].toarray().T),
-        np.full(count, 1.0 / count),
-    )
-    for _ in range(CLASS_STEPS):
-        odds, value = _odds(agreed, against, p, theta)
-        ahead, behind = np.split(odds, 2, axis=1)
-        p = _agreement_rate(agreed.T @ ahead + against.T @ behind, against.T @ ahead + agreed.T @ behind)
-        theta = (1.0 + (ahead + behind).sum(axis=0)) / (count + queries)
-    return value, odds, p
-
-
-def _agreement_rate(agreed: Floats, against: Floats) -> Floats:
-    return (1.0 + agreed) / (2.0 + agreed + against)
-
-
-def _odds(agreed: Any, against: Any, p: Floats, theta: Floats) -> tuple[Floats, float]:
-    """The probability of each class with either sign (queries, 2 count), and the log-likelihood."""
-    yes, no = np.log(p), np.log1p(-p)
-    logs = np.hstack([agreed @ yes + against @ no, agreed @ no + against @ yes]) + np.log(0.5 * np.tile(theta, 2))
-    total = np.logaddexp.reduce(logs, axis=1)
-    return np.exp(logs - total[:, None]), float(total.sum())
-
-
-ROUNDS, SWEEPS, BURN = 60, 4, 1
-"""Rounds of EM, sweeps per round, and how many of these sweeps do not count."""
 CLASS_ROUNDS, LAST_FIXED = (1, 5, 9), 12
 """The rounds after which ``find_classes`` sets the domains (they are random before), and the last round that keeps
 them. Later rounds draw them."""
@@ -108,12 +60,30 @@ STEADY = 0.01
 """The log-likelihood has converged if it rises by at most this share over the rounds that count."""
 
 
+@dataclass(frozen=True)
+class SamplerForm:
+    """Which sampler: ``collapsed`` or printed, see the module. ``classes``: whether the first rounds restart from
+    classes of queries. ``rounds`` of EM have so many ``sweeps``, and the first of them, ``burn``, do not count."""
+
+    collapsed: bool = True
+    classes: bool = True
+    rounds: int = 60
+    sweeps: int = 4
+    burn: int = 1
+
+
+SAMPLERS = {"collapsed": SamplerForm(), "printed": SamplerForm(False, False, rounds=30, sweeps=100, burn=50)}
+"""The paper does not give its numbers of sweeps. The authors' programs run 50 that do not count and 50 that do."""
+
+
 @dataclass(frozen=True, eq=False)
 class GibbsChain:
-    """What a shard keeps between rounds: the perceived score of each slot."""
+    """What a shard keeps between rounds: the perceived score of each slot, and the noisy difference of each draw
+    for the printed sampler."""
 
     layout: SlotLayout
     perceived: Floats
+    difference: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,35 +133,40 @@ class KeptRound(NamedTuple):
 class GibbsSums:
     """One round of sweeps over a shard, which keeps the chains."""
 
+    form: SamplerForm
     domains: int
-    sweeps: int
-    burn: int
     seed: int
 
     def start(self, shard: Panel, seed: int) -> GibbsChain:
-        """All workers perceive the scores that best explain all votes if tau and delta are 1."""
-        own = layout(shard)
-        even = np.zeros(len(own.row))
-        return GibbsChain(own, moves(own, len(shard.query), even + 0.5, even, START_STEPS)[own.node])
+        """All workers perceive the scores that best explain all votes if tau and delta are 1. The printed sampler
+        does not use them."""
+        own = layout(shard, MANY if self.form.collapsed else math.inf)
+        even, steps = np.zeros(len(own.row)), START_STEPS if self.form.collapsed else 0
+        perceived = moves(own, len(shard.query), even + 0.5, even, steps)[own.node]
+        return GibbsChain(own, perceived, np.empty(0))
 
     def sweep(self, shard: Panel, at: ChainParams, state: GibbsChain) -> tuple[SweepMeans, GibbsChain]:
         """Run the sweeps of a round."""
         queries = slice(shard.first_query, shard.first_query + shard.queries)
-        own, held = state.layout, at.domain
+        own, held = state.layout, at.domain if self.form.collapsed else None
         sweep = Sweep(shard, own, at.score[shard.nodes], at.difficulty[queries], at.tau, at.theta)
-        x = sweep.score[own.node]
+        x, apart = sweep.score[own.node], state.difference / at.scale
+        if at.fresh and at.domain is not None:
+            apart = self._first_differences(sweep, x, at.domain[queries])
         if not at.fresh:
             x = (state.perceived - at.shift[queries][sweep.slot_query]) / at.scale
         chances = self._chances(shard, own, at.round)
         seen = SweepTotals(sweep)
-        for turn in range(self.sweeps):
-            odds = sweep.odds(x) if held is None else np.eye(self.domains)[held[queries]]
-            domain = _pick(odds, chances.domain[turn])
-            x = sweep.draw_perceived(x, domain, chances.of_sweep(turn))
-            if turn >= self.burn:
+        for turn in range(self.form.sweeps):
+            now = chances.of_sweep(turn)
+            odds = np.eye(self.domains)[held[queries]] if held is not None else self._odds(sweep, x, apart, now)
+            domain = _pick(odds, now.domain)
+            x, apart = self._draw(sweep, x, apart, domain, now)
+            if turn >= self.form.burn:
                 seen.add(x, odds, domain)
-        score, difficulty = seen.scores()
-        move = moves(own, len(score), sweep.slopes(domain)[own.side_cell], x[own.winner] - x[own.loser], STEPS)
+        score, difficulty = seen.scores(LEAST if self.form.collapsed else TINY)
+        ahead, steps = x[own.winner] - x[own.loser], STEPS if self.form.collapsed else 0
+        move = moves(own, len(score), sweep.slopes(domain)[own.side_cell], ahead, steps)
         fits = domain_log_likelihoods(shard, sweep.score, sweep.difficulty, sweep.tau)
         means = SweepMeans(
             score=score + move,
@@ -203,7 +178,30 @@ class GibbsSums:
             agreed=sweep.agreeing_weight(),
             log_likelihood=log_mixture(fits, sweep.theta),
         )
-        return means, GibbsChain(own, x + move[own.node])
+        return means, GibbsChain(own, x + move[own.node], apart)
+
+    def _odds(self, sweep: Sweep, x: Floats, apart: Floats, now: Chances) -> Floats:
+        """The probability of each domain for each query: eq. 6, or eq. 8 for the printed sampler."""
+        return sweep.odds(x) if self.form.collapsed else sweep.odds_given_differences(x, apart, now)
+
+    def _draw(
+        self, sweep: Sweep, x: Floats, apart: Floats, domain: Integers, now: Chances
+    ) -> tuple[Floats, Floats]:
+        """Draw the noisy differences, then the perceived scores. The printed sampler draws the scores first, given
+        the differences of the last sweep, ``apart``."""
+        if self.form.collapsed:
+            drawn = sweep.draw_differences(x, domain, now.difference)
+            return sweep.draw_perceived(x, domain, drawn, now), apart
+        steep = sweep.steepness(domain)
+        x = sweep.draw_perceived(x, domain, apart * steep, now)
+        return x, sweep.draw_differences(x, domain, now.difference) / steep
+
+    def _first_differences(self, sweep: Sweep, x: Floats, domain: Integers) -> Floats:
+        """The differences before the first sweep of the printed sampler: the medians of eq. 13."""
+        if self.form.collapsed:
+            return np.empty(0)
+        steep = sweep.steepness(domain)
+        return sweep.draw_differences(x, domain, np.full(len(steep), 0.5)) / steep
 
     def mean_perceived(self, shard: Panel, params: None, state: GibbsChain) -> Floats:
         """The mean perceived score of each node."""
@@ -213,12 +211,13 @@ class GibbsSums:
     def _chances(self, shard: Panel, own: SlotLayout, turn: int) -> Chances:
         """Random numbers by (seed, round, query), so that sharding does not change them."""
         parts: tuple[list[Floats], ...] = ([], [], [], [])
+        sweeps = self.form.sweeps
         for query, (slots, draws, rows) in enumerate(own.counts):
             rng = generator(self.seed, turn, shard.first_query + query)
-            parts[0].append(rng.random((self.sweeps, 1)))
-            parts[1].append(rng.standard_normal((self.sweeps, slots)))
-            parts[2].append(rng.random((self.sweeps, draws)))
-            parts[3].append(rng.random((self.sweeps, 0 if own.whole else rows)))
+            parts[0].append(rng.random((sweeps, 1)))
+            parts[1].append(rng.standard_normal((sweeps, slots)))
+            parts[2].append(rng.random((sweeps, draws)))
+            parts[3].append(rng.random((sweeps, 0 if own.whole else rows)))
         return Chances(*(np.concatenate(part, axis=1) for part in parts))
 
 
@@ -239,6 +238,7 @@ class SamplerRounds:
 
     def __init__(
         self,
+        form: SamplerForm,
         shards: list[Panel],
         run: Run,
         workers: int,
@@ -249,7 +249,7 @@ class SamplerRounds:
         self.query = np.concatenate([shard.first_query + shard.query for shard in shards])
         cells = [(shard.first_query + shard.cells.query, *shard.cells[1:]) for shard in shards]
         self.cell_query, self.cell_worker, self.cell_weight = map(np.concatenate, zip(*cells, strict=True))
-        self.run, self.workers, self.first = run, workers, first
+        self.form, self.run, self.workers, self.first = form, run, workers, first
         self.shared_expertise, self.shared_difficulty = shared_expertise, shared_difficulty
         self.kept: list[KeptRound] = []
         self.trace: list[dict[str, Any]] = []
@@ -267,10 +267,10 @@ class SamplerRounds:
             shift=seen.lowest,
             scale=scale,
             round=at.round + 1,
-            domain=at.domain if at.round < LAST_FIXED else None,
+            domain=at.domain if self.form.classes and at.round < LAST_FIXED else None,
             fresh=False,
         )
-        if at.round in CLASS_ROUNDS:
+        if self.form.classes and at.round in CLASS_ROUNDS:
             after = self._classify(after, seen.agreed)
         value = float(seen.log_likelihood.sum())
         self.trace.append({"domain": seen.domain.argmax(axis=1), "log_likelihood": value})
@@ -281,10 +281,12 @@ class SamplerRounds:
         return after
 
     def _step_tau(self, tau: Floats, slope: Floats, bend: Floats) -> Floats:
-        """A Newton step of tau from the derivatives of the cells."""
+        """A Newton step of tau from the derivatives of the cells. Without votes the printed sampler keeps it."""
         gradient, curvature = (self._sum_by_worker(part) for part in (slope, bend))
         if self.shared_expertise:
             gradient, curvature = (part.sum(axis=0) for part in (gradient, curvature))
+        if not self.form.collapsed:
+            return tau - np.divide(gradient, curvature, out=np.zeros_like(tau), where=curvature < 0.0)
         firm = 1.0 / max(float(np.mean(tau**2)), FLOOR)
         step = (gradient - firm * (tau - tau.mean())) / (firm - curvature)
         return tau + np.clip(step, -STEP, STEP)
@@ -313,8 +315,10 @@ class SamplerRounds:
         return np.stack([summed(self.cell_worker, part, self.workers) for part in of_cells.T], axis=1)
 
     def answer(self) -> Answer:
-        """The means over the rounds that count. The sign of each domain makes most of its votes honest."""
-        score, difficulty, domain, tau, theta = (np.mean(part, axis=0) for part in zip(*self.kept, strict=True))
+        """The means over the rounds that count; for the printed sampler, the last round. The sign of each domain
+        makes most of its votes honest."""
+        kept = self.kept if self.form.collapsed else self.kept[-1:]
+        score, difficulty, domain, tau, theta = (np.mean(part, axis=0) for part in zip(*kept, strict=True))
         votes = self._sum_by_worker(self.cell_weight[:, None] * domain[self.cell_query])
         sign = np.where((np.sign(tau) * votes).sum(axis=0) < 0, -1.0, 1.0)
         score = score * sign[domain.argmax(axis=1)][self.query]
@@ -341,14 +345,13 @@ def draw_answer(
     domains: int,
     shared_expertise: bool,
     shared_difficulty: bool,
-    count: int = ROUNDS,
-    sweeps: int = SWEEPS,
-    burn: int = BURN,
+    form: SamplerForm = SAMPLERS["collapsed"],
 ) -> Answer:
-    """Fit TPP by the sampler. The answer is the mean over the last third of ``count`` rounds."""
-    sums = GibbsSums(domains, sweeps, burn, run.seed)
+    """Fit TPP by a sampler. The last third of its rounds count."""
+    sums = GibbsSums(form, domains, run.seed)
     session = run.engine.open(shards, start=sums.start, seed=run.seed)
     queries = sum(shard.queries for shard in shards)
+    rng = generator(run.seed, 0, queries)
     start = ChainParams(
         score=np.concatenate(session.collect(sums.mean_perceived, None)),
         difficulty=np.ones(queries),
@@ -357,10 +360,19 @@ def draw_answer(
         shift=np.zeros(queries),
         scale=1.0,
         round=1,
-        domain=generator(run.seed, 0, queries).integers(domains, size=queries),
+        domain=rng.integers(domains, size=queries),
         fresh=True,
     )
-    first = count - max(count // 3, 1)
-    steps = SamplerRounds(shards, run, workers, shared_expertise, shared_difficulty, first)
-    rounds(lambda at: steps.update(at, session.advance(sums.sweep, at)), start, count)
+    if not form.collapsed:
+        start = _random_start(start, rng, shared_difficulty)
+    first = form.rounds - max(form.rounds // 3, 1)
+    steps = SamplerRounds(form, shards, run, workers, shared_expertise, shared_difficulty, first)
+    rounds(lambda at: steps.update(at, session.advance(sums.sweep, at)), start, form.rounds)
     return steps.answer()
+
+
+def _random_start(at: ChainParams, rng: np.random.Generator, shared_difficulty: bool) -> ChainParams:
+    """The start of the authors' programs; the paper gives none. tau is 1 / M, the others are uniform."""
+    difficulty = at.difficulty if shared_difficulty else 0.5 + rng.random(len(at.difficulty))
+    score, tau = rng.random(len(at.score)), at.tau / len(at.theta)
+    return replace(at, score=score, difficulty=difficulty / difficulty.mean(), tau=tau)

@@ -4,12 +4,14 @@ The hidden variables are the domain m of each query, the scores x that each work
 difference d of each vote. A sweep draws one block after another:
 
     m ~ theta_m  prod over votes of i over j  Phi(tau_km (x_i - x_j) / sqrt 2)                             (eq. 6)
+     or theta_m  prod over votes of i over j  N(d; sgn(tau_km) (x_i - x_j), 2 / tau_km^2)                  (eq. 8)
     d ~ N(sgn(tau) (x_i - x_j), 2 / tau^2) above 0, for each vote of i over j                             (eq. 13)
     x_i ~ N(a1 / a2, 1 / a2),    a2 = 1 / delta^2 + (tau^2 / 2) (votes on i),                         (eq. 10, 11)
         a1 = s_i / delta^2 + (tau^2 / 2) [sum over wins (x_j + sgn(tau) d) + sum over losses (x_j - sgn(tau) d)]
 
-Eq. 8 draws m given d and so gets stuck, because d was drawn in the last domain. With d integrated out (eq. 6),
-m and d are one block. Eq. 11 as printed has the perceived score in its first term; the true score belongs there.
+Eq. 8, the printed form, draws m given d and so moves slowly, because d was drawn in the last domain. With d
+integrated out (eq. 6), m and d are one block. Eq. 11 as printed has the perceived score in its first term; the
+true score belongs there.
 
 A vote of weight w is w votes, each with its own difference. A sweep includes a fraction f of a vote with
 probability f. Of a tie, each sweep includes one side or the other (the paper's footnote 2).
@@ -78,8 +80,8 @@ class SlotLayout:
         return self.cell[self.winner]
 
 
-def layout(shard: Panel) -> SlotLayout:
-    """The layout of a panel."""
+def layout(shard: Panel, most: float = MANY) -> SlotLayout:
+    """The layout of a panel. More than ``most`` equal votes are one draw."""
     count = len(shard.query)
     keys = np.concatenate([shard.cell * count + shard.i, shard.cell * count + shard.j])
     key, place = np.unique(keys, return_inverse=True)
@@ -87,10 +89,10 @@ def layout(shard: Panel) -> SlotLayout:
     cell, node = np.divmod(key, count)
     row, lost = np.nonzero(np.stack([shard.wins, shard.losses], axis=1))
     weight = np.where(lost, shard.losses[row], shard.wins[row])
-    times = np.where(weight > MANY, 1, np.ceil(weight)).astype(np.int64)
+    times = np.where(weight > most, 1, np.ceil(weight)).astype(np.int64)
     side = np.repeat(np.arange(len(row)), times)
-    size = np.where(weight > MANY, weight, 1.0)[side]
-    left_over = np.where(weight > MANY, 1.0, weight - np.ceil(weight) + 1.0)
+    size = np.where(weight > most, weight, 1.0)[side]
+    left_over = np.where(weight > most, 1.0, weight - np.ceil(weight) + 1.0)
     part = np.where(np.diff(side, append=-1) != 0, left_over[side], 1.0)
     query = shard.query[shard.i]
     owners = (shard.query[node], query[row[side]], query)
@@ -127,6 +129,8 @@ def _places_by_code(codes: Integers) -> list[Integers]:
 DAMPING, MOMENTUM = 0.05, 0.8
 LEAST = 1e-4
 """The smallest delta^2. With a smaller one, perceived scores could no longer move."""
+TINY = 1e-100
+"""Numbers smaller than this would be divisions by 0."""
 ROOT = math.sqrt(0.5)
 
 
@@ -184,10 +188,40 @@ class Sweep:
         with np.errstate(divide="ignore"):
             return softmax(logs + np.log(self.theta), axis=1)
 
-    def draw_perceived(self, x: Floats, domain: Integers, chances: Chances) -> Floats:
-        """Draw the noisy differences, then the perceived scores, one per cell at a time (eq. 10, 11)."""
+    def odds_given_differences(self, x: Floats, difference: Floats, chances: Chances) -> Floats:
+        """The probability of each domain for each query, given also the noisy difference of each draw (eq. 8)."""
+        from scipy.special import softmax
+
+        own, cells, count = self.own, self.shard.cells, self.tau.shape[1]
+        part, cell = self._taking_part(chances), own.side_cell[own.side]
+        ahead, slope = (x[own.winner] - x[own.loser])[own.side], ROOT * self.tau[cells.worker]
+        logs = np.empty((self.shard.queries, count))
+        for domain in range(count):
+            a = slope[cell, domain]
+            steep = np.maximum(np.abs(a), TINY)
+            terms = part * (np.log(steep) - 0.5 * (steep * difference - a * ahead) ** 2)
+            logs[:, domain] = summed(cells.query[cell], terms, self.shard.queries)
+        with np.errstate(divide="ignore"):
+            return softmax(logs + np.log(self.theta), axis=1)
+
+    def steepness(self, domain: Integers) -> Floats:
+        """|tau| / sqrt 2 of each draw: differences times this are in units of their standard deviation."""
+        own = self.own
+        return np.maximum(np.abs(self.slopes(domain)), TINY)[own.side_cell[own.side]]
+
+    def draw_differences(self, x: Floats, domain: Integers, uniform: Floats) -> Floats:
+        """The noisy difference of each draw (eq. 13) in units of its standard deviation sqrt 2 / |tau|."""
+        own = self.own
+        mean = self.slopes(domain)[own.side_cell] * (x[own.winner] - x[own.loser])
+        drawn = draw_truncated(uniform, 0.0, np.inf, mean[own.side])
+        many = np.flatnonzero(own.size > 1.0)
+        drawn[many] = _sum_of_many(own.size[many], mean[own.side[many]], uniform[many])
+        return drawn
+
+    def draw_perceived(self, x: Floats, domain: Integers, drawn: Floats, chances: Chances) -> Floats:
+        """Draw the perceived scores given the differences, one per cell at a time (eq. 10, 11)."""
         own, slope = self.own, self.slopes(domain)
-        push, votes = self._draw_differences(slope[own.side_cell] * (x[own.winner] - x[own.loser]), chances)
+        push, votes = self._sum_draws(drawn, chances)
         firm = 1.0 / self.difficulty[self.shard.cells.query]
         fixed = firm[own.cell] * self.score[own.node] + slope[own.cell] * push
         x = x.copy()
@@ -198,21 +232,21 @@ class Sweep:
             x[slots] = a1 / a2 + chances.perceived[slots] / np.sqrt(a2)
         return x
 
-    def _draw_differences(self, mean: Floats, chances: Chances) -> tuple[Floats, Floats]:
-        """The differences (eq. 13) in units of their standard deviation sqrt 2 / |tau|, added for winners and
-        subtracted for losers (per slot); and the votes that took part (per row)."""
-        own, slots = self.own, len(self.own.cell)
-        drawn = draw_truncated(chances.difference, 0.0, np.inf, mean[own.side])
-        many = np.flatnonzero(own.size > 1.0)
-        drawn[many] = _sum_of_many(own.size[many], mean[own.side[many]], chances.difference[many])
-        size = own.size
-        if not own.whole:
-            coin = chances.coin[own.row[own.side]]
-            here = (own.begin <= coin) & (coin < own.end)
-            drawn, size = drawn * here, size * here
-        total = summed(own.side, drawn, len(own.row))
+    def _taking_part(self, chances: Chances) -> Floats:
+        """1 for each draw that takes part in the sweep, 0 for the others."""
+        own = self.own
+        if own.whole:
+            return np.ones(len(own.side))
+        coin = chances.coin[own.row[own.side]]
+        return ((own.begin <= coin) & (coin < own.end)).astype(float)
+
+    def _sum_draws(self, drawn: Floats, chances: Chances) -> tuple[Floats, Floats]:
+        """The differences added for winners and subtracted for losers (per slot), and the votes that took part
+        (per row)."""
+        own, slots, part = self.own, len(self.own.cell), self._taking_part(chances)
+        total = summed(own.side, drawn * part, len(own.row))
         push = summed(own.winner, total, slots) - summed(own.loser, total, slots)
-        return push, summed(own.row[own.side], size, len(self.shard))
+        return push, summed(own.row[own.side], own.size * part, len(self.shard))
 
     def derivatives(self, x: Floats, domain: Integers) -> tuple[Floats, Floats]:
         """The first (eq. 21) and second (eq. 22) derivative of each cell's log-likelihood by tau."""
@@ -247,15 +281,16 @@ class SweepTotals:
         self.slope[chosen] += slope
         self.bend[chosen] += bend
 
-    def scores(self) -> tuple[Floats, Floats]:
-        """The next scores (eq. 18) and difficulties (eq. 19). Without votes they keep their values."""
+    def scores(self, least: float = LEAST) -> tuple[Floats, Floats]:
+        """The next scores (eq. 18) and difficulties (eq. 19), which are at least ``least``. Without votes they
+        keep their values."""
         sweep, query, queries = self.sweep, self.sweep.shard.query, self.sweep.shard.queries
         slots = summed(sweep.own.node, None, len(self.off))
         off = self.off / self.count / np.maximum(slots, 1.0)
         square = self.square / self.count - slots * off**2
         judged = summed(query, slots, queries)
         spread = summed(query, square, queries) / np.maximum(judged, 1.0)
-        return sweep.score + off, np.where(judged > 0, np.maximum(spread, LEAST), sweep.difficulty)
+        return sweep.score + off, np.where(judged > 0, np.maximum(spread, least), sweep.difficulty)
 
 
 def moves(own: SlotLayout, count: int, slope: Floats, ahead: Floats, steps: int) -> Floats:

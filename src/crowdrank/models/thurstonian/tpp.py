@@ -8,8 +8,8 @@ worker k perceives x_i ~ N(s_i, delta_l^2) once, and votes on every pair by the 
 |tau| is the worker's expertise in the domain. A negative tau reverses every answer. Domains are hidden.
 
 There are two inferences. ``grid`` (``grid``, ``rounds``), the default, integrates out the perceived scores pair
-by pair. ``gibbs`` (``sampler``) samples them, as in the paper. Both report the same composite likelihood
-(``answer``).
+by pair. ``gibbs`` (``sampler``) samples them, by the paper's sampler or by a form of it that mixes better. All
+report the same composite likelihood (``answer``).
 
 The likelihood does not change if the scores of a query are shifted, if everything is rescaled (eq. 15), or if both
 s and tau of a domain are reversed. So scores are centered, delta^2 is 1 on average, and most workers of each
@@ -34,7 +34,8 @@ from crowdrank.models.parameters import ESTIMATED, whole
 from crowdrank.models.thurstonian.answer import Answer, TPPPredictor, log_likelihood
 from crowdrank.models.thurstonian.grid import GridClimb, TPPSetting
 from crowdrank.models.thurstonian.reading import AnswerAt, QueryCovariance, Reading, TypesAt, agreement, quantiles
-from crowdrank.models.thurstonian.sampler import draw_answer
+from crowdrank.models.thurstonian.rounds import WIDEST
+from crowdrank.models.thurstonian.sampler import SAMPLERS, SamplerForm, draw_answer
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, evidence, mirror, softmax
 from crowdrank.prepared.panels import Panel, panels
 from crowdrank.prepared.votes import Votes
@@ -43,6 +44,8 @@ from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, 
 INFERENCES = ("grid", "gibbs")
 EMPTY = 0.5
 """A domain is empty if the probabilities of its queries sum to less than this."""
+MOST_SINGLY = 1e5
+"""The largest weight of a vote for the printed sampler."""
 LEARNING_ROUNDS = 50
 """Rounds that learn the crowd's types after the sampler, which does not learn them."""
 DOUBT = 3.0
@@ -55,7 +58,8 @@ class TPP(VotesModel):
     ``domains``: how many; ``"estimated"`` chooses the number by held-out votes; a mapping gives the known domain
     of queries by id (the others are inferred). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the
     paper's TPPUniExp). ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff).
-    ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module.
+    ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module. ``sampler`` of ``gibbs``:
+    ``"collapsed"``, or ``"printed"`` for the paper's, which draws domains by eq. 8.
     Gold pairs are votes of a perfect worker.
     """
 
@@ -70,6 +74,7 @@ class TPP(VotesModel):
         expertise: str = "by-worker",
         difficulty: str = "by-query",
         inference: str = "grid",
+        sampler: str = "collapsed",
         anchor_weight: float = 1.0,
         seed: int = 0,
     ) -> None:
@@ -77,20 +82,29 @@ class TPP(VotesModel):
         self.expertise = expertise
         self.difficulty = difficulty
         self.inference = inference
+        self.sampler = sampler
         self.anchor_weight = anchor_weight
         self.seed = seed
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         setting, names = self._setting(votes)
         shards = panels(votes)
-        fit = _solve_on_grid if self.inference == "grid" else _solve_by_sampling
-        findings = _Findings(votes, shards, run, setting, *fit(votes, shards, run, setting))
-        return findings.outcome(names)
+        if self.inference == "grid":
+            solution = _solve_on_grid(votes, shards, run, setting)
+        else:
+            solution = _solve_by_sampling(votes, shards, run, setting, SAMPLERS[self.sampler])
+        return _Findings(votes, shards, run, setting, *solution).outcome(names)
 
     def _setting(self, votes: Votes) -> tuple[TPPSetting, list[str] | None]:
         shared = _require_choice("expertise", self.expertise, ("by-worker", "shared")) == "shared"
         by_query = _require_choice("difficulty", self.difficulty, ("by-query", "shared")) == "by-query"
         _require_choice("inference", self.inference, INFERENCES)
+        _require_choice("sampler", self.sampler, tuple(SAMPLERS))
+        if self.inference == "grid" and SAMPLERS[self.sampler] != SamplerForm():
+            raise UsageError(
+                f"The parameter 'sampler' applies only with inference=gibbs. Got {self.sampler!r} with grid.",
+                hint=f"Add inference=gibbs, or leave out sampler={self.sampler}.",
+            )
         worker = np.zeros(votes.n_workers, np.int64) if shared else np.arange(votes.n_workers)
         learned = int(worker.max()) + 1
         if votes.has_gold:
@@ -123,8 +137,9 @@ def _known_domains(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, li
     return np.array([places[domain_of[query]] if query in domain_of else -1 for query in queries]), names
 
 
-Solution = tuple[Answer, Floats, Types, float, dict[int, float]]
-"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the score precision, held-out log-likelihoods."""
+Solution = tuple[Answer, Floats, Types, float, tuple[float, float], dict[int, float]]
+"""An answer with |tau| <= 1, L_{m,k}(tau), the crowd's types, the score precision, the widths of ln delta^2 (see
+``widths``), and held-out log-likelihoods."""
 
 
 def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
@@ -134,12 +149,20 @@ def _solve_on_grid(votes: Votes, shards: list[Panel], run: Run, setting: TPPSett
     answer = Answer(
         found.score, np.exp(found.hard), found.domain, tau, found.theta, found.converged, found.rounds, []
     )
-    return answer, found.like, found.types, found.precision, found.held_out
+    return answer, found.like, found.types, found.precision, found.widths, found.held_out
 
 
-def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting) -> Solution:
+def _solve_by_sampling(
+    votes: Votes, shards: list[Panel], run: Run, setting: TPPSetting, form: SamplerForm
+) -> Solution:
     if setting.known is not None or votes.has_gold:
         raise UsageError("The sampler does not accept known domains or gold pairs.", hint="Use inference=grid.")
+    most = max(float(side.max(initial=0.0)) for shard in shards for side in (shard.wins, shard.losses))
+    if not form.collapsed and most > MOST_SINGLY:
+        raise UsageError(
+            f"The printed sampler draws every vote singly, and one has a weight of {most:g}.",
+            hint="Use sampler=collapsed, or divide all weights by a common number.",
+        )
     held_out: dict[int, float] = {}
     domains = setting.domains
     if domains is None:
@@ -151,6 +174,7 @@ def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPP
         domains=domains,
         shared_expertise=setting.learned < votes.n_workers,
         shared_difficulty=not setting.by_query,
+        form=form,
     ).rescale(SIZES[-1])
     at = AnswerAt(answer.score, np.log(answer.difficulty), answer.domain)
     like = run.engine.open(shards).evaluate(Reading(setting.worker).likes, at).like
@@ -158,7 +182,8 @@ def _solve_by_sampling(votes: Votes, shards: list[Panel], run: Run, setting: TPP
     for _ in range(LEARNING_ROUNDS):
         types = types.relearn(like)
     free = len(answer.score) - len(np.unique(votes.nodes.query))
-    return answer, like, types, free / max(float(np.square(answer.score).sum()), 1e-300), held_out
+    precision = free / max(float(np.square(answer.score).sum()), 1e-300)
+    return answer, like, types, precision, (WIDEST, WIDEST), held_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +198,7 @@ class _Findings:
     like: Floats
     crowd: Types
     precision: float
+    widths: tuple[float, float]
     held_out: dict[int, float]
 
     @cached_property
@@ -185,7 +211,8 @@ class _Findings:
         kept = self._domains_to_keep(names is not None)
         answer = answer.keep_domains(kept)
         types = softmax(self.prior + self.like[kept])
-        at = TypesAt(answer.score, np.log(answer.difficulty), answer.domain, types, self.precision)
+        hard = np.log(answer.difficulty)
+        at = TypesAt(answer.score, hard, answer.domain, types, self.precision, self.widths[1])
         parts = self.run.engine.open(self.shards).collect(Reading(self.setting.worker).read, at)
         unit = float(np.sqrt(answer.difficulty[np.unique(votes.nodes.query)].mean()))
         blocks = [block for part in parts for block in part["covariance"]]
@@ -229,6 +256,12 @@ class _Findings:
         like = self.like[kept]
         return evidence(like, self.prior) - evidence(mirror(like), self.prior)
 
+    @property
+    def _equally_hard(self) -> bool:
+        """Whether the queries could have difficulties of their own, but the votes do not show any."""
+        several = len(np.unique(self.votes.nodes.query)) > 1
+        return self.setting.by_query and several and self.widths[0] == 0.0
+
     def _notes(self, kept: Integers, names: list[str] | None) -> list[Note]:
         answer, asked = self.answer, self.answer.domain.shape[1]
         notes = []
@@ -241,6 +274,9 @@ class _Findings:
         elif len(kept) < asked:
             message = f"Only {len(kept)} of {asked} domains have queries; the others were dropped."
             notes.append(Note("domains", message))
+        if self._equally_hard:
+            message = "The votes do not show that some queries are harder than others; all count as equally hard."
+            notes.append(Note("difficulty", message))
         close = np.flatnonzero(self._direction_log_odds(kept) < DOUBT)
         if len(close):
             which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
@@ -267,6 +303,7 @@ class _Findings:
             "domains": found,
             "identification": {
                 "difficulty": "1 on average",
+                "sd_of_log_difficulty": float(np.sqrt(self.widths[0])) if self.setting.by_query else 0.0,
                 "sharpest_tau": float(SIZES[-1] * unit),
                 "score_sd": float(self.precision**-0.5 / unit),
             },
