@@ -33,8 +33,9 @@ class PaperTable:
 
     @classmethod
     def from_json(cls, text: str) -> PaperTable:
-        """A table that ``to_json`` wrote."""
+        """A table that ``to_json`` wrote, without its curves."""
         given = json.loads(text)
+        given.pop("panels", None)
         columns = tuple(given.pop("columns"))
         rows = [tuple(row[column] for column in columns) for row in given.pop("rows")]
         return cls(columns=columns, rows=rows, **given)
