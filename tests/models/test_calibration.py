@@ -8,6 +8,7 @@ import pytest
 
 import crowdrank as cr
 from crowdrank.models.labels import calibration, consensus, dawid_skene, known_scale
+from crowdrank.models.registry import make
 from crowdrank.results import Z
 from helpers import crowd_that_errs_together, random_labels
 from labelled import labels_of, nothing_known, rows_of, run_of, slope_of
@@ -325,3 +326,50 @@ class TestRealLabels:
         for anchors, low, high in ((None, 0.85, 0.95), (known, 0.87, 0.93)):
             table = cr.OrdinalLabels().fit(labels, anchors=anchors).ranking_.polars().join(rest, on="item")
             assert low < ((table["low"] <= table["gold"]) & (table["gold"] <= table["high"])).mean() < high
+
+
+def test_a_known_label_off_the_scale_is_an_error():
+    frame = random_labels()
+    item = frame["item"][0]
+    with pytest.raises(
+        cr.InputError, match=f"The known label 55 of item {item} is far outside of the labels given"
+    ):
+        make("ordinal", {}).fit(frame, anchors=pl.DataFrame({"item": [item], "label": [55]}))
+    near = make("ordinal", {}).fit(
+        frame, anchors=pl.DataFrame({"item": [item], "label": [frame["label"].max() + 1]})
+    )
+    assert any("outside of the labels given" in note.message for note in near.fit_.warnings)
+
+
+def test_no_more_known_labels_are_wanted_than_there_are_items():
+    frame = random_labels()
+    items = frame["item"].unique(maintain_order=True)
+    every = pl.DataFrame({"item": items, "label": [int(frame["label"].min())] * len(items)})
+    assert "uncalibrated" not in {note.code for note in cr.DawidSkene().fit(frame, anchors=every).fit_.warnings}
+
+
+def test_what_is_said_about_a_known_item_comes_from_a_fresh_fit():
+    """A fit from the one that knew the label would stay where the label led it."""
+    said = """
+    w2 i00 3,w0 i00 3,w1 i00 2,w2 i01 3,w0 i01 1,w3 i01 3,w3 i02 2,w1 i02 1,w0 i02 1,w3 i03 1,w2 i03 2,w1 i03 1,
+    w1 i04 1,w3 i04 2,w2 i04 2,w1 i05 2,w2 i05 1,w0 i05 2,w1 i06 2,w0 i06 3,w3 i06 2,w1 i07 1,w2 i07 1,w3 i07 1,
+    w3 i08 3,w0 i08 1,w2 i08 3,w0 i09 2,w3 i09 1,w1 i09 1"""
+    rows = [row.split() for row in said.split(",")]
+    frame = pl.DataFrame(rows, schema=["worker", "item", "label"], orient="row")
+    known = pl.DataFrame({"item": ["i00", "i01"], "label": [1, 1]})
+    alone = cr.DawidSkene(calibrate=False).fit(frame, anchors=known[:1]).labels_.polars().filter(item="i01")
+    assert alone["label"].item() == 3
+    assert cr.DawidSkene().fit(frame, anchors=known).fit_.details["calibration"]["right"] == 0
+
+
+@pytest.mark.parametrize("name", ["dawid-skene", "glad"])
+def test_how_labels_are_numbered_does_not_matter(name):
+    frame = random_labels()
+    top = int(frame["label"].max() + frame["label"].min())
+    known = frame.group_by("item", maintain_order=True).first().head(8).select("item", "label")
+    one = make(name, {}).fit(frame, anchors=known)
+    turned = [table.with_columns(label=top - pl.col("label")) for table in (frame, known)]
+    other = make(name, {}).fit(turned[0], anchors=turned[1])
+    ours, theirs = (model.fit_.details["calibration"] for model in (one, other))
+    assert ours["temperature"] == pytest.approx(theirs["temperature"], rel=1e-6)
+    assert ours["mixture"] == pytest.approx(theirs["mixture"], abs=1e-6)

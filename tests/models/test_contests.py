@@ -338,7 +338,7 @@ class TestSVP:
         found = [cr.SVP(tol=tol, iterations=20_000).fit(frame) for tol in (1e-6, 1e-10)]
         assert all(model.fit_.converged for model in found)
         assert found[0].ranking_.score == pytest.approx(found[1].ranking_.score, abs=1e-4)
-        assert np.abs(found[1].ranking_.score).max() < 1
+        assert np.abs(found[1].ranking_.score).max() < 2
         plain = cr.SVP(ridge=0, tol=1e-6, iterations=20_000).fit(frame)
         assert np.abs(plain.ranking_.score).max() > 30
         assert not plain.fit_.converged
@@ -413,3 +413,15 @@ def test_intervals_hold_what_they_say(model):
         found = model.clone().fit(votes_of(wins)).ranking_.polars().sort("item")
         held.append((found["low"].to_numpy() - 1e-4 <= truth) & (truth <= found["high"].to_numpy() + 1e-4))
     assert 0.8 < np.mean(held) <= 1
+
+
+def test_svp_says_if_its_order_contradicts_the_votes():
+    rng, rows = np.random.default_rng(0), []
+    for i in range(12):
+        for j in range(i + 1, min(i + 3, 12)):  # only neighbors are compared
+            rows += [(i, j) if rng.random() < 0.85 else (j, i) for _ in range(5)]
+    frame = pl.DataFrame([(f"m{i:02d}", f"m{j:02d}") for i, j in rows], schema=["winner", "loser"], orient="row")
+    notes = [note.message for note in cr.SVP(ridge=0.05).fit(frame).fit_.warnings if note.code == "undetermined"]
+    assert any("of the votes agree with this order" in message for message in notes)
+    full = random_votes(votes=900)
+    assert "undetermined" not in {note.code for note in cr.SVP().fit(full).fit_.warnings}

@@ -75,3 +75,19 @@ def test_qualities_start_at_the_share_of_right_answers(crowd, monkeypatch):
         wrong = sum(pair[::-1] in better for pair in own)
         if right + wrong:
             assert eta == pytest.approx(right / (right + wrong))
+
+
+@pytest.mark.parametrize("model", [cr.VarianceBT(regularization=5.0), cr.JudgeBT()])
+def test_the_log_likelihood_is_that_of_the_votes_without_the_gold(crowd, model):
+    model.set_params(anchor_weight=20.0).fit(crowd.judgments, anchors=crowd.gold_pairs)
+    columns = model.workers_.further
+    score = dict(model.ranking_.polars().select("item", "score").rows())
+    slope = dict(zip(model.workers_.worker, columns["slope"], strict=True))
+    lapse = dict(zip(model.workers_.worker, columns.get("lapse", np.zeros(len(slope))), strict=True))
+    bias = dict(zip(model.workers_.worker, columns.get("position", np.zeros(len(slope))), strict=True))
+    total = 0.0
+    for worker, left, right, label in crowd.judgments.select("worker", "left", "right", "label").rows():
+        win = 1 / (1 + np.exp(-(slope[worker] * (score[left] - score[right]) + bias[worker])))
+        win = (1 - lapse[worker]) * win + lapse[worker] * (1 - win)
+        total += np.log(win if label == left else 1 - win)
+    assert model.fit_.log_likelihood == pytest.approx(total, rel=1e-9)

@@ -398,7 +398,7 @@ def test_workers_with_many_parameters_fit_every_width(visit, judged):
 def test_the_choice_is_reached_from_the_top(visit, chosen):
     page = visit(chosen)
     page.get_by_role("link", name="Choice").click()
-    assert page.locator("#choice .track").count() == 3
+    assert page.locator("#choice .track").count() == 5
 
 
 def test_paper_has_all_rows_and_no_controls(visit, one):

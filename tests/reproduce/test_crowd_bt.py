@@ -12,10 +12,12 @@ def test_table3_within_a_thousandth_of_the_print(real, monkeypatch, columns):
     monkeypatch.setattr(crowd_bt, "STRENGTHS3", crowd_bt.STRENGTHS3[columns])
     monkeypatch.setattr(crowd_bt, "TABLE3", {name: own[columns] for name, own in crowd_bt.TABLE3.items()})
     result = reproduce("crowd-bt-table3", data=real)
-    assert len(result.rows) == 4 * len(crowd_bt.STRENGTHS3)
-    within = {"BT": 0.001, "Crowd-BT": 0.001, "Majority-Vote-BT": 0.002, "Variance-BT": 0.025}
-    for name, _, ours, printed, _ in result.rows:
+    assert len(result.rows) == 5 * len(crowd_bt.STRENGTHS3)
+    free, prior = "Variance-BT, no prior", "Variance-BT, sd 1"
+    within = {"BT": 0.001, "Crowd-BT": 0.001, "Majority-Vote-BT": 0.002, free: 0.025, prior: 0.035}
+    for name, _, ours, printed, _, at_bounds in result.rows:
         assert abs(ours - printed) < within[name], (name, ours, printed)
+        assert (at_bounds > 0) == (name in (free, "Crowd-BT"))
 
 
 def test_table1_has_every_cell_and_orders_the_models():

@@ -4,6 +4,7 @@ import pytest
 from crowdrank.solve import Covariance, highest_density, spread
 from crowdrank.solve import intervals as module
 from crowdrank.solve.draws import Draws, signs
+from crowdrank.solve.intervals import merge_close
 
 Z = 1.6448536269514722
 
@@ -129,3 +130,23 @@ class TestDraws:
         assert draws.block(np.array([0, 1])).tolist() == [[1.0, 2.0], [2.0, 4.0]]
         assert draws.worker_variance().tolist() == [[9.0]]
         assert draws.variance(np.array([0, 1])).tolist() == [0.25, 0.25]
+
+
+class TestMergeClose:
+    def test_what_differs_by_rounding_is_equal(self):
+        merged = merge_close(np.array([0.1 + 0.2, 0.3, 1.0, -2.0]), np.zeros(4, np.int32))
+        assert merged[0] == merged[1]
+        assert len(np.unique(merged)) == 3
+
+    def test_small_steps_do_not_add_up(self):
+        steps = 1 + np.arange(2000) * 0.9e-12
+        assert len(np.unique(merge_close(steps, np.zeros(2000, np.int32)))) > 500
+
+    def test_places_far_down_a_list_stay_apart(self):
+        score = 1 / (1.0 + np.arange(40_000))
+        assert len(np.unique(merge_close(score, np.zeros(40_000, np.int32)))) == 40_000
+
+    def test_queries_and_infinities_stay_apart(self):
+        values = np.array([np.inf, np.inf, 1.0, 1.0 + 1e-15, -np.inf])
+        merged = merge_close(values, np.array([0, 1, 0, 1, 1], np.int32))
+        assert merged.tolist() == values.tolist()

@@ -22,7 +22,9 @@ CANDIDATES = {
     "rankings": ("bt", "mallows", "judge-bt", "plackett-luce"),
     "ratings": ("average", "ordinal", "dawid-skene"),
 }
-"""The candidates for each kind of judgments. If nothing can be held out, the last one that can run is used."""
+"""The candidates for each kind of judgments."""
+USUAL = {"pairs": "bt", "rankings": "plackett-luce", "ratings": "dawid-skene"}
+"""What is used if nothing can be held out: few votes cannot tell a side bias from a better item."""
 CHALLENGERS = frozenset({"tpp-unidom"})
 """Candidates that are chosen only if they predict better than all others beyond the noise.
 
@@ -127,7 +129,7 @@ class Auto(Model):
         able, _ = runnable(names, table)
         every = registry.make_all(names, {"seed": self.seed, **(self.settings or {})})
         models = {name: every[name] for name in able}
-        default = models[able[-1]]
+        default = models[USUAL[table.kind] if USUAL[table.kind] in able else able[-1]]
         if len(able) == 1:
             return _Choice(default, f"auto took {default.name}: no other candidate can run without workers.")
         most, seed = whole("sample", self.sample), whole("seed", self.seed)
@@ -145,13 +147,19 @@ class Auto(Model):
         except InputError as error:
             return _Choice(default, f"auto took {default.name}: nothing could be held out. {error.message}")
         limit = f" chosen from {every_vote:,} by a hash" if dealt.asked.rows < every_vote else ""
-        return self._best(models, dealt, limit, anchors=anchors, engine=engine, progress=progress)
+        return self._best(models, default, dealt, limit, anchors=anchors, engine=engine, progress=progress)
 
     def _best(
-        self, models: Mapping[str, Model], dealt: Split, limit: str, *, engine: Engine | str | None, **options: Any
+        self,
+        models: Mapping[str, Model],
+        default: Model,
+        dealt: Split,
+        limit: str,
+        *,
+        engine: Engine | str | None,
+        **options: Any,
     ) -> _Choice:
         here = engine if isinstance(engine, LocalEngine) else None  # a sample is not worth a cluster
-        default = list(models.values())[-1]
         found = score_trials([attempt(model, dealt, engine=here, **options) for model in models.values()], dealt)
         if found.best is None:
             return _Choice(

@@ -44,7 +44,7 @@ def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
         notes.append(Note("one-worker", message))
     if perfect <= TELLABLE:
         message = (
-            f"The items are close: even a perfect worker would agree with the fitted order on only "
+            f"The items are close: even the best worker would agree with the fitted order on only "
             f"{perfect:.0%} of average pairs, so good and bad workers look alike."
         )
         notes.append(Note("close-items", message))

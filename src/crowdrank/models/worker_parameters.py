@@ -92,6 +92,11 @@ class WorkerParameter:
         return self.divide is not None
 
     @property
+    def is_scaled(self) -> bool:
+        """Whether its deviations are divided with it: those of a logarithm are not."""
+        return self.is_slope and self.least_unit > 0
+
+    @property
     def affects_quality(self) -> bool:
         """Whether it changes how often a worker agrees with the order."""
         return self.drives in ("slope", "eta")

@@ -151,20 +151,40 @@ def known_labels(
 ) -> tuple[NDArray[np.int64], list[Note]]:
     """The true label of each node as an index into the values (-1 if unknown), and a note on unused ones.
 
-    ``any_value``: the model also uses labels that nobody gave.
+    ``any_value``: the model also uses labels that nobody gave, if they are not far outside of those given.
     """
     known = np.full(len(labels.nodes), -1)
     if anchors.labels is None:
         return known, []
     nodes, values = anchors.truths(labels.nodes, labels.index)
     place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
+    notes = _check_range(labels, nodes, values) if any_value else []
     found = labels.values[place] == values
     known[nodes[found]] = place[found]
     used = set(labels.items().gather(nodes if any_value else nodes[found]).to_list())
     items = anchors.labels.frame["item"].to_list()
     total, lost = len(items), sum(item not in used for item in items)
     if not lost:
-        return known, []
+        return known, notes
     reason = "nobody judged the item" if any_value else "nobody judged the item, or nobody gave the label"
     message = f"{lost} of {total} known labels are not used: {reason}."
-    return known, [Note("anchors", message)]
+    return known, [*notes, Note("anchors", message)]
+
+
+def _check_range(labels: Labels, nodes: NDArray[np.int64], values: Floats) -> list[Note]:
+    """A note on known labels outside of the labels given; an error if one is farther off than their whole range,
+    because such a slip would move every score."""
+    low, high = labels.values[0], labels.values[-1]
+    beyond = np.maximum(low - values, values - high)
+    if not (beyond > 0).any():
+        return []
+    worst = int(beyond.argmax())
+    if beyond[worst] > high - low:
+        what = f"The known label {values[worst]:g} of item {labels.items()[int(nodes[worst])]}"
+        raise InputError(
+            f"{what} is far outside of the labels given, {low:g} to {high:g}.",
+            hint="Correct it, or leave it out of the known labels.",
+        )
+    count = int((beyond > 0).sum())
+    message = f"{count} of {len(values)} known labels are outside of the labels given, {low:g} to {high:g}."
+    return [Note("anchors", f"{message} The scores follow them.")]

@@ -17,7 +17,7 @@ from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, coded
 from crowdrank.prepared.graph import Graph, graph
 from crowdrank.prepared.spooled import tally_batches, tally_spooled
 from crowdrank.prepared.subjects import Subjects
-from crowdrank.results import LEVEL, Evidence, Workers
+from crowdrank.results import LEVEL, Evidence, Workers, Z
 from crowdrank.solve import Covariance, Spread, spread
 
 ONE_SIDED = 0.9
@@ -220,12 +220,12 @@ class Votes(Subjects):
         shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("reversed", "chosen").sum())
         twice = shown.filter(len=2, reversed=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
         both, same = twice.row(0)
-        if not same:
+        if not both or same < 0.5 * both + Z * 0.5 * np.sqrt(both):  # coin tosses do it in half of the cases
             return []
         message = (
             f"{both} times a worker judged the same two items twice, once in each order. {same} times "
-            f"({same / both:.0%}) the worker chose the same side in both; chance alone explains at most half. "
-            "All these votes count."
+            f"({same / both:.0%}) the worker chose the same side in both; coin tosses would do so in half of the "
+            "cases. All these votes count."
         )
         return [Note("both-orders", message)]
 

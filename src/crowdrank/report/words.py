@@ -63,7 +63,7 @@ def explain_quality(report: Report) -> str:
     """A sentence that explains the quality of a worker."""
     pair = "an average pair" if report.unit != "labels" else "a pair of items whose labels differ"
     most = report.fit["details"].get("perfect_quality")
-    top = "1 means always agreeing" if most is None else f"on these items a perfect worker has {most:.2f}"
+    top = "1 means always agreeing" if most is None else f"on these items the best worker has about {most:.2f}"
     return (
         f"Quality is the probability of agreeing with this ranking on {pair}: {top}, 0.5 means "
         "guessing, and below 0.5 means saying the opposite."

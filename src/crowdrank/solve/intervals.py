@@ -13,8 +13,10 @@ from crowdrank.data import Integers
 from crowdrank.data.arrays import Floats
 from crowdrank.results import Covariance, Z, center
 
-CLOSE, LEAST = 1e-9, 1e-13
-"""Scores that differ by less than this share of the largest one, or by less than this, are equal."""
+CLOSE, LEAST = 1e-12, 1e-13
+"""Scores that differ by less than this share of the largest one, or by less than this, differ by rounding."""
+SOLVED = 1e-9
+"""The same for scores that a solver finds."""
 PAIRWISE = 2000
 """In larger parts, resampled items are distinguished by their standard errors, not pair by pair."""
 
@@ -41,7 +43,7 @@ class Spread:
         self, score: Floats, stderr: Floats, low: Floats | None = None, high: Floats | None = None
     ) -> Spread:
         """The same ranks and tiers with these scores, not centered. Intervals are normal unless they are given."""
-        half = Z * stderr
+        half, score = Z * stderr, merge_close(score, np.zeros(len(score), np.int32))
         return replace(
             self,
             score=score,
@@ -225,11 +227,26 @@ def merge_close(values: Floats, query: NDArray[np.int32], least: float = LEAST) 
     ordered, own = values[order], query[order]
     largest = np.zeros(int(query.max(initial=-1)) + 1)
     np.maximum.at(largest, query, np.where(np.isfinite(values), np.abs(values), 0.0))
+    reach = CLOSE * largest[own] + least
     fresh = np.ones(len(values), bool)
-    fresh[1:] = (np.diff(own) != 0) | ~(ordered[:-1] <= ordered[1:] + CLOSE * largest[own[1:]] + least)
+    fresh[1:] = (np.diff(own) != 0) | ~(ordered[:-1] <= ordered[1:] + reach[1:])
+    _split_runs(ordered, reach, fresh)
     merged = np.empty_like(values)
     merged[order] = ordered[np.flatnonzero(fresh)][np.cumsum(fresh) - 1]
     return merged
+
+
+def _split_runs(ordered: Floats, reach: Floats, fresh: NDArray[np.bool_]) -> None:
+    """Begin a new run wherever a value is farther than its reach from the first of its run."""
+    starts = np.flatnonzero(fresh)
+    ends = np.append(starts[1:], len(ordered))
+    with np.errstate(invalid="ignore"):
+        wide = ordered[starts] - ordered[ends - 1] > reach[starts]
+    for start, end in zip(starts[wide].tolist(), ends[wide].tolist(), strict=True):
+        first = start
+        for place in range(start + 1, end):
+            if ordered[first] - ordered[place] > reach[place]:
+                fresh[place], first = True, place
 
 
 def _z(level: float) -> float:

@@ -133,8 +133,12 @@ class TextCells:
         return values.set(missing, None) if gaps else values
 
     def _number_error(self, role: str, row: int, problem: str) -> InputError:
-        comma = re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or "")
-        return self.error(role, row, problem, "Write a decimal point, not a comma." if comma else None)
+        hint = None
+        if re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or ""):
+            hint = "Write a decimal point, not a comma."
+        elif role == "label":
+            hint = "Write labels as numbers, larger ones for better items: for example 1 for yes and 0 for no."
+        return self.error(role, row, problem, hint)
 
     def weight(self) -> pl.Series:
         """Weights: finite and not negative. A weight of 0 leaves its row out."""

@@ -50,6 +50,8 @@ from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import Votes
 
 TINY = 1e-300
+MARGIN = 0.05
+"""An order that so many fewer votes agree with than with the share of wins is noted."""
 TOO_LARGE = 10.0
 """If entries of unjudged pairs are this many times as large as those of judged ones, there is no best matrix."""
 
@@ -90,7 +92,7 @@ class SVP(VotesModel):
         self,
         *,
         differences: str = "mean",
-        ridge: float = 0.05,
+        ridge: float = 0.001,
         tol: float = 1e-3,
         iterations: int = 500,
         seed: int = 0,
@@ -115,7 +117,7 @@ class SVP(VotesModel):
             votes.agreement(result.score),
             converged=not found.unfinished and not found.unbounded,
             iterations=found.iterations,
-            notes=(*votes.notes(regularized=False), *_notes(votes, found)),
+            notes=(*votes.notes(regularized=False), *_notes(votes, found), *_order_notes(votes, result.score)),
             details={"explained": found.explained, "intervals": "additive differences"},
         )
 
@@ -230,6 +232,26 @@ class AdditiveCovariance(ContestCovariance):
         return self.own[nodes] / self.pairs.own[nodes] ** 2
 
 
+def _order_notes(votes: Votes, score: Floats) -> list[Note]:
+    """A note if fewer votes agree with the order than with that by the share of wins."""
+    graph = votes.graph
+    share = graph.wins / np.maximum(graph.wins + graph.losses, TINY)
+    own, plain = _agreement(votes.comparisons, score), _agreement(votes.comparisons, share)
+    if own >= plain - MARGIN:
+        return []
+    message = (
+        f"Only {own:.0%} of the votes agree with this order, but {plain:.0%} with that by the share of wins. "
+        "The judged pairs do not determine the matrix, for example because only neighbors were compared."
+    )
+    return [Note("undetermined", message)]
+
+
+def _agreement(rows: Comparisons, score: Floats) -> float:
+    """The share of the votes that agree with the order; half of those between equal scores."""
+    ahead = 0.5 * (1 + np.sign(score[rows.i] - score[rows.j]))
+    return float((rows.wins * ahead + rows.losses * (1 - ahead)).sum() / max(float(rows.weight.sum()), TINY))
+
+
 def _notes(votes: Votes, found: Completion) -> list[Note]:
     """Notes if X did not converge, or if the pairs are too few for a unique answer."""
     notes = []
@@ -242,7 +264,7 @@ def _notes(votes: Votes, found: Completion) -> list[Note]:
             f"In {found.unbounded} of {parts} groups there is no best matrix of rank 2: it fits the judged pairs "
             "ever better while the entries of the others grow without limit. The scores mean nothing."
         )
-        notes.append(Note("not-converged", message, ("Use ", parameter("ridge", 0.05), ".")))
+        notes.append(Note("not-converged", message, ("Use ", parameter("ridge", 0.001), ".")))
     size = np.bincount(votes.graph.part)
     pairs = np.bincount(votes.graph.part[votes.comparisons.i], minlength=parts)
     few = int(((pairs < 2 * size - 3) & (size > 1)).sum())

@@ -179,12 +179,15 @@ def predict_known(known: NDArray[np.int64], logs: Floats, refit: Callable[[NDArr
     """What the model says about the known nodes without their labels (M, K), by cross-validation.
 
     ``refit`` takes the known labels without those of a fold. The folds depend on the judgments alone,
-    not on names: the items are ordered by their ``logs`` (N, K) and their known label, and dealt in turn.
+    not on names nor on how labels are numbered: the items are ordered by their sorted ``logs`` (N, K) and by that
+    of their known label, and dealt in turn.
     """
     places = np.flatnonzero(known >= 0)
     found = np.empty((len(places), logs.shape[1]))
-    key = np.round(logs[places] @ np.arange(1.0, logs.shape[1] + 1.0), DIGITS)
-    order, converged = np.lexsort((known[places], key)), True
+    own = logs[places] - logs[places].max(axis=1, keepdims=True)
+    told = np.round(own[np.arange(len(places)), known[places]], DIGITS)
+    keys = np.round(np.sort(own, axis=1), DIGITS)  # the numbers of the labels do not matter
+    order, converged = np.lexsort((told, *keys.T)), True
     for start in range(min(FOLDS, len(places))):
         fold = order[start::FOLDS]
         rest = known.copy()
@@ -317,7 +320,7 @@ def calibrate(
     if curve is not None:
         weight = curve.items / curve.items.sum()
         details |= {name: float(weight @ getattr(curve, name)) for name in ("said", "calibrated", "right")}
-    notes = _notes(size, len(places), wanted)
+    notes = _notes(size, len(places), min(wanted, len(known)))
     if not unseen.converged:
         message = "A fit without some of the known labels did not converge, so the calibration is provisional."
         notes = (*notes, Note("not-converged", message))

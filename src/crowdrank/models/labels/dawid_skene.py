@@ -148,7 +148,7 @@ def _calibrate(
     held = HeldOut.of(labels, chance, found.shares)
 
     def refit(rest: NDArray[np.int64]) -> Refit:
-        return _ConfusionEM(labels, rest, em.shrinkage, run).resume(found)
+        return _ConfusionEM(labels, rest, em.shrinkage, run).refit()
 
     return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
 
@@ -244,11 +244,11 @@ class _ConfusionEM:
         by = "labels that are right" if self.symmetric else "objective"
         return found, {"by": by, "turned": turned}, self._notes(found, turned)
 
-    def resume(self, found: _ConfusionFit) -> Refit:
-        """The posterior at the end of a climb from another fit."""
-        point, value, slope = self._climb(np.concatenate([found.confusion.ravel(), found.shares]))
-        converged, _ = check_convergence(slope, self.total, self.rounds)
-        return Refit(self._fit_at(point, value, slope).posterior, converged)
+    def refit(self) -> Refit:
+        """The posterior of a fit from the start: one that knew more labels would lead to what they say."""
+        found, _, _ = self.run()
+        converged, _ = check_convergence(found.slope, self.total, self.rounds)
+        return Refit(found.posterior, converged)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = stopping_rule(self.total, limit)

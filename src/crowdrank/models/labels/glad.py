@@ -139,7 +139,7 @@ def _calibrate(
     held = HeldOut.of(labels, chance, found.shares)
 
     def refit(rest: NDArray[np.int64]) -> Refit:
-        return _AbilityEM(labels, rest, em.fitted, run).resume(found)
+        return _AbilityEM(labels, rest, em.fitted, run).refit()
 
     return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
 
@@ -274,12 +274,11 @@ class _AbilityEM:
         )
         return found, turned
 
-    def resume(self, found: _AbilityFit) -> Refit:
-        """The posterior at the end of a climb from another fit."""
-        point, _, slope = self._climb(np.concatenate([found.alpha, found.easiness, found.shares]))
-        parts = self.session.collect(self.sums.posteriors, self._at(point))
-        converged, _ = check_convergence(slope, self.total, self.rounds)
-        return Refit(np.concatenate([part.posterior for part in parts]), converged)
+    def refit(self) -> Refit:
+        """The posterior of a fit from the start: one that knew more labels would lead to what they say."""
+        found, _ = self.run()
+        converged, _ = check_convergence(found.slope, self.total, self.rounds)
+        return Refit(found.posterior, converged)
 
     def _climb(self, point: Floats, limit: int = ROUNDS) -> tuple[Floats, float, float]:
         ends = stopping_rule(self.total, limit)

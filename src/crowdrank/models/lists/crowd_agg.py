@@ -96,7 +96,13 @@ class CrowdAgg(VotesModel):
         own = lists.values(found.eta)
         return Outcome(
             spread=_score_spread(votes, lists, own),
-            workers=_workers(votes, lists, own, (0.0, 0.0) if equal and prior else prior),
+            workers=_workers(
+                votes,
+                lists,
+                own,
+                (0.0, 0.0) if equal and prior else prior,
+                found.eta if self.pool and not equal else None,
+            ),
             converged=equal or found.converged,
             iterations=found.rounds,
             notes=(
@@ -369,13 +375,18 @@ def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spr
     return placed.with_scores(score, stderr)
 
 
-def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: Prior) -> Workers:
-    """Quality is eta at the final ranking. The interval is Jeffreys', from the worker's own votes alone, so that
-    nobody is called reliable because of the prior."""
+def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: Prior, eta: Floats | None) -> Workers:
+    """Quality is the ``eta`` that made the ranking or, if a worker has one in each query, eta at that ranking.
+
+    The interval is Jeffreys', from the worker's own votes alone, so that nobody is called reliable because of the
+    prior.
+    """
     from scipy.special import betaincinv
 
     right, count = agreement(lists, values, prior, lists.contests.worker, lists.workers)
     quality = shrink(right, count, prior)
+    if eta is not None:
+        quality[lists.contests.worker] = eta
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     low, high = (np.asarray(betaincinv(right + 0.5, count - right + 0.5, tail), float) for tail in tails)
     low, high = np.minimum(low, quality), np.maximum(high, quality)

@@ -248,6 +248,7 @@ class ConsensusSearch:
         """The consensus, the number of rounds, and whether it converged."""
         self.cells = self._weights(np.ones_like(self.theta))
         self.found = consensus(self.cells, self.squares)
+        self.undecided = self._count_undecided(self.cells, self.found.place)
         return until(self._turn, self.found.place, tol=1e-9, limit=ROUNDS)
 
     def _turn(self, place: Integers) -> tuple[Integers, float]:
@@ -267,6 +268,21 @@ class ConsensusSearch:
         if self.progress:
             self.progress(self.rounds, self.log_likelihood, float(change))
         return self.found.place, float(change)
+
+    def _count_undecided(self, cells: Floats, place: Integers) -> int:
+        """How many neighbors of a consensus only ids order.
+
+        With a theta for each worker, the ids then also decide who of two workers who disagree is the better one.
+        """
+        count = 0
+        for nodes in self.lists.parts():
+            weight = self.squares.square(cells, nodes[np.argsort(place[nodes], kind="stable")])
+            margin = weight - weight.T
+            differ = np.diff(_interchangeable(margin)) > 0
+            if not self.shared:
+                differ |= (weight + weight.T).diagonal(1) > 0
+            count += int((_even_neighbors(margin) & differ).sum())
+        return count
 
     def _weights(self, theta: Floats) -> Floats:
         return self.session.evaluate(self.sums.preferences, Dispersions(theta)).cells
@@ -294,7 +310,6 @@ class ConsensusSearch:
             margin = weight - weight.T
             alike = _interchangeable(margin)
             sure = _even_out(expit(_drops(margin)), alike)
-            self.undecided += _count_undecided(margin, alike)
             net = (sure - 0.5).sum(axis=1)
             falling = np.minimum.accumulate(net), np.maximum.accumulate(net[::-1])[::-1]
             scores[order] = 0.5 * (falling[0] + falling[1])
@@ -344,14 +359,10 @@ def _even_out(ahead: Floats, alike: Integers) -> Floats:
     return np.asarray(np.where(own[:, None] == own, 0.5, even))
 
 
-def _count_undecided(margin: Floats, alike: Integers) -> int:
-    """How many neighbors of the consensus only ids order: neither they nor their sums of margins differ.
-
-    Interchangeable items do not count.
-    """
+def _even_neighbors(margin: Floats) -> NDArray[np.bool_]:
+    """Neighbors with no margin between them, and none between their sums of margins."""
     even = np.abs(margin.diagonal(1)) <= _near(margin)
-    even &= np.abs(np.diff(margin.sum(axis=1))) <= len(margin) * _near(margin)
-    return int((even & (np.diff(alike) > 0)).sum())
+    return np.asarray(even & (np.abs(np.diff(margin.sum(axis=1))) <= len(margin) * _near(margin)))
 
 
 def _drops(margin: Floats) -> Floats:

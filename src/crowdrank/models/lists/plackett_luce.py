@@ -39,6 +39,7 @@ from crowdrank.prepared.list_shards import note_extremes, require_finite, revers
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, Scaled, spread
+from crowdrank.solve.intervals import SOLVED
 
 DIRECTIONS = ("top", "bottom", "auto")
 SLOPES = ("none", "by-worker")
@@ -87,7 +88,12 @@ class PlackettLuce(ListsModel):
         fitted, (top, covariance, scale) = top, ascent.rescale_to_average_judge(top, found)
         require_finite_scores(ascent, top)
         scores = spread(
-            sign * scale * fitted.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL
+            sign * scale * fitted.point.scores,
+            covariance,
+            lists.nodes.query,
+            lists.parts(),
+            level=LEVEL,
+            close=SOLVED,
         )
         workers, said = _workers(lists, top, covariance, scores.score)
         slopes = np.exp(top.point.workers[:, 0])

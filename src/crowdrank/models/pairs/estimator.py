@@ -89,8 +89,13 @@ class PairedModel(VotesModel):
         scores, more, details = self._score_intervals(climb, fitted, covariance, details, scale)
         fitted_workers = FittedWorkers(climb, top, covariance, scores.score)
         details, notes = {**details, **fitted_workers.details()}, [*notes, *more, *fitted_workers.notes()]
-        outcome = self._outcome(climb, top, scores, fitted_workers.workers(), covariance, notes, details)
-        return replace(outcome, predictor=_predictor(climb, top, scores.score, fitted_workers.roots()))
+        outcome = self._outcome(
+            climb, top, scores, fitted_workers.workers(), covariance, notes, details, fitted.point.scores
+        )
+        roots = fitted_workers.roots()
+        if roots is not None:  # of slopes in units of the average judge
+            roots = roots / np.array([scale if column.is_scaled else 1.0 for column in climb.columns])[:, None]
+        return replace(outcome, predictor=_predictor(climb, top, scores.score, roots))
 
     def _score_intervals(
         self,
@@ -137,16 +142,19 @@ class PairedModel(VotesModel):
         covariance: Covariance | None,
         notes: Sequence[Note],
         details: dict[str, Any],
+        fitted: Floats | None = None,
     ) -> Outcome:
+        """``fitted``: the scores before they are rescaled, if they are."""
         votes = climb.votes
+        at = top.point.scores if fitted is None else fitted
         require_finite_scores(climb, top)
         bias, said = position_bias(climb, top, covariance)
         return Outcome(
             spread=scores,
             workers=workers,
-            converged=top.converged,
+            converged=top.converged and not climb.priors_unfinished,
             iterations=climb.iterations,
-            log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, top.point.scores),
+            log_likelihood=top.log_likelihood - gold_log_likelihood(votes, self.link, at),
             notes=(
                 *votes.notes(regularized=not climb.gauge),
                 *side_notes(self.position, votes),

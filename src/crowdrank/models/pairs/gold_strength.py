@@ -38,8 +38,13 @@ def fit_by_gold(model: PairedModel, votes: Votes, run: Run) -> Outcome:
     """Fit with the strength that gold pairs prefer. A note says if it is the smallest or the largest one tried."""
     if not len(votes.gold):
         raise InputError(
-            "regularization=gold needs gold pairs, and there are none of judged items.",
-            hint=("Give ", Remedy("anchors", "FILE"), " or use ", parameter("regularization", "estimated")),
+            "regularization=gold needs gold pairs of judged items, and there are none.",
+            hint=(
+                "Give such pairs by ",
+                Remedy("anchors", "FILE"),
+                " or use ",
+                parameter("regularization", "estimated"),
+            ),
         )
     held = votes.with_gold(votes.gold, 0.0)
     tried = [_attempt(model, strength, held, run) for strength in STRENGTHS]
@@ -65,4 +70,7 @@ def _end_notes(strength: float) -> list[Note]:
     if STRENGTHS[0] < strength < STRENGTHS[-1]:
         return []
     which = "smallest" if strength == STRENGTHS[0] else "largest"
-    return [Note("bound", f"Gold pairs prefer the {which} regularization that was tried, {strength:g}.")]
+    message = f"Gold pairs prefer the {which} regularization that was tried, {strength:g}."
+    return [
+        Note("bound", message, ("With few gold pairs, ", parameter("regularization", "estimated"), " is safer."))
+    ]

@@ -48,13 +48,20 @@ class FittedWorkers:
         d = np.abs(self.scores[rows.i] - self.scores[rows.j])
         return Agreement(self.climb.link, d, rows.weight)
 
+    @cached_property
+    def best(self) -> float:
+        """The quality of a worker with slope 1 and no lapses, or of the best worker if it is larger."""
+        assert self.curve is not None
+        own = self.curve.quality(self.climb.design.columns, self.values)
+        return max(self.curve.perfect, float(own.max(initial=0.0)))
+
     def notes(self) -> list[Note]:
         """Notes if the votes say little about the quality of the workers."""
-        return [] if self.curve is None else quality_notes(self.climb.votes, self.curve.perfect)
+        return [] if self.curve is None else quality_notes(self.climb.votes, self.best)
 
     def details(self) -> dict[str, float]:
-        """How often a worker with slope 1 and no lapses would agree with the fitted order."""
-        return {} if self.curve is None else {"perfect_quality": self.curve.perfect}
+        """How often the best worker would agree with the fitted order."""
+        return {} if self.curve is None else {"perfect_quality": self.best}
 
     def workers(self) -> Workers | None:
         """The table of workers; by agreement with the ranking if the model does not distinguish workers."""
@@ -72,7 +79,7 @@ class FittedWorkers:
             quality=quality,
             low=low,
             high=high,
-            verdict=verdicts(low, high, tellable=curve.perfect > TELLABLE),
+            verdict=verdicts(low, high, tellable=self.best > TELLABLE),
             further=self.further(),
             backend=pairs.backend,
         )
@@ -119,7 +126,18 @@ class FittedWorkers:
         drawn = np.einsum("kbc,mc->kmb", roots, normal_points(DRAWS, self.values.shape[1]))
         quality = curve.quality(self.climb.design.columns, self.values[:, None] + drawn)
         low, high = np.quantile(quality, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
-        return low, high
+        return self._open_bounds(low, high)
+
+    def _open_bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The intervals; those of workers at a bound, which have no width, by their share of agreeing votes."""
+        members = len(self.values)
+        stuck = (self.top.held & ~self.climb.bounds.fixed)[:members].any(axis=1)
+        plain = self.climb.votes.agreement(self.scores) if stuck.any() else None
+        if plain is None:
+            return low, high
+        return np.where(stuck, np.minimum(low, plain.low), low), np.where(
+            stuck, np.maximum(high, plain.high), high
+        )
 
 
 def position_bias(

@@ -28,5 +28,6 @@ def widen(climb: PairedClimb, covariance: Covariance | None, scores: Floats) -> 
     if covariance is None or not any(column.affects_quality for column in climb.design.varying):
         return covariance
     a, b, c = BY_ETA if ETA in climb.design.varying else BY_SLOPE
-    items, workers = (count / climb.total for count in (int(climb.judged.sum()), climb.members))
+    votes = climb.total - climb.votes.gold_weight * len(climb.votes.gold)
+    items, workers = (count / max(votes, 1e-300) for count in (int(climb.judged.sum()), climb.members))
     return Widened(covariance, scores, 1.0 + a * items + b * workers, c * workers)

@@ -37,6 +37,7 @@ from crowdrank.prepared.list_shards import note_extremes, require_finite, shards
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Queries, Z
 from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
+from crowdrank.solve.intervals import SOLVED
 
 INFERENCES = ("quadrature", "gibbs")
 LEAST = 1e-6
@@ -87,7 +88,7 @@ class TRM(ListsModel):
             top = climb.fit()
         require_finite_scores(climb, top)
         covariance, notes, _ = climb.uncertainty(top)
-        scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL)
+        scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL, close=SOLVED)
         return Outcome(
             spread=scores,
             workers=lists.agreement(scores.score),
