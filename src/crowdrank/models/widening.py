@@ -13,9 +13,11 @@ same votes, so the scale of the scores is hardly known. a, b and c were chosen o
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from crowdrank.data import Floats
-from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.worker_parameters import ETA
+from crowdrank.models.ascent import Ascent
+from crowdrank.models.worker_parameters import ETA, WorkerParameter
 from crowdrank.solve import Covariance, Widened
 
 BY_ETA = (16.0, 0.0, 0.6)
@@ -23,10 +25,15 @@ BY_SLOPE = (12.0, 3.0, 0.0)
 """a, b and c."""
 
 
-def widen(climb: PairedClimb, covariance: Covariance | None, scores: Floats) -> Covariance | None:
-    """The covariance of the scores, widened if the workers have parameters of their own."""
-    if covariance is None or not any(column.affects_quality for column in climb.design.varying):
+def widen(
+    climb: Ascent, varying: Collection[WorkerParameter], covariance: Covariance | None, scores: Floats
+) -> Covariance | None:
+    """The covariance of the scores, widened if the workers have parameters of their own.
+
+    ``varying``: the parameters that differ between workers.
+    """
+    if covariance is None or not any(column.affects_quality for column in varying):
         return covariance
-    a, b, c = BY_ETA if ETA in climb.design.varying else BY_SLOPE
+    a, b, c = BY_ETA if ETA in varying else BY_SLOPE
     items, workers = (count / climb.total for count in (int(climb.judged.sum()), climb.members))
     return Widened(covariance, scores, 1.0 + a * items + b * workers, c * workers)
