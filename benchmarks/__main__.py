@@ -18,6 +18,7 @@ from benchmarks import (
     startup,
     threads,
     tpp,
+    worker_weights,
 )
 
 for module in (
@@ -27,6 +28,7 @@ for module in (
     peers,
     labels,
     consensus,
+    worker_weights,
     growth,
     crowd_agg,
     tpp,

@@ -10,7 +10,8 @@ import pytest
 import crowdrank as cr
 from answers import same
 from cases import drawn
-from crowdrank.compare.auto import CANDIDATES
+from crowdrank.compare.auto import CANDIDATES, _prefer
+from crowdrank.compare.comparison import Comparison, Row
 from crowdrank.models import registry
 from crowdrank.simulate import bt_crowd
 from helpers import random_labels, random_lists, random_votes
@@ -55,17 +56,25 @@ class TestChoice:
 
     def test_not_bt_where_half_are_spammers(self, of_spammed):
         figures = of_spammed.fit_.details["auto"]
-        best, *others = figures["candidates"]
-        assert {row["model"] for row in figures["candidates"]} == set(CANDIDATES["pairs"])
-        assert others[-1]["model"] == "bt"
-        assert chosen(of_spammed) == of_spammed.fit_.model == best["model"]
+        losses = {row["model"]: row["log_loss"] for row in figures["candidates"]}
+        assert set(losses) == set(CANDIDATES["pairs"])
+        assert max(losses, key=losses.get) == "bt"
+        own = of_spammed.fit_.model
+        assert chosen(of_spammed) == own != "bt"
         assert figures["folds"] == 5
         assert figures["votes"] == 4000
-        listed = ", ".join(f"{row['model']} {row['log_loss']:.4f}" for row in others)
-        assert note(of_spammed) == (
-            f"auto chose {best['model']}: its log loss on held-out votes is the smallest, {best['log_loss']:.4f} "
-            f"(against {listed}), over 4,000 votes in 5 folds."
+        listed = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items() if name != own)
+        assert f"{losses[own]:.4f} (against {listed}), over 4,000 votes in 5 folds." in note(of_spammed)
+
+    @pytest.mark.parametrize(("behind", "expected"), [(True, "judge-bt"), (False, "tpp-unidom")])
+    def test_a_challenger_must_be_better_beyond_the_noise(self, behind, expected):
+        rows = (
+            Row("tpp-unidom", log_loss=0.5, tied_with_best=True),
+            Row("judge-bt", log_loss=0.51, tied_with_best=behind),
+            Row("bt", log_loss=0.6),
         )
+        found = _prefer(Comparison(rows, folds=5, votes=100, ties=False))
+        assert found.model == expected
 
     def test_the_figures_are_those_of_compare(self, spammed, of_spammed):
         inner = {row["model"]: row for row in of_spammed.fit_.details["auto"]["candidates"]}

@@ -12,7 +12,7 @@ import pytest
 
 import crowdrank as cr
 from answers import fit, held_to, same, translate
-from cases import ROWS, drawn, every_case, fitted_in_shards, of_lists, of_votes
+from cases import ROWS, drawn, every_case, every_model, fitted_in_shards, of_lists, of_votes
 from crowdrank.prepared import comparisons, label_rows, list_shards, panels
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
@@ -44,6 +44,16 @@ def test_under_other_names(case):
     names = other_names(case.frame)
     other = fit(case.entry, translate(case.frame, names))
     held_to(case.entry, "names", case.model, other, names=names)
+
+
+@every_model(lambda entry: entry.sequential)
+@pytest.mark.parametrize("queries", [0, 3])
+@pytest.mark.parametrize("given", ["lists", "lists with items below", "labels"])
+def test_lists_become_votes_in_an_order_that_no_name_decides(entry, given, queries):
+    """Only the order of the rows may decide which pair of a list comes first; some labels are repeated here."""
+    frame = drawn(given, queries)
+    names = other_names(frame)
+    same(fit(entry, frame), fit(entry, translate(frame, names)), names=names)
 
 
 @every_case()

@@ -38,6 +38,16 @@ def test_ties_give_the_mean_over_all_their_orders(measure, parameters, rows):
     assert measure(scores, grades, **parameters) == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_measure_is_the_mean_of_its_values_in_the_queries():
+    gold = read_gold(pl.DataFrame({"query": list("qqpp"), "item": list("abab"), "grade": [1, 0, 0, 1]}))
+    ranking = read_ranking(
+        pl.DataFrame({"query": list("ppqq"), "item": list("abab"), "score": [2.0, 1.0, 2.0, 1.0]})
+    )
+    found = m.evaluate_queries(ranking, gold, "RR P@1")
+    assert {name: values.tolist() for name, values in found.items()} == {"RR": [1.0, 0.5], "P@1": [1.0, 0.0]}
+    assert m.evaluate(ranking, gold, "RR P@1") == {"RR": 0.75, "P@1": 0.5}
+
+
 class TestByHand:
     scores, grades = np.array([4.0, 3.0, 2.0]), np.array([1.0, 0.0, 2.0])
 

@@ -135,6 +135,50 @@ class TestCondorcet:
             ahead = net[:, None] > net[None, :]
             assert (found[:, None] > found[None, :])[ahead].all()
 
+    @pytest.mark.parametrize("judged", [1.0, 0.6])
+    def test_the_majority_sort_is_a_hamiltonian_path(self, judged):
+        checked = 0
+        for seed in range(30):
+            wins = random_wins(seed, items=7, votes=5, judged=judged)
+            found = scores(cr.Condorcet(order="majority-sort"), wins)
+            order = np.argsort(-found)
+            if len(np.unique(found.round(9))) == 7:  # a tied group counts as one item
+                assert (wins[order[:-1], order[1:]] >= wins[order[1:], order[:-1]]).all()
+                checked += 1
+        assert checked > 20
+
+    def test_copelands_order_is_not_a_path_where_the_sort_is(self):
+        beats = {0: (1, 2, 3), 1: (2, 3), 2: (3, 4), 3: (4,), 4: (0, 1)}  # 4 beats 1, which beats more items
+        wins = np.array([[float(b in beats[a]) for b in range(5)] for a in range(5)])
+        wins[3, 4] = 3.0  # by which 3 is above 4
+        wins[2, 4] = 0.5
+        copeland, path = (scores(cr.Condorcet(order=order), wins) for order in ("copeland", "majority-sort"))
+        order = np.argsort(-copeland)
+        assert (wins[order[:-1], order[1:]] < wins[order[1:], order[:-1]]).any()
+        order = np.argsort(-path)
+        assert (wins[order[:-1], order[1:]] >= wins[order[1:], order[:-1]]).all()
+
+    def test_the_majority_sort_does_not_depend_on_names_and_ties_what_nothing_tells_apart(self):
+        rng = np.random.default_rng(3)
+        for seed in range(20):
+            wins = random_wins(seed, items=7, votes=2, judged=0.7)  # many equal scores
+            found, names = scores(cr.Condorcet(order="majority-sort"), wins), rng.permutation(7)
+            assert scores(cr.Condorcet(order="majority-sort"), wins[np.ix_(names, names)]) == pytest.approx(
+                found[names], abs=1e-9
+            )
+        cycle = np.roll(np.eye(3), 1, axis=1)
+        assert scores(cr.Condorcet(order="majority-sort"), cycle) == pytest.approx([0, 0, 0])
+
+    def test_equal_items_are_sorted_by_the_majority_among_them(self):
+        wins = np.zeros((4, 4))
+        wins[[0, 1, 2], [1, 3, 0]] = 1.0  # 0 beats 1 and loses to 2, 1 beats 3: one pair won and one lost for both
+        assert scores(cr.Condorcet(), wins) == pytest.approx([0, 0, 1.25, -1.25])
+        assert np.argsort(-scores(cr.Condorcet(order="majority-sort"), wins)).tolist() == [2, 0, 1, 3]
+
+    def test_an_unknown_order_is_named(self):
+        with pytest.raises(cr.UsageError, match="'order' must be one of copeland, majority-sort"):
+            cr.Condorcet(order="borda").fit(votes_of(random_wins(0)))
+
     def test_the_variance_of_a_sign(self):
         rows = Votes(to_pairs(cr.read(votes_of(np.array([[0, 3.0], [1.0, 0]]))))).comparisons
         p = np.linspace(0, 1, 200_001)[1:-1]

@@ -1,6 +1,7 @@
 """CrowdAgg against its definition: all contests, all permutations, the assignment problem."""
 
-from itertools import permutations
+from collections import Counter
+from itertools import combinations, permutations
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,10 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import crowdrank as cr
+from crowdrank.data import to_pairs
 from crowdrank.kernels.rank_distribution import rank_distribution
+from crowdrank.measures import pairwise_accuracy
+from crowdrank.models.lists.crowd_agg import crowd_prior, shrink
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
@@ -75,7 +79,7 @@ def utilities(model, frame, pair, eta):
 
 
 def lists_of(model, frame, pair="direct"):
-    votes = Votes(cr.read(frame))
+    votes = Votes(to_pairs(cr.read(frame)))
     contests = JudgeContests.of(votes, pair)
     most = {n: n - 1 for n in np.bincount(votes.nodes.query).tolist()}
     measure = NDCG(most) if model is cr.CrowdAggNDCG else RBP(0.95)
@@ -125,32 +129,115 @@ def test_the_ranking_step_never_lowers_the_objective(model, seed):
         rank = better
 
 
+def decided_votes(frame, worker):
+    """The (better, worse) items of a worker's votes."""
+    rows = frame.filter((pl.col("worker") == worker) & (pl.col("label") != "tie")).to_dicts()
+    return [
+        (row["left"], row["right"]) if row["label"] == row["left"] else (row["right"], row["left"]) for row in rows
+    ]
+
+
+def independent(votes):
+    """The number of tosses with the variance of these votes' agreement with an unrelated order."""
+    net = Counter()
+    for better, worse in votes:
+        net[better] += 1
+        net[worse] -= 1
+    return min(len(votes), 3 * len(votes) ** 2 / (len(votes) + sum(own**2 for own in net.values())))
+
+
 @both
-def test_the_whole_loop_by_hand(model):
-    """eta = 1, rank, eta by equation 17 and the prior, until the ranking comes back."""
+@pytest.mark.parametrize("prior", [(20, 5), None])
+def test_the_whole_loop_by_hand(model, prior):
+    """eta = 1, rank, eta by the others' ranking and the prior (or by equation 17), until eta comes back."""
     frame = random_votes(seed=8, items=6, workers=5, votes=80, ties=0.1)
     items, workers = sorted({*frame["left"], *frame["right"]}), sorted(set(frame["worker"]))
     eta, before = dict.fromkeys(workers, 1.0), None
-    while True:
-        totals = utilities(model, frame, "direct", eta).sum(axis=0)
+    while eta != before:
+        before = dict(eta)
+        f = utilities(model, frame, "direct", eta)
+        totals = f.sum(axis=0)
         order = np.argsort(-totals).tolist()
-        if order == before:
-            break
-        before = order
-        score = dict(zip(items, totals, strict=True))
-        for worker in workers:
-            decided = frame.filter((pl.col("worker") == worker) & (pl.col("label") != "tie")).to_dicts()
-            right = sum(
-                (row["label"] == row["left"]) == (score[row["left"]] > score[row["right"]]) for row in decided
-            )
-            eta[worker] = (20 + right) / (25 + len(decided))
-    fitted = model().fit(frame)
+        for worker, own in zip(workers, f, strict=True):
+            votes = decided_votes(frame, worker)
+            score = dict(zip(items, totals - own if prior else totals, strict=True))
+            count, (a, b) = independent(votes) if prior else len(votes), prior or (0, 0)
+            share = np.mean([score[better] > score[worse] for better, worse in votes])
+            eta[worker] = (a + count * share) / (a + b + count)
+    fitted = model(prior=prior).fit(frame)
     assert fitted.ranking_.polars()["item"].to_list() == [items[k] for k in order]
     assert dict(zip(*fitted.workers_.polars()["worker", "quality"], strict=True)) == pytest.approx(eta)
     wanted = totals[order] @ gain(model, 6)
     assert fitted.fit_.details["objective"] == pytest.approx(wanted, rel=1e-12)
     fair = rank_distribution(np.full(5, 0.5)) @ discount(model, 6)
     np.testing.assert_allclose(fitted.ranking_.polars()["score"], totals[order] / 5 / fair - 1, atol=1e-12)
+
+
+def test_dependent_votes_have_the_variance_of_kendall_and_of_mann_and_whitney():
+    """Four variances: 1/4 V of tosses, (2 m + 5) / 18 m (m - 1) of a list, (k + l + 1) / 12 k l of two labels."""
+    tosses = pl.DataFrame({"worker": ["w"] * 4, "winner": list("aceg"), "loser": list("bdfh")})
+    ranked = pl.DataFrame({"worker": ["w"] * 9, "item": list("abcdefghi"), "rank": range(9)})
+    labels = pl.DataFrame({"worker": ["w"] * 9, "item": list("abcdefghi"), "label": [1] * 3 + [0] * 6})
+    found = [float(lists_of(cr.CrowdAggRBP, frame).independent_votes[0]) for frame in (tosses, ranked, labels)]
+    assert [1 / (4 * count) for count in found] == pytest.approx([1 / 16, 23 / (18 * 9 * 8), 10 / (12 * 3 * 6)])
+
+
+def test_the_prior_of_the_crowd():
+    """Shares that vary no more than tosses become their mean; others keep what they vary beyond that."""
+    count = np.array([40.0, 60.0, 50.0, 80.0, 20.0])
+    mean, strength = crowd_prior(0.8 * count, count)
+    assert (mean, strength) == (pytest.approx(0.8), np.inf)
+    assert shrink(0.8 * count, count, "crowd") == pytest.approx(np.full(5, 0.8))
+    share = np.array([0.92, 0.66, 0.88, 0.85, 0.7])
+    mean, strength = crowd_prior(share * count, count)
+    middle = share @ count / count.sum()
+    spread = middle * (1 - middle)
+    assert strength > 10
+    assert ((share - mean) ** 2 / (spread / (strength + 1) + spread / count)).sum() == pytest.approx(4)
+    wanted = (strength * mean + share * count) / (strength + count)
+    assert shrink(share * count, count, "crowd") == pytest.approx(wanted)
+    assert crowd_prior(0.3 * count, count) == (0.6, np.inf)
+
+
+def labels_of_a_crowd(seed, accuracy, items, each):
+    """Binary labels: each worker k labels ``each[k]`` random items, and is right in ``accuracy[k]`` of them."""
+    rng = np.random.default_rng(seed)
+    truth, rows = rng.random(items) < 0.4, []
+    for worker, (right, count) in enumerate(zip(accuracy, each, strict=True)):
+        for item in rng.choice(items, count, replace=False):
+            label = truth[item] == (rng.random() < right)
+            rows.append((f"w{worker}", f"i{item}", int(label)))
+    return pl.DataFrame(rows, schema=["worker", "item", "label"], orient="row"), truth
+
+
+def label_accuracy(fitted, truth):
+    table = fitted.ranking_.polars()
+    return pairwise_accuracy(
+        table["score"].to_numpy(), truth[[int(item[1:]) for item in table["item"]]].astype(float)
+    )
+
+
+@both
+def test_a_busy_spammer_does_not_take_over(model):
+    """By equation 17 the spammer's quality is above .9, because most of the ranking is the spammer's own."""
+    frame, truth = labels_of_a_crowd(0, [0.5, *[0.85] * 24], items=80, each=[80, *[15] * 24])
+    fitted, equal, printed = (model(**given).fit(frame) for given in ({}, {"quality": "equal"}, {"prior": None}))
+    assert printed.workers_.polars()["quality"][0] > 0.9
+    assert fitted.workers_.polars()["quality"][0] < 0.65
+    assert label_accuracy(fitted, truth) > label_accuracy(equal, truth) + 0.15
+
+
+def test_workers_of_one_quality_lose_nothing():
+    """Poor labels by workers of one quality. Equation 17 with the same prior lost more than .05 here."""
+    lost = []
+    for seed in range(8):
+        each = 10 + 60 // np.arange(1, 16)
+        frame, truth = labels_of_a_crowd(seed, [0.6] * 15, items=70, each=each)
+        own, equal = (
+            label_accuracy(cr.CrowdAggNDCG(quality=kind).fit(frame), truth) for kind in ("estimated", "equal")
+        )
+        lost.append(equal - own)
+    assert np.mean(lost) < 0.01
 
 
 @every_pair
@@ -196,7 +283,7 @@ def test_each_query_apart_is_each_query_alone():
 
 def test_equal_quality_is_one_round_with_the_plain_shares():
     frame = random_votes(seed=4)
-    model = cr.CrowdAggNDCG(quality="equal").fit(frame)
+    model = cr.CrowdAggNDCG(quality="equal", prior=None).fit(frame)
     assert model.fit_.iterations == 1
     assert not {"cycle", "not-converged"} & {note.code for note in model.fit_.warnings}
     score = dict(zip(*model.ranking_.polars()["item", "score"], strict=True))
@@ -220,9 +307,11 @@ def test_a_repeated_vote_is_one_opinion_but_two_votes_of_quality():
     frame = pl.DataFrame({"worker": ["x", "x", "y"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]})
     one, two = (cr.CrowdAggNDCG(quality="equal").fit(own) for own in (frame, pl.concat([frame, frame])))
     np.testing.assert_allclose(one.ranking_.score, two.ranking_.score, atol=1e-12)
-    one, two = (cr.CrowdAggNDCG().fit(own) for own in (frame, pl.concat([frame, frame])))
+    one, two = (cr.CrowdAggNDCG(prior=(20, 5)).fit(own) for own in (frame, pl.concat([frame, frame])))
     assert one.workers_.quality.tolist() == pytest.approx([22 / 27, 21 / 26])
-    assert two.workers_.quality.tolist() == pytest.approx([24 / 29, 22 / 27])
+    again = 3 * 2**2 / (2 + 2 * 2**2)  # a vote that is repeated, in independent votes
+    more = 3 * 4**2 / (4 + 2 * 2**2)
+    assert two.workers_.quality.tolist() == pytest.approx([(20 + more) / (25 + more), (20 + again) / (25 + again)])
 
 
 def test_malicious_workers_are_found_and_turned_round():
@@ -241,8 +330,10 @@ def test_malicious_workers_are_found_and_turned_round():
 
 
 def test_nobody_is_reliable_for_the_priors_sake():
-    rows = [("x", "a", "b"), ("x", "b", "c")] + [(w, a, b) for w in "yz" for a, b in ("ab", "bc", "ac")] * 4
-    model = cr.CrowdAggNDCG().fit(pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row"))
+    rows = [("x", "a", "b"), ("x", "b", "c")] + [(w, a, b) for w in "yz" for a, b in combinations("abcdefg", 2)]
+    model = cr.CrowdAggNDCG(prior=(20, 5)).fit(
+        pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
+    )
     people = model.workers_.polars()
     assert people["verdict"].to_list() == ["unsure", "reliable", "reliable"]
     assert people["quality"][0] == pytest.approx(22 / 27)

@@ -144,3 +144,17 @@ def test_predicts_by_the_workers_accuracy():
     q = accuracies(model)["u"]
     left, _, right = model.probabilities(frame)[0]
     assert left / (left + right) == pytest.approx(q * win + (1 - q) * (1 - win))
+
+
+def test_accuracies_at_their_limit_are_said():
+    rows = [("u", "a", "b"), ("v", "a", "b"), ("u", "b", "c"), ("v", "b", "c")]
+    said = {
+        prior: [
+            note.message
+            for note in cr.EMElo(prior=prior).fit(votes_of(rows)).fit_.warnings
+            if note.code == "bound"
+        ]
+        for prior in (None, (4, 2))
+    }
+    assert "2 of 2 workers" in said[None][0]
+    assert said[4, 2] == []

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.models.pairs import multinomial_problem
+from crowdrank.models.pairs import mpm, multinomial_problem
 from crowdrank.models.pairs.multinomial import Ballot, MultinomialPoint, Strengths
 from crowdrank.models.pairs.multinomial_problem import (
     HeldInverse,
@@ -17,7 +17,7 @@ from crowdrank.models.pairs.multinomial_problem import (
     ScoresOut,
     WorkersOut,
 )
-from crowdrank.solve import newton
+from crowdrank.solve import NotPositiveError, newton
 from helpers import random_votes
 
 SCORES = np.array([0.3, -1.0, 0.8, 0.1, -0.4, 0.6])
@@ -227,6 +227,20 @@ def test_a_lone_worker_has_an_interval_that_says_nothing():
     people = model.workers_.polars().row(0, named=True)
     assert people["adherence"] == pytest.approx(1.0)
     assert people["verdict"] == "unsure"
+    assert (people["adherence_low"], people["adherence_high"]) == (-math.inf, math.inf)
+    assert any(note.code == "one-worker" and "infinity" in note.message for note in model.fit_.warnings)
+
+
+def test_infinite_intervals_without_a_maximum_are_explained(monkeypatch):
+    class NoMaximum:
+        @staticmethod
+        def of(here):
+            raise NotPositiveError
+
+    monkeypatch.setattr(mpm, "HeldInverse", NoMaximum)
+    model = cr.MPM(precision=1.0, adherence_sd=0.5).fit(random_votes(seed=6, votes=60))
+    assert np.isinf(model.workers_.further["adherence_low"]).all()
+    assert any(note.code == "no-intervals" and "infinity" in note.message for note in model.fit_.warnings)
 
 
 def test_pairs_named_often_are_taken_as_clear():

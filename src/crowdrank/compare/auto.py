@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from crowdrank.compare.comparison import Comparison, attempt, runnable, score_trials
+from crowdrank.compare.comparison import Comparison, Row, attempt, runnable, score_trials
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.split import Split, sample_queries, split
 from crowdrank.data import Anchors, AnyJudgments, Pairs, Rankings, Ratings, SpooledPairs, count_pairs, read
@@ -23,6 +23,11 @@ CANDIDATES = {
     "ratings": ("average", "ordinal", "dawid-skene"),
 }
 """The candidates for each kind of judgments. If nothing can be held out, the last one that can run is used."""
+CHALLENGERS = frozenset({"tpp-unidom"})
+"""Candidates that are chosen only if they predict better than all others beyond the noise.
+
+`tpp-unidom` takes the votes of a worker on an item for dependent, so its intervals are far wider.
+"""
 SPARE = 10
 """For lists and labels, the choice uses this many times ``sample`` pairs."""
 FEW = 20
@@ -48,7 +53,8 @@ class _Choice:
 
 
 class Auto(Model):
-    """The candidate with the smallest log loss on held-out votes, fitted to all votes.
+    """The candidate with the smallest log loss on held-out votes, fitted to all votes. `tpp-unidom` must be ahead
+    of all others beyond the noise.
 
     Votes are dealt into ``folds``. Every candidate that can run predicts each fold after a fit to the other
     folds. ``sample``: about this many votes, chosen by a hash of their ids, are used for the choice.
@@ -151,15 +157,27 @@ class Auto(Model):
             return _Choice(
                 default, f"auto took {default.name}: no candidate could be fitted to a part of the votes."
             )
-        return _Choice(models[found.best.model], _sentence(found, limit), found)
+        chosen = _prefer(found)
+        return _Choice(models[chosen.model], _sentence(found, chosen, limit), found)
 
 
-def _sentence(found: Comparison, limit: str) -> str:
+def _prefer(found: Comparison) -> Row:
+    """The row with the smallest log loss; not a challenger that another one ties with."""
+    usual = [row for row in found.rows if row.log_loss is not None and row.model not in CHALLENGERS]
+    assert found.best is not None
+    if found.best.model not in CHALLENGERS or not usual or not usual[0].tied_with_best:
+        return found.best
+    return usual[0]
+
+
+def _sentence(found: Comparison, chosen: Row, limit: str) -> str:
     """A sentence that names the chosen model and the figures behind the choice."""
-    best, *others = (row for row in found.rows if row.log_loss is not None)
-    listed = ", ".join(f"{row.model} {row.log_loss:.4f}" for row in others)
+    listed = ", ".join(
+        f"{row.model} {row.log_loss:.4f}" for row in found.rows if row.log_loss is not None and row is not chosen
+    )
     against = f" (against {listed})" if listed else ""
+    why = "is the smallest" if chosen is found.best else "is as good as any, within the noise"
     return (
-        f"auto chose {best.model}: its log loss on held-out votes is the smallest, {best.log_loss:.4f}{against}, "
+        f"auto chose {chosen.model}: its log loss on held-out votes {why}, {chosen.log_loss:.4f}{against}, "
         f"over {found.votes:,} votes{limit} in {found.folds} folds."
     )

@@ -126,10 +126,15 @@ def _label_codes(ratings: Ratings) -> NDArray[np.int64]:
 
 
 def _average_repeats(ratings: Ratings) -> Ratings:
-    """Ratings in which no worker rates an item twice: repeats become their mean label, with their total weight."""
+    """Ratings in which no worker rates an item twice: repeats become their mean label, with their total weight.
+
+    They stand where the first of them stood, so that the order of the rows does not depend on the ids.
+    """
     _, first, place = np.unique(_label_codes(ratings), return_index=True, return_inverse=True)
     if len(first) == ratings.rows:
         return ratings
+    order = np.argsort(first)
+    first, place = first[order], np.argsort(order)[place]
     weight = summed(place, ratings.weight, len(first))
     label = summed(place, ratings.label if ratings.weight is None else ratings.weight * ratings.label, len(first))
     return replace(ratings.take(first), label=label / weight, weight=weight)

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Ints
-from crowdrank.data.index import Index, Nodes, named_nodes, translate_ids
+from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.errors import InputError, Note
 
 LEFT, RIGHT, TIE = 0, 1, 2
@@ -215,7 +215,9 @@ class Rankings(Judgments):
     def complete(self) -> Rankings:
         """The same lists with a row for every item that counts in a list, and for no other.
 
-        If ``missing`` is "below", these are all items of the list's query, otherwise those that it ranks.
+        If ``missing`` is "below", these are all items of the list's query, otherwise those that it ranks. Lists
+        keep the order of their first rows, and so do the rows of a list. The items that it does not name follow
+        in the order in which the rows of the query name them, so that the order never depends on the ids.
         """
         if self.missing == "unknown":
             return self if self.ranked.all() else self.take(self.ranked)
@@ -228,20 +230,30 @@ class Rankings(Judgments):
         starts, own = np.cumsum(sizes) - sizes, sizes[query]
         row_of = np.repeat(np.arange(len(given)), own)
         place = np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
-        item = nodes.item[np.repeat(starts[query], own) + place]
+        node = np.repeat(starts[query], own) + place
+        item = nodes.item[node]
         key = self.list.astype(np.int64) * width + self.item
         order = np.argsort(key, kind="stable")
         wanted = given[row_of] * width + item
         found = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
         there = key[order][found] == wanted
-        source = np.where(there, order[found], first[given][row_of])
-        table = self.take(source)
-        table = replace(table, item=item, rank=np.where(there, table.rank, np.nan))
+        began = first[given][row_of]
+        source = np.where(there, order[found], began)
+        order = np.lexsort((np.where(there, source, self._first_named(nodes)[node]), ~there, began))
+        table = self.take(source[order])
+        table = replace(table, item=item[order], rank=np.where(there[order], table.rank, np.nan))
         weight = table.weight
         if weight is not None:
             weight = np.where(table.ranked, weight, self._mean_weights()[table.list])
         timestamp = None if self.timestamp is None else self._last_times()[table.list]
         return replace(table, weight=weight, timestamp=timestamp)
+
+    def _first_named(self, nodes: Nodes) -> Integers:
+        """The first row that names each node; a node that none names comes after all rows."""
+        found = np.full(len(nodes), len(self.item), np.int64)
+        named = node_codes(nodes, self.index, self.query, self.item)
+        found[named[::-1]] = np.arange(len(named))[::-1]
+        return found
 
     def _mean_weights(self) -> Floats:
         """For each list the mean weight of the items that it ranks; its unranked items get the same weight."""

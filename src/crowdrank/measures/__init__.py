@@ -1,6 +1,6 @@
 """How good a ranking is by gold, and how well bad workers were found. Independent of all models."""
 
-from crowdrank.measures.evaluate import GOLD_MEASURES, MeasureSpec, evaluate, parse
+from crowdrank.measures.evaluate import GOLD_MEASURES, MeasureSpec, evaluate, evaluate_queries, parse
 from crowdrank.measures.labels import label_accuracy
 from crowdrank.measures.listwise import ap, dcg, err, ndcg, precision, rbp, rr
 from crowdrank.measures.order import kendall_distance, kendall_tau, pairwise_accuracy, roc_auc, spearman
@@ -12,6 +12,7 @@ __all__ = [
     "dcg",
     "err",
     "evaluate",
+    "evaluate_queries",
     "kendall_distance",
     "kendall_tau",
     "label_accuracy",

@@ -109,13 +109,20 @@ def evaluate(ranking: Scored, gold: Scored, measures: str | Sequence[MeasureSpec
     A query that the ranking lacks, or that has no relevant item, counts 0 in the listwise measures. The
     measures of order use the items that both have, and the queries for which they are defined.
     """
+    return {text: _mean_of_defined(values) for text, values in evaluate_queries(ranking, gold, measures).items()}
+
+
+def evaluate_queries(ranking: Scored, gold: Scored, measures: str | Sequence[MeasureSpec]) -> dict[str, Floats]:
+    """Each measure in each query of the gold standard, in the order of the gold; NaN if it is not defined there.
+
+    ``evaluate`` gives the means of these.
+    """
     chosen = parse(measures) if isinstance(measures, str) else measures
     queries = _join_queries(ranking, gold)
-    return {measure.text: _mean_over_queries(measure, queries) for measure in chosen}
+    return {measure.text: np.array([_measure_query(measure, query) for query in queries]) for measure in chosen}
 
 
-def _mean_over_queries(measure: MeasureSpec, queries: list[_GradedQuery]) -> float:
-    values = np.array([_measure_query(measure, query) for query in queries])
+def _mean_of_defined(values: Floats) -> float:
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
 

@@ -11,6 +11,7 @@ from crowdrank.models.worker_parameters import WorkerParameter, drive
 from crowdrank.prepared.subjects import Subjects
 
 CURVE = 65
+HALVINGS = 100
 TELLABLE = 0.6
 """If even a perfect worker agrees no more often than this, nobody is called a spammer."""
 
@@ -48,3 +49,24 @@ def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
         )
         notes.append(Note("close-items", message))
     return notes
+
+
+def variance_between(values: Floats, variance: Floats) -> tuple[float, float]:
+    """The tau^2 with sum of (x - mu)^2 / (tau^2 + s^2) = n - 1, mu being the mean by the same weights.
+
+    ``values``: x of mean mu and variance tau^2 + s^2; ``variance``: s^2. 0 if the sum is smaller even at tau = 0
+    (Paule and Mandel 1982). The sum falls with tau, so the interval that contains the solution is halved.
+    """
+
+    def excess(between: float) -> tuple[float, float]:
+        weight = 1.0 / (between + variance)
+        mean = float(weight @ values / weight.sum())
+        return float(weight @ (values - mean) ** 2) - (len(values) - 1), mean
+
+    low, high = 0.0, float(np.ptp(values)) ** 2
+    if excess(0.0)[0] <= 0.0:
+        return 0.0, excess(0.0)[1]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if excess(middle)[0] > 0.0 else (low, middle)
+    return high, excess(high)[1]

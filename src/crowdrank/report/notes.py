@@ -104,6 +104,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "No two workers agree",
         "Check that rank 1 is the best and that all workers use the same item ids.",
     ),
+    "equal-weights": (
+        "All workers count the same",
+        "The judgments do not show who is better; more of them, or more workers, may.",
+    ),
     "one-label": (
         "There is only one label",
         "Labels distinguish no items; ask for finer grades, or for comparisons.",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
-from crowdrank.data import Judgments, Scored, read, read_ranking, to_pairs
+from crowdrank.data import Floats, Judgments, Scored, read, read_ranking, to_pairs
 from crowdrank.errors import InputError, Remedy
-from crowdrank.measures import evaluate
+from crowdrank.measures import evaluate_queries
 from crowdrank.models.base import Model
 
 GRADED = "nDCG@3 nDCG@5 nDCG@7 nDCG@9 nDCG@10"
@@ -25,17 +26,21 @@ class GoldData:
     binary: Scored
 
     def measure(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, float]:
-        """The measures of a fitted model: P, AP and RBP use binary relevance, the others use grades.
+        """The mean of each measure over the queries in which it is defined."""
+        return {word: float(np.nanmean(values)) for word, values in self.measure_queries(model, measures).items()}
+
+    def measure_queries(self, model: Model, measures: str = f"{GRADED} {BINARY}") -> dict[str, Floats]:
+        """The measures of a fitted model in each query: P, AP and RBP use binary relevance, the others use grades.
 
         Items without gold are left out of the list.
         """
         found = model.ranking_.polars().select("query", "item", "score")
         known = found.join(self.graded.frame.select("query", "item"), on=["query", "item"], nulls_equal=True)
         ranking = read_ranking(known)
-        values: dict[str, float] = {}
+        values: dict[str, Floats] = {}
         for word in measures.split():
             gold = self.binary if word in BINARY.split() else self.graded
-            values |= evaluate(ranking, gold, word)
+            values |= evaluate_queries(ranking, gold, word)
         return values
 
 

@@ -8,7 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from crowdrank.errors import UsageError
-from crowdrank.reproduce import asking, crowd_agg, crowd_bt, crowd_bt_active, tpp, tpp_lists
+from crowdrank.reproduce import (
+    asking,
+    crowd_agg,
+    crowd_agg_quality,
+    crowd_agg_robustness,
+    crowd_bt,
+    crowd_bt_active,
+    tpp,
+    tpp_lists,
+)
 from crowdrank.reproduce.ledger import Ledger
 from crowdrank.reproduce.ltrma_targets import LTRMA_TARGETS
 from crowdrank.reproduce.remap_targets import REMAP_TARGETS
@@ -72,22 +81,22 @@ TARGETS = {
         Target(
             "crowdagg-figure1",
             "CrowdAgg figure 1: qualities on and off, MIREX2005 (needs its data)",
-            crowd_agg.figure1,
+            crowd_agg_quality.figure1,
         ),
         Target(
             "crowdagg-figure2",
             "CrowdAgg figure 2: found and real qualities, MIREX2005 (needs its data)",
-            crowd_agg.figure2,
+            crowd_agg_quality.figure2,
         ),
         Target(
             "crowdagg-figure3",
             "CrowdAgg figure 3: random workers added, MIREX2005 (needs its data)",
-            crowd_agg.figure3,
+            crowd_agg_robustness.figure3,
         ),
         Target(
             "crowdagg-figure4",
             "CrowdAgg figure 4: malicious workers added, MIREX2005 (needs its data)",
-            crowd_agg.figure4,
+            crowd_agg_robustness.figure4,
         ),
         Target(
             "crowdagg-readinglevel",

@@ -21,6 +21,9 @@ from crowdrank.prepared.graph import Graph
 from crowdrank.prepared.votes import EQUAL
 from crowdrank.solve import Covariance
 
+STEP = 1e-6
+"""How much of the score one place is worth if the values do not fall along the order."""
+
 
 def net_gains(rows: Comparisons, x: NDArray[Any]) -> Floats:
     """s_i = sum_j x_ij for every node; ``x`` has one entry per row."""
@@ -45,6 +48,17 @@ def sign_variance(rows: Comparisons) -> Floats:
 
     right = np.asarray(betainc(rows.losses + 0.5, rows.wins + 0.5, 0.5), np.float64)
     return 4 * right * (1 - right)
+
+
+def falling_scores(values: Floats, place: NDArray[np.int64]) -> Floats:
+    """Scores in the order of the places: the falling sequence closest to the values, minus a small step for each
+    place."""
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(place, kind="stable")
+    score = np.empty(len(place))
+    score[order] = isotonic_regression(values[order], increasing=False).x
+    return score - STEP * (place - place.min())
 
 
 class ContestCovariance(Covariance):

@@ -31,12 +31,15 @@ from crowdrank.data import Floats
 from crowdrank.errors import UsageError
 from crowdrank.kernels.majority import components
 from crowdrank.models.base import Outcome, Run, VotesModel
-from crowdrank.models.counting.contests import ContestCovariance, majority, net_gains, share_variance
+from crowdrank.models.counting.contests import (
+    ContestCovariance,
+    falling_scores,
+    majority,
+    net_gains,
+    share_variance,
+)
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.votes import EQUAL, Votes
-
-STEP = 1e-6
-"""How much of the score one place is worth if the potentials do not fall along the order."""
 
 
 class GreedyOrder(VotesModel):
@@ -64,7 +67,7 @@ class GreedyOrder(VotesModel):
         place = _places(rows, net_share, potential, group)
         score = np.empty(rows.nodes)
         for nodes in votes.graph.members():
-            score[nodes] = _falling_scores(potential[nodes], place[nodes])
+            score[nodes] = falling_scores(potential[nodes], place[nodes])
         result = votes.spread_scores(score, ContestCovariance(rows, part, 4 * share_variance(rows)))
         least = np.minimum(rows.wins, rows.losses) / (rows.wins + rows.losses)
         return Outcome(
@@ -115,16 +118,6 @@ def _potential_among(flow: Any, nodes: NDArray[np.int64]) -> Floats:
     chosen[nodes] = True
     rows = [slice(flow.indptr[node], flow.indptr[node + 1]) for node in nodes]
     return np.array([flow.data[own] @ chosen[flow.indices[own]] for own in rows])
-
-
-def _falling_scores(potential: Floats, place: NDArray[np.int64]) -> Floats:
-    """The falling sequence closest to the potentials, minus a small step for each place."""
-    from scipy.optimize import isotonic_regression
-
-    order = np.argsort(place, kind="stable")
-    score = np.empty(len(place))
-    score[order] = isotonic_regression(potential[order], increasing=False).x
-    return score - STEP * (place - place.min())
 
 
 def _cost(rows: Comparisons, net_share: Floats, place: NDArray[np.int64]) -> float:

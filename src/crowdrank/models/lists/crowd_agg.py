@@ -11,14 +11,23 @@ label kappa(r) = (n - r) / n. Every worker's list is measured against it (eq. 13
     RBP:   h(r) = (1 - p) kappa(r),              D(r) = p^r
 
 For a given eta the best pi sorts the items by F_j = sum_i f_ij, largest first, because h falls with the rank
-(the rearrangement inequality; algorithm 3). For a given pi, eta_i is the share of i's votes that agree with it
-(eq. 17; half a vote if F is tied), shrunk by a Beta(a, b) prior,
+(the rearrangement inequality; algorithm 3). For a given pi, equation 17 has as eta_i the share of i's votes that
+agree with it (half a vote if F is tied). But a worker who judged much agrees with a ranking that is mostly the
+worker's own, and the thousands of pairs of one list of labels are no thousands of independent votes. So we count
+the votes that agree with the ranking by the others, F_j - f_ij, as the number N_i of independent votes with the
+same variance (``ExpectedLists.independent_votes``), and shrink their share by a Beta(a, b) prior,
 
-    eta_i = (a + agreeing votes) / (a + b + votes),
+    eta_i = (a + N_i share of agreeing votes) / (a + b + N_i),
 
-over all queries together, or separately in each query (``pool``). The ranking step never lowers L; the eta step
-may. The search begins at eta = 1 and ends when a ranking repeats. If it repeats the ranking just before, that
-ranking is the answer; if it repeats an earlier one, the answer is the ranking of the cycle with the largest L.
+over all queries together, or separately in each query (``pool``). So few votes leave all workers near a / (a + b),
+which is equality. The prior may also be the crowd's own ("crowd"): its mean is that of the workers' shares, at
+least 0.6, and a + b = m (1 - m) / tau^2 - 1, at least 10, with m the share of all votes, and tau^2 the variance of
+the shares beyond that of N_i tosses (Paule and Mandel 1982). If tau = 0, all have the same eta. Without a prior
+(None), eta_i is that of equation 17.
+
+The ranking step never lowers L; the eta step may. The search begins at eta = 1 and ends when the qualities repeat
+(by equation 17, the ranking). If they repeat those just before, they are the answer; if they repeat earlier ones,
+the answer is the round of the cycle with the largest L.
 
 Scores. An item that a worker left alone has f = E_0 D, by fair coins. The score is the mean over the query's
 workers of a_ij = (f_ij - f of such an item) / E_0 D. So an item that nobody judged has score 0, and the order is
@@ -39,7 +48,7 @@ import numpy as np
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
-from crowdrank.models.agreement import quality_notes
+from crowdrank.models.agreement import quality_notes, variance_between
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure, ListValues
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
@@ -49,7 +58,12 @@ from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import Covariance, Spread, spread
 
 ROUNDS = 500
+DIGITS = 12
+"""Qualities repeat if they are equal to this many digits."""
 QUALITIES = ("estimated", "equal")
+LEAST_MEAN, LEAST_STRENGTH = 0.6, 10.0
+"""The crowd's prior has at least this mean, so that a crowd that hardly agrees is not reversed, and this a + b."""
+Prior = tuple[float, float] | str | None
 
 
 # -------------------------------------------------------------------------------------- the model
@@ -62,7 +76,7 @@ class CrowdAgg(VotesModel):
 
     pair: str
     quality: str
-    prior: tuple[float, float] | None
+    prior: Prior
     pool: bool
 
     @abstractmethod
@@ -75,18 +89,21 @@ class CrowdAgg(VotesModel):
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         if not isinstance(self.pool, bool):
             raise UsageError(f"The parameter 'pool' must be true or false. Got {self.pool!r}.")
-        equal = self.quality == "equal"
-        a, b = (0.0, 0.0) if equal else _beta_prior(self.prior)
+        equal, prior = self.quality == "equal", _beta_prior(self.prior)
         contests = JudgeContests.of(votes, self.pair)
         lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
-        found = search(lists, (a, b), pool=self.pool, limit=1 if equal else ROUNDS, run=run)
+        found = search(lists, prior, pool=self.pool, limit=1 if equal else ROUNDS, run=run)
         own = lists.values(found.eta)
         return Outcome(
             spread=_score_spread(votes, lists, own),
-            workers=_workers(votes, lists, own, (a, b)),
+            workers=_workers(votes, lists, own, (0.0, 0.0) if equal and prior else prior),
             converged=equal or found.converged,
             iterations=found.rounds,
-            notes=(*votes.notes(regularized=False), *quality_notes(votes, 1.0), *([] if equal else found.notes)),
+            notes=(
+                *votes.notes(regularized=False),
+                *quality_notes(votes, 1.0),
+                *([] if equal else [*found.notes, *_equality_note(found.eta, prior, votes.n_workers)]),
+            ),
             details={"objective": found.objective, "objectives": found.path, "cycle": found.cycle},
         )
 
@@ -95,9 +112,10 @@ class CrowdAggNDCG(CrowdAgg):
     """CrowdAgg for nDCG: the ranking against which the workers' lists have the largest expected nDCG.
 
     ``pair``: how a judgment becomes a probability, ``direct``, ``logistic``, ``centred`` or ``printed``.
-    ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``: Beta(a, b) on each quality; None or
-    (0, 0) is the paper's version. ``pool``: whether a worker has one quality in all queries, or one in each.
-    Equations 9, 13, 14 and 17 of Niu et al. 2015.
+    ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``: Beta(a, b) on each quality, which is the
+    share of independent votes that agree with the others; ``crowd`` estimates a and b; None is equation 17 as
+    printed, by all votes and the ranking by all. ``pool``: whether a worker has one quality in all queries, or one
+    in each. Equations 9, 13, 14 and 17 of Niu et al. 2015.
     """
 
     name = "crowdagg-ndcg"
@@ -107,7 +125,7 @@ class CrowdAggNDCG(CrowdAgg):
         *,
         pair: str = "direct",
         quality: str = "estimated",
-        prior: tuple[float, float] | None = (20.0, 5.0),
+        prior: Prior = (20.0, 5.0),
         pool: bool = True,
         seed: int = 0,
     ) -> None:
@@ -136,7 +154,7 @@ class CrowdAggRBP(CrowdAgg):
         p: float = 0.95,
         pair: str = "direct",
         quality: str = "estimated",
-        prior: tuple[float, float] | None = (20.0, 5.0),
+        prior: Prior = (20.0, 5.0),
         pool: bool = True,
         seed: int = 0,
     ) -> None:
@@ -154,13 +172,13 @@ class CrowdAggRBP(CrowdAgg):
         return RBP(p)
 
 
-def _beta_prior(prior: Any) -> tuple[float, float]:
-    if prior is None:
-        return 0.0, 0.0
+def _beta_prior(prior: Any) -> Prior:
+    if prior is None or (isinstance(prior, str) and prior == "crowd"):
+        return prior
     try:
         a, b = prior
     except (TypeError, ValueError):
-        raise UsageError(f"The parameter 'prior' must be two numbers, or none. Got {prior!r}.") from None
+        raise UsageError(f"The parameter 'prior' must be two numbers, 'crowd', or none. Got {prior!r}.") from None
     return number("prior", a, low=0), number("prior", b, low=0)
 
 
@@ -188,13 +206,13 @@ class SearchResult:
     notes: list[Note]
 
 
-def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limit: int, run: Run) -> SearchResult:
-    """Alternate ranking and eta, from eta = 1, until each unit's ranking repeats.
+def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: Run) -> SearchResult:
+    """Alternate ranking and eta, from eta = 1, until each unit's qualities repeat (without a prior, its ranking).
 
     A unit shares its qualities: it is one query, or all queries.
     """
     judges = len(lists.contests.worker)
-    unit = np.zeros_like(lists.query) if pool else lists.query
+    unit, judge_unit = (own.astype(np.int64) * (not pool) for own in (lists.query, lists.contests.query))
     of = lists.contests.worker if pool else np.arange(judges)
     units, size = int(unit.max()) + 1, lists.workers if pool else judges
     eta, etas, objectives = np.ones(judges), [], []
@@ -205,8 +223,9 @@ def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limi
         own = lists.objective(values, lists.ranks(values))
         etas.append(eta)
         objectives.append(np.array([own.sum()]) if pool else own)
+        state, whose = (values.level, unit) if prior is None else (np.round(eta, DIGITS), judge_unit)
         for place in np.flatnonzero(last < 0):
-            key = (values.level if pool else values.level[unit == place]).tobytes()
+            key = (state if pool else state[whose == place]).tobytes()
             if key in seen[place]:
                 first[place], last[place] = seen[place][key], turn
             seen[place][key] = turn
@@ -214,15 +233,13 @@ def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limi
             run.progress(turn + 1, float(own.sum()), float((last < 0).mean()))
         if (last >= 0).all():
             break
-        right, count = lists.agreeing_votes(values.level, of, size)
-        eta = shrink(right, count, prior)[of]
+        eta = shrink(*agreement(lists, values, prior, of, size), prior, None if pool else judge_unit)[of]
     length = np.where(last >= 0, last - first, 0)
     path = np.array(objectives)
     chosen = np.array([_turn_to_keep(path[:, place], first[place], last[place]) for place in range(units)])
-    whose = np.zeros(judges, np.int64) if pool else lists.contests.query
     cycles, longest = int((length > 1).sum()), int(length.max())
     return SearchResult(
-        eta=np.array(etas)[chosen[whose], np.arange(judges)],
+        eta=np.array(etas)[chosen[judge_unit], np.arange(judges)],
         objective=float(path[chosen, np.arange(units)].sum()),
         path=path.sum(axis=1).tolist(),
         rounds=len(path),
@@ -232,11 +249,44 @@ def search(lists: ExpectedLists, prior: tuple[float, float], *, pool: bool, limi
     )
 
 
-def shrink(right: Floats, count: Floats, prior: tuple[float, float]) -> Floats:
-    """(a + right) / (a + b + count); 1/2 if there are neither votes nor a prior."""
-    a, b = prior
+def agreement(
+    lists: ExpectedLists, values: ListValues, prior: Prior, of: Integers, size: int
+) -> tuple[Floats, Floats]:
+    """The agreeing and all votes of each of ``size`` judges or workers: independent votes and the order of the
+    others, or, without a prior, all votes and the order of all (eq. 17)."""
+    if prior is None:
+        return lists.agreeing_votes(values.level, of, size)
+    return lists.agreement_with_others(values, of, size)
+
+
+def shrink(right: Floats, count: Floats, prior: Prior, unit: Integers | None = None) -> Floats:
+    """(a + right) / (a + b + count); 1/2 if there are neither votes nor a prior.
+
+    ``unit``: judges of the same unit share the crowd's prior; all if None.
+    """
+    if prior == "crowd":
+        eta = np.empty(len(right))
+        for own in [slice(None)] if unit is None else [unit == place for place in np.unique(unit)]:
+            mean, strength = crowd_prior(right[own], count[own])
+            share = right[own] / np.maximum(count[own], 1e-300)
+            eta[own] = mean + count[own] / (strength + count[own]) * (share - mean)
+        return eta
+    a, b = prior if isinstance(prior, tuple) else (0.0, 0.0)
     total = a + b + count
     return np.where(total > 0, (a + right) / np.where(total > 0, total, 1.0), 0.5)
+
+
+def crowd_prior(right: Floats, count: Floats) -> tuple[float, float]:
+    """The mean and the strength a + b of the Beta prior that the crowd's own shares show; the strength is infinite
+    if they vary by no more than tosses do."""
+    known = count > 0
+    if not known.any():
+        return LEAST_MEAN, np.inf
+    middle = float(right.sum() / count.sum())
+    spread = max(middle * (1.0 - middle), 1.0 / (4.0 + float(count.sum())))
+    between, mean = variance_between(right[known] / count[known], spread / count[known])
+    strength = max(spread / between - 1.0, LEAST_STRENGTH) if between > 0.0 else np.inf
+    return max(mean, LEAST_MEAN), strength
 
 
 def _turn_to_keep(path: Floats, first: int, last: int) -> int:
@@ -255,6 +305,12 @@ def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
             "The ranking is the one with the largest objective."
         )
         yield Note("cycle", message)
+
+
+def _equality_note(eta: Floats, prior: Prior, workers: int) -> Iterator[Note]:
+    if prior == "crowd" and workers > 1 and np.ptp(eta) < 10.0**-DIGITS:
+        message = "The workers' agreement with each other differs by no more than chance; all count the same."
+        yield Note("equal-weights", message)
 
 
 def _unfinished_note(units: int, rounds: int) -> Iterator[Note]:
@@ -299,7 +355,8 @@ class BetweenWorkers(Covariance):
     def variance(self, nodes: Integers) -> Floats:
         """The diagonal alone: in a query with many items their mean varies little."""
         m = self.m[nodes]
-        return (self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0) + self.v[nodes]) / m**2
+        between = self.squares[nodes] - self.total[nodes] ** 2 / (m + 1.0)  # below 0 by rounding alone
+        return np.asarray((np.maximum(between, 0.0) + self.v[nodes]) / m**2)
 
 
 def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spread:
@@ -307,16 +364,16 @@ def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spr
     covariance = BetweenWorkers(lists, values)
     queries = np.split(np.arange(len(score)), lists.start[1:])
     placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
-    stderr = np.sqrt(np.maximum(covariance.variance(np.arange(len(score))), 0.0))
+    stderr = np.sqrt(covariance.variance(np.arange(len(score))))
     return placed.with_scores(score, stderr)
 
 
-def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: tuple[float, float]) -> Workers:
+def _workers(votes: Votes, lists: ExpectedLists, values: ListValues, prior: Prior) -> Workers:
     """Quality is eta at the final ranking. The interval is Jeffreys', from the worker's own votes alone, so that
     nobody is called reliable because of the prior."""
     from scipy.special import betaincinv
 
-    right, count = lists.agreeing_votes(values.level, lists.contests.worker, lists.workers)
+    right, count = agreement(lists, values, prior, lists.contests.worker, lists.workers)
     quality = shrink(right, count, prior)
     tails = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     low, high = (np.asarray(betaincinv(right + 0.5, count - right + 0.5, tail), float) for tail in tails)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from crowdrank.data import Floats, Integers, summed
+from crowdrank.data import Floats, Integers, Ints, summed
 from crowdrank.kernels.rank_distribution import expected_fair, expected_power, expected_spectrum, fair_tables
 from crowdrank.models.lists.judge_contests import ContestCells, JudgeContests
 from crowdrank.prepared.votes import EQUAL, Votes
@@ -184,3 +185,68 @@ class ExpectedLists:
         ahead = np.sign(level[rows.j] - level[rows.i])
         right = 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead))
         return summed(who, right, size), summed(who, rows.wins + rows.losses, size)
+
+    def agreement_with_others(self, values: ListValues, of: Integers, size: int) -> tuple[Floats, Floats]:
+        """As ``agreeing_votes``, but by the order of the other workers, in independent votes.
+
+        The others' F of an item is F_j - f_ij. A vote counts if anybody else judged one of its items. All votes of
+        a judge together count as ``independent_votes``.
+        """
+        rows, judge, judges = self.contests.rows, self.contests.row_judge, len(self.contests.worker)
+        cells = np.concatenate([*values.cells, np.zeros(1)])
+        first, second = self.row_cells
+        none = len(cells) - 1
+        own = (first < none).astype(np.int64) + (second < none)
+        other = self.judged[rows.i] + self.judged[rows.j] > own
+        ahead = (values.total[rows.i] - cells[first]) - (values.total[rows.j] - cells[second])
+        rounding = EQUAL * np.maximum.reduceat(np.abs(values.total), self.start)
+        ahead = np.where(np.abs(ahead) > rounding[self.query[rows.i]], np.sign(ahead), 0.0)
+        right = summed(judge, other * 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead)), judges)
+        every = summed(judge, rows.wins + rows.losses, judges)
+        part = self.independent_votes / np.maximum(every, 1e-300)
+        known = summed(judge, other * (rows.wins + rows.losses), judges)
+        return summed(of, part * right, size), summed(of, part * known, size)
+
+    @cached_property
+    def row_cells(self) -> tuple[Integers, Integers]:
+        """The places of the two items' cells of each row of votes in the cells of all groups; their number if an
+        item has none."""
+        groups, nodes = self.contests.groups, len(self.query)
+        node = np.concatenate([np.zeros(0, np.int64), *(cells.node for cells in groups)])
+        judge = np.concatenate([np.zeros(0, np.int64), *(cells.judge[cells.row] for cells in groups)])
+        key = np.where(node >= 0, judge * nodes + node, -1)
+        order = np.argsort(key, kind="stable")
+        known = np.append(key[order], np.iinfo(np.int64).max)
+
+        def place(item: Ints) -> Integers:
+            wanted = self.contests.row_judge * nodes + item
+            found = np.searchsorted(known, wanted)
+            return np.where(known[found] == wanted, np.append(order, len(key))[found], len(key))
+
+        return place(self.contests.rows.i), place(self.contests.rows.j)
+
+    @cached_property
+    def judged(self) -> Integers:
+        """How many judges have a cell for each node."""
+        node = np.concatenate([np.zeros(0, np.int64), *(cells.node for cells in self.contests.groups)])
+        return np.bincount(node[node >= 0], minlength=len(self.query))
+
+    @cached_property
+    def independent_votes(self) -> Floats:
+        """For each judge, min(V, 3 V^2 / (V + sum over items of (wins - losses)^2)), V being the number of votes.
+
+        The votes of a list or of labels depend on each other. The share of V votes that agree with an unrelated
+        order varies as that of V tosses if no two votes share an item, as Kendall's tau if they are a list, and as
+        the statistic of Mann and Whitney if they are labels of two kinds. This is the number of tosses with the
+        same variance, at most V: about 9/4 m for a list of m items.
+        """
+        rows, judge, judges = self.contests.rows, self.contests.row_judge, len(self.contests.worker)
+        cell = np.concatenate(self.row_cells)
+        size, net = sum(len(cells.node) for cells in self.contests.groups), rows.wins - rows.losses
+        squares = summed(cell, np.concatenate([net, -net]), size + 1)[:size] ** 2
+        whose = np.concatenate(
+            [np.zeros(0, np.int64), *(cells.judge[cells.row] for cells in self.contests.groups)]
+        )
+        votes = summed(judge, rows.wins + rows.losses, judges)
+        spread = votes + summed(whose, squares, judges)
+        return np.minimum(votes, 3.0 * votes**2 / np.maximum(spread, 1e-300))

@@ -223,7 +223,11 @@ class _DirectionEM:
             rounds=self.rounds,
             converged=converged,
             mirror={"by": "mean quality", "turned": int(flips.sum())},
-            notes=(*self._direction_notes(flips, quality), *self._convergence(converged)),
+            notes=(
+                *self._direction_notes(flips, quality),
+                *self._bound_notes(quality),
+                *self._convergence(converged),
+            ),
         )
 
     def _climb(self, quality: Floats) -> tuple[Floats, bool]:
@@ -283,6 +287,16 @@ class _DirectionEM:
             return []
         message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
         return [Note("mirror", message)]
+
+    def _bound_notes(self, quality: Floats) -> list[Note]:
+        count = int(((quality <= EDGE) | (quality >= 1.0 - EDGE)).sum())
+        if not count:
+            return []
+        message = (
+            f"The accuracies of {count} of {len(quality)} workers reached the limit, 0 or 1 to within {EDGE:g}. "
+            "A prior keeps them away from it."
+        )
+        return [Note("bound", message)]
 
     def _convergence(self, converged: bool) -> list[Note]:
         if converged:

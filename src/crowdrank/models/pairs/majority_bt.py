@@ -1,4 +1,4 @@
-"""Majority-vote BT: the majority's verdict on each pair, then Bradley-Terry (Crowd-BT section 5.3)."""
+"""Majority-vote BT: the majority's verdict on each pair, then Bradley-Terry (Crowd-BT section 5.2)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MajorityBT(VotesModel):
         max_s  sum_ij w_ij ln F(s_i - s_j) + lambda sum_i ln F(s_i) F(-s_i)
 
     A pair that twenty people judged counts no more than a pair that one person judged. The estimate of lambda and
-    the intervals are based on these verdicts, not on the votes. Chen et al. 2013, section 5.3.
+    the intervals are based on these verdicts, not on the votes. Chen et al. 2013, section 5.2.
 
     ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
     none of it; the default is ``"estimated"``.

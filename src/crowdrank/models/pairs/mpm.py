@@ -95,6 +95,7 @@ class MPM(VotesModel):
                 *search.convergence(here),
                 *notes,
                 *_direction_notes(votes, here.theta),
+                *_lone_worker_notes(here.theta),
                 *quality_notes(votes, curve.perfect),
             ),
             details={
@@ -172,7 +173,10 @@ class _Search:
         try:
             return HeldInverse.of(here), []
         except NotPositiveError:
-            message = "The fit did not end at a proper maximum, so there are no intervals."
+            message = (
+                "The fit did not end at a proper maximum, so there are no intervals: those of the adherences are "
+                "from minus to plus infinity."
+            )
             return None, [Note("no-intervals", message)]
 
     def converged(self, here: MultinomialLook) -> bool:
@@ -205,6 +209,17 @@ def _direction_notes(votes: Votes, theta: Floats) -> list[Note]:
         return []
     message = f"{share:.0%} of the votes count reversed: the ranking may be reversed."
     return [Note("mirror", message)]
+
+
+def _lone_worker_notes(theta: Floats) -> list[Note]:
+    """A note on the infinite interval of a single worker."""
+    if len(theta) > 1:
+        return []
+    message = (
+        "The adherence of a single worker is 1 by definition. Its interval is from minus to plus infinity: the "
+        "votes say nothing about it."
+    )
+    return [Note("one-worker", message)]
 
 
 def _workers(votes: Votes, theta: Floats, covariance: HeldInverse | None, curve: Agreement) -> Workers:

@@ -1,4 +1,4 @@
-"""Variance-BT: Bradley-Terry with a scale for each worker (Volkovs & Zemel 2012, as Crowd-BT section 5.3 has it).
+"""Variance-BT: Bradley-Terry with a scale for each worker (Volkovs & Zemel 2012, as Crowd-BT section 5.2 has it).
 
     P(i beats j, said by k) = F(a_k (s_i - s_j))
 
@@ -24,7 +24,7 @@ class VarianceBT(PairedModel):
 
         max  sum over votes ln F(a_k (s_winner - s_loser)) + lambda sum_i ln F(s_i) F(-s_i) + ln prior(a)
 
-    Volkovs & Zemel 2012; Chen et al. 2013, section 5.3.
+    Volkovs & Zemel 2012; Chen et al. 2013, section 5.2.
 
     ``signed``: whether slopes may be negative.
     ``slope_sd``: the standard deviation of the normal prior on ln a with mean 0 (if ``signed``, on a with mean 1).
