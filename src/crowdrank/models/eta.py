@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, summed
+from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
 from crowdrank.errors import Note
 from crowdrank.models.agreement import TELLABLE, quality_notes
@@ -47,7 +48,7 @@ def update_qualities(climb: Ascent, prior: BetaPrior, votes: Floats, at: At) -> 
 
 
 def linked_groups(
-    part: NDArray[np.int32], workers: int, edges: tuple[Integers, Integers]
+    part: NDArray[np.int32], workers: int, edges: tuple[NDArray[Any], NDArray[Any]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Groups of connected parts that share workers: the group number of each node and of each worker.
 
