@@ -49,6 +49,13 @@ class Orders:
         return Orders(self.start, last[segment_of(self.start)] - self.level[rows]), rows
 
     @cached_property
+    def both_ways(self) -> tuple[Orders, Rows]:
+        """The lists, then the same lists in reverse, and the original row of each row."""
+        turned, rows = self.backwards
+        start = np.concatenate([self.start, self.start[-1] + turned.start[1:]])
+        return Orders(start, np.concatenate([self.level, turned.level])), np.append(np.arange(len(rows)), rows)
+
+    @cached_property
     def begins(self) -> Rows:
         """The first row of each group, and the number of rows."""
         of = segment_of(self.start)

@@ -28,7 +28,7 @@ from crowdrank.solve.lbfgs import WeightsMaximum, lbfgs
 from crowdrank.solve.matrices import NotPositiveError, accumulate
 from crowdrank.solve.newton import Look, Problem, Step, Top, newton, newton_batch, newton_within, slope_goal
 from crowdrank.solve.scaled import Independent, Rescaled, Scaled, Widened
-from crowdrank.solve.sums import At, Curvature, Draw, Gradient, Information, LikelihoodSums, average
+from crowdrank.solve.sums import At, Curvature, Draw, Gradient, Information, LikelihoodSums
 
 __all__ = [
     "NO_WORKERS",
@@ -61,7 +61,6 @@ __all__ = [
     "Widened",
     "accelerate",
     "accumulate",
-    "average",
     "extrapolate",
     "freeze_workers",
     "highest_density",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Stats
@@ -45,22 +45,6 @@ class Gradient(Stats):
     value: float
     scores: Floats
     workers: Floats
-
-
-G = TypeVar("G", bound=Gradient)
-
-
-def average(parts: list[G]) -> G:
-    """The mean of the sums at each of several points."""
-    first, *others = parts
-    if not others:
-        return first
-    return type(first)(
-        *(
-            sum((getattr(part, own.name) for part in others), getattr(first, own.name)) / len(parts)
-            for own in fields(first)
-        )
-    )
 
 
 @dataclass(frozen=True, eq=False)

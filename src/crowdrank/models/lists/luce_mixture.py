@@ -24,50 +24,82 @@ from crowdrank.models.eta import OnGrid, QualityTable
 from crowdrank.models.list_sums import NodePairs
 from crowdrank.prepared.list_shards import ListShard
 from crowdrank.random import signs
-from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate, average
+from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import Matrix
 
-FAR = 300.0
-"""The largest ln p and ln q, so that squares stay finite. It matters only if eta is 0 or 1."""
+LEAST = 1e-130
+"""The smallest M, relative to the larger one of P and Q. It matters only if eta is 0 or 1; 1/M^2 stays finite."""
 
 
 @dataclass(frozen=True, eq=False)
 class BothWays:
-    """Lists and their reversals at the x of each row: ln P and ln Q of each list, g_P and g_Q of each row.
+    """Lists, followed by their reversals, at the scores of their rows. ``rows``: the original row of each row."""
 
-    ``rows``: the row of each row of the reversed lists.
-    """
-
-    forward: PlackettLuceDerivatives
-    backward: PlackettLuceDerivatives
+    found: PlackettLuceDerivatives
     rows: Integers
 
     @classmethod
     def at(cls, x: Floats, orders: Orders) -> BothWays:
         """At the scores ``x`` of the rows."""
-        turned, rows = orders.backwards
-        return cls(derivatives(x, orders), derivatives(x[rows], turned), rows)
+        both, rows = orders.both_ways
+        return cls(derivatives(x[rows], both), rows)
 
     def mix(self, eta: Floats) -> tuple[Floats, Floats, Floats]:
-        """ln M, p and q of each list."""
-        forward, backward = self.forward.value, self.backward.value
-        with np.errstate(divide="ignore"):
-            value = np.logaddexp(np.log(eta) + forward, np.log1p(-eta) + backward)
-        return value, np.exp(np.minimum(forward - value, FAR)), np.exp(np.minimum(backward - value, FAR))
+        """ln M, p and q of each list; each row of ``eta`` is a quality for every list."""
+        logs = self.found.value.reshape(2, -1)
+        most = logs.max(axis=0)
+        forward, backward = np.exp(logs - most)
+        mixed = np.maximum(eta * forward + (1.0 - eta) * backward, LEAST)
+        return most + np.log(mixed), forward / mixed, backward / mixed
+
+    def by_row(self, values: Floats) -> tuple[Floats, Floats]:
+        """Values of the rows, for lists and for their reversals, both in the order of the original rows."""
+        size = len(self.rows) // 2
+        return values[:size], values[size:][self.rows[size:]]  # reversing twice gives the list
 
 
 @dataclass(frozen=True, eq=False)
 class _MixtureTerms:
-    """A shard at given parameters. Per list: ln M, p, q and eta. Per row: d, and the gradient."""
+    """A shard at given parameters.
+
+    Per list, times its weight and averaged over the spread of eta: r and 1 - r (2, L), r (1 - r), p q, p - q and
+    (p - q)^2. Per row: d, and the gradient.
+    """
 
     both: BothWays
-    value: Floats
-    p: Floats
-    q: Floats
-    eta: Floats
+    value: float
+    share: Floats
+    mixed: Floats
+    across: Floats
+    slope: Floats
+    bend: Floats
     d: Floats
     gradient: Floats
+
+    @classmethod
+    def of(cls, shard: ListShard, at: At) -> _MixtureTerms:
+        """The terms of a shard."""
+        both = BothWays.at(at.scores[shard.node], shard.orders)
+        eta = np.stack([node.workers[shard.worker, 0] for node in at.nodes()])
+        value, p, q = both.mix(eta)
+
+        def average(values: Floats) -> Floats:
+            return np.asarray(shard.weight * values.mean(axis=0))
+
+        share = np.stack([average(eta * p), average((1.0 - eta) * q)])
+        forward, backward = both.by_row(both.found.gradient)
+        return cls(
+            both=both,
+            value=float(average(value).sum()),
+            share=share,
+            mixed=average(eta * (1.0 - eta) * p * q),
+            across=average(p * q),
+            slope=average(p - q),
+            bend=average((p - q) ** 2),
+            d=forward - backward,
+            gradient=share[0, shard.list] * forward + share[1, shard.list] * backward,
+        )
 
 
 class MixtureSums:
@@ -75,15 +107,16 @@ class MixtureSums:
 
     def gradient(self, shard: ListShard, at: At) -> Gradient:
         """Value and gradient."""
-        return average([Gradient(*_gradient(shard, _terms(shard, node))) for node in at.nodes()])
+        return Gradient(*_gradient(shard, _MixtureTerms.of(shard, at)))
 
     def curvature(self, shard: ListShard, at: At) -> Curvature:
         """Value, gradient and observed curvature."""
-        return average([_curvature_at(shard, _terms(shard, node)) for node in at.nodes()])
+        terms = _MixtureTerms.of(shard, at)
+        return Curvature(*_gradient(shard, terms), *_curvature(shard, terms))
 
     def information(self, shard: ListShard, draw: Draw) -> Information:
         """Gradient and observed curvature, with signed noise that has the covariance of the gradients."""
-        terms = _terms(shard, draw)
+        terms = _MixtureTerms.of(shard, draw)
         return Information(*_gradient(shard, terms), *_curvature(shard, terms), _noise(shard, terms, draw.seed))
 
     def table(self, shard: ListShard, at: OnGrid) -> QualityTable:
@@ -104,58 +137,41 @@ class MixtureSums:
         return QualityTable(agree, total, table)
 
 
-def _terms(shard: ListShard, at: At) -> _MixtureTerms:
-    assert shard.worker is not None
-    both, eta = BothWays.at(at.scores[shard.node], shard.orders), at.workers[shard.worker, 0]
-    value, p, q = both.mix(eta)
-    backward = both.backward.gradient[both.rows]  # reversing twice gives the list
-    d, share = both.forward.gradient - backward, (eta * p)[shard.list]
-    return _MixtureTerms(both, value, p, q, eta, d, shard.weight[shard.list] * (backward + share * d))
-
-
 def _gradient(shard: ListShard, terms: _MixtureTerms) -> tuple[float, Floats, Floats]:
     """Value, and gradient by scores and workers."""
-    assert shard.worker is not None
     scores = summed(shard.node, terms.gradient, len(shard.part))
-    workers = summed(shard.worker, shard.weight * (terms.p - terms.q), shard.workers)
-    return float(shard.weight @ terms.value), scores, workers[:, None]
+    return terms.value, scores, _by_worker(shard, terms.slope)[:, None]
 
 
-def _curvature_at(shard: ListShard, terms: _MixtureTerms) -> Curvature:
-    return Curvature(*_gradient(shard, terms), *_curvature(shard, terms))
+def _by_worker(shard: ListShard, values: Floats) -> Floats:
+    assert shard.worker is not None
+    return summed(shard.worker, values, shard.workers)
 
 
 def _curvature(shard: ListShard, terms: _MixtureTerms) -> tuple[Matrix, Matrix, Floats]:
     """Minus the second derivatives: by scores, by scores and workers, by workers."""
     assert shard.worker is not None
-    both, rows, own = terms.both, terms.both.rows, shard.list
-    weight, ones = shard.weight, np.ones(len(own))
-    faithful, turned = weight * terms.eta * terms.p, weight * (1.0 - terms.eta) * terms.q
-    mixed = turned * terms.eta * terms.p
+    found, rows, own = terms.both.found, terms.both.rows, shard.list
+    share = np.concatenate([terms.share[0, own], terms.share[1, own]])  # a list and its reversal have equal rows
     cells = NodePairs(shard)
-    for one, other, value in both.forward.cross(ones, faithful[own]):
-        cells.add(one, other, value)
-    for one, other, value in both.backward.cross(ones, turned[own]):  # rows of a list are rows of its reversal
+    for one, other, value in found.cross(np.ones(len(rows)), share):
         cells.add(rows[one], rows[other], value)
     for one, other in pairs(shard.orders.start):
-        cells.add(one, other, -mixed[own[one]] * terms.d[one] * terms.d[other])
-    diagonal = faithful[own] * both.forward.curvature + turned[own] * both.backward.curvature[rows]
-    items = cells.matrix(diagonal - mixed[own] * terms.d**2)
-    across = -(weight * terms.p * terms.q)[own] * terms.d
-    worker = shard.worker[own].astype(np.int64)
+        cells.add(one, other, -terms.mixed[own[one]] * terms.d[one] * terms.d[other])
+    forward, backward = terms.both.by_row(share * found.curvature)
+    items = cells.matrix(forward + backward - terms.mixed[own] * terms.d**2)
+    worker, across = shard.worker[own].astype(np.int64), -terms.across[own] * terms.d
     coupling = accumulate(worker, shard.node, across, (shard.workers, len(shard.part))).T
-    by_worker = summed(shard.worker, weight * (terms.p - terms.q) ** 2, shard.workers)
-    return items, coupling, by_worker[:, None, None]
+    return items, coupling, _by_worker(shard, terms.bend)[:, None, None]
 
 
 def _noise(shard: ListShard, terms: _MixtureTerms, seed: int) -> Floats:
     """A random sign times the gradient, for each list and draw; it has the covariance of the gradients."""
-    assert shard.worker is not None
     root, n = np.sqrt(shard.weight), len(shard.part)
     drawn = signs((shard.first + np.arange(len(root)),), DRAWS, seed)
     noise = np.zeros((n + shard.workers, DRAWS))
     for draw in range(DRAWS):
         sign = drawn[:, draw]
         noise[:n, draw] = summed(shard.node, (sign / root)[shard.list] * terms.gradient, n)
-        noise[n:, draw] = summed(shard.worker, sign * root * (terms.p - terms.q), shard.workers)
+        noise[n:, draw] = _by_worker(shard, sign / root * terms.slope)
     return noise
