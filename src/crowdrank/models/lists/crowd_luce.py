@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, summed
 from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
+from crowdrank.kernels.links import TINY
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.models.ascent import (
     bound_notes,
@@ -55,9 +56,14 @@ from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL
-from crowdrank.solve import At, Maximum, Point, spread, until
+from crowdrank.solve import At, Maximum, Point, freeze_workers, spread, until
 
 EM_ROUNDS = 6
+TRIAL = 12
+"""Newton steps from each start before one of them is chosen."""
+NEAR = 1e-3
+"""Starts whose log likelihoods are this close lead to the same maximum."""
+POWER_ROUNDS = 30
 DOUBT = 0.6
 """Below this mean quality, a note says that the ranking may be reversed."""
 
@@ -161,6 +167,39 @@ class MixtureListPredictor:
         return both.mix(unseen if given.worker is None else values_at(self.eta, given.worker, mean))[0]
 
 
+def principal_scores(
+    lists: Lists, node_group: NDArray[np.int32], worker_group: NDArray[np.int32]
+) -> tuple[Floats, Floats]:
+    """Scores s, and how far each worker agrees with them, from -1 to 1.
+
+    With m_ki the net wins of item i in the lists of worker k, each divided by the length of the list, the mean of
+    m_ki is about (2 eta_k - 1) s_i times the number of lists. So s is the principal right singular vector of m, by
+    power iteration from equal workers. Spammers and liars do not distort it, because no place weighs very much.
+    """
+    from scipy.sparse import coo_array
+
+    orders = Orders(lists.start, lists.level)
+    first, last = orders.begins[orders.group], orders.begins[orders.group + 1]
+    net = (lists.start[1:] + lists.start[:-1])[lists.list] - first - last
+    value = (lists.weight / lists.size)[lists.list] * net
+    assert lists.worker is not None
+    where = (lists.worker[lists.list], lists.node)
+    wins = coo_array((value, where), shape=(lists.n_workers, len(lists.nodes))).tocsr()
+    agreement = np.ones(lists.n_workers)
+    for _ in range(POWER_ROUNDS):
+        scores = _normalized(wins.T @ agreement, node_group)
+        agreement = _normalized(wins @ scores, worker_group)
+    share = agreement / np.maximum(summed(lists.worker, lists.weight, lists.n_workers), TINY)
+    return scores, share / max(float(np.abs(share).max()), TINY)
+
+
+def _normalized(values: Floats, group: NDArray[np.int32]) -> Floats:
+    """The values divided by the root of their mean square in each group."""
+    count = np.maximum(np.bincount(group), 1)
+    squares = summed(group, values**2, len(count)) / count
+    return values / np.sqrt(np.maximum(squares, TINY))[group]
+
+
 class _Qualities(LuceAscent):
     """One fit of Crowd-Luce: the start, the prior on qualities, the mirror."""
 
@@ -182,13 +221,53 @@ class _Qualities(LuceAscent):
         return found
 
     def first_point(self) -> Point:
-        """The scores of equal workers; then qualities by a few rounds of EM."""
+        """The start from which a few steps lead highest, among those that leave the mean quality above 1/2.
+
+        Lists of more than two items have several maxima, so there are several starts, the last one the mirror of
+        what the one before it leads to. Of starts that lead equally high, the first one counts.
+        """
+        starts = [self._equal_workers(), *self._agreeing_workers()]
+        tops = [self.maximize(start, steps=TRIAL) for start in starts]
+        if len(starts) > 1:
+            every = np.ones(len(self.part), bool), np.ones(len(self.start), bool)
+            starts.append(mirrored(tops[-1], self.bounds, *every))
+            tops.append(self.maximize(starts[-1], steps=TRIAL))
+        best, reached = starts[0], (False, -np.inf)
+        for start, top in zip(starts, tops, strict=True):
+            straight = self._mean(top) >= 0.5
+            if (straight, top.value - NEAR) > reached:
+                best, reached = start, (straight, top.value)
+        return best
+
+    def _mean(self, top: Maximum) -> float:
+        return float(np.average(top.point.workers[:, 0], weights=self.given))
+
+    def _equal_workers(self) -> Point:
+        """The scores of equal workers, then their qualities."""
         plain = LuceAscent(self.lists, self.run, ListSums(), self.priors.node.strength or STRENGTH)
         scores = plain.maximize(plain.first_point()).point.scores
         self.iterations += plain.iterations
+        return self._with_qualities(scores, np.full_like(self.start, 0.95))
+
+    def _agreeing_workers(self) -> list[Point]:
+        """The scores that agree most with some workers and least with others, and their mirror.
+
+        On lists of two, equal workers are start enough: a vote of a liar weighs no more than another.
+        """
+        if (self.lists.size == 2).all():
+            return []
+        scores, agreement = principal_scores(self.lists, *self._groups)
+        starts = []
+        for sign in (1.0, -1.0):
+            point = Point(sign * scores, 0.5 + sign * 0.45 * agreement[:, None])
+            top = self.maximize(point, freeze_workers(self.bounds), steps=8)
+            starts.append(self._with_qualities(top.point.scores, top.point.workers))
+        return starts
+
+    def _with_qualities(self, scores: Floats, workers: Floats) -> Point:
+        """The point with better qualities, by a few rounds of EM."""
         step = partial(update_qualities, self, self.prior, self.given)
-        start = At(scores, np.full_like(self.start, 0.95))
-        at, rounds, _ = until(step, start, tol=0.01, limit=EM_ROUNDS)
+        at, rounds, _ = until(step, At(scores, workers), tol=0.01, limit=EM_ROUNDS)
         self.iterations += rounds
         return Point(at.scores, at.workers)
 
@@ -203,7 +282,7 @@ class _Qualities(LuceAscent):
         if flips.any():
             top = self.fit_priors(mirrored(top, self.bounds, flips[nodes], flips[workers]))
             return top, report, [mirror_note(flips, "the mean quality of the workers")]
-        mean = float(np.average(top.point.workers[:, 0], weights=self.given))
+        mean = self._mean(top)
         if mean >= DOUBT:
             return top, report, []
         message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
