@@ -185,6 +185,18 @@ class TestChoices:
         assert kendall_tau(scores_of(model), truth) < -0.7
         assert model.workers_.polars()["eta"].mean() > 0.5
 
+    def test_the_best_of_several_starts_is_taken(self):
+        """Liars who name the worst of six distort the scores of equal workers, from which the climb ends lower."""
+        from crowdrank.models.lists import crowd_luce
+
+        truth, frame = choices(seed=3, items=10, each=15, size=6, eta=(0.95,) * 4 + (0.5,) * 2 + (0.1,) * 3)
+        model = cr.CrowdLuce(**PAPER).fit(frame)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(crowd_luce._Qualities, "_agreeing_workers", lambda self: [])
+            alone = cr.CrowdLuce(**PAPER).fit(frame)
+        assert model.fit_.log_likelihood > alone.fit_.log_likelihood + 1
+        assert kendall_tau(scores_of(model), truth) > kendall_tau(scores_of(alone), truth) + 0.1
+
     def test_a_fit_that_starts_the_wrong_way_is_turned(self, monkeypatch):
         from crowdrank.models.lists import crowd_luce
         from crowdrank.solve import Point

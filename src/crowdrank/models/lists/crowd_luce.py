@@ -178,19 +178,23 @@ def principal_scores(
     """
     from scipy.sparse import coo_array
 
+    assert lists.worker is not None
+    where = (lists.worker[lists.list], lists.node)
+    wins = coo_array((_net_wins(lists), where), shape=(lists.n_workers, len(lists.nodes))).tocsr()
+    agreement = np.ones(lists.n_workers)
+    for _ in range(POWER_ROUNDS):
+        scores = _normalized(np.asarray(wins.T @ agreement), node_group)
+        agreement = _normalized(np.asarray(wins @ scores), worker_group)
+    share = agreement / np.maximum(summed(lists.worker, lists.weight, lists.n_workers), TINY)
+    return scores, share / max(float(np.abs(share).max()), TINY)
+
+
+def _net_wins(lists: Lists) -> Floats:
+    """For each row the number of items below it minus those above, divided by the length of its list."""
     orders = Orders(lists.start, lists.level)
     first, last = orders.begins[orders.group], orders.begins[orders.group + 1]
     net = (lists.start[1:] + lists.start[:-1])[lists.list] - first - last
-    value = (lists.weight / lists.size)[lists.list] * net
-    assert lists.worker is not None
-    where = (lists.worker[lists.list], lists.node)
-    wins = coo_array((value, where), shape=(lists.n_workers, len(lists.nodes))).tocsr()
-    agreement = np.ones(lists.n_workers)
-    for _ in range(POWER_ROUNDS):
-        scores = _normalized(wins.T @ agreement, node_group)
-        agreement = _normalized(wins @ scores, worker_group)
-    share = agreement / np.maximum(summed(lists.worker, lists.weight, lists.n_workers), TINY)
-    return scores, share / max(float(np.abs(share).max()), TINY)
+    return np.asarray((lists.weight / lists.size)[lists.list] * net)
 
 
 def _normalized(values: Floats, group: NDArray[np.int32]) -> Floats:
@@ -221,7 +225,7 @@ class _Qualities(LuceAscent):
         return found
 
     def first_point(self) -> Point:
-        """The start from which a few steps lead highest, among those that leave the mean quality above 1/2.
+        """The start from which a few steps lead highest, among those that end in the direction of the crowd.
 
         Lists of more than two items have several maxima, so there are several starts, the last one the mirror of
         what the one before it leads to. Of starts that lead equally high, the first one counts.
@@ -234,10 +238,19 @@ class _Qualities(LuceAscent):
             tops.append(self.maximize(starts[-1], steps=TRIAL))
         best, reached = starts[0], (False, -np.inf)
         for start, top in zip(starts, tops, strict=True):
-            straight = self._mean(top) >= 0.5
+            straight = self._is_straight(top)
             if (straight, top.value - NEAR) > reached:
                 best, reached = start, (straight, top.value)
         return best
+
+    def _is_straight(self, top: Maximum) -> bool:
+        """Whether most workers are better than chance, and most pairs in the lists agree with the scores.
+
+        The likelihood alone would decide by how the first places differ from the last ones, which is not what the
+        direction of a ranking should rest on.
+        """
+        wins = summed(self.lists.node, _net_wins(self.lists), len(self.part))
+        return self._mean(top) >= 0.5 and float(wins @ top.point.scores) >= 0.0
 
     def _mean(self, top: Maximum) -> float:
         return float(np.average(top.point.workers[:, 0], weights=self.given))
