@@ -22,7 +22,7 @@ from helpers import frame_of, random_lists, random_votes
 PAPER = {"prior": (1, 1), "regularization": 0.5}
 
 
-def choices(seed=0, items=15, each=60, size=4, eta=(0.95,) * 5 + (0.9,) * 2 + (0.5,) * 3 + (0.1,) * 2, worst=0.0):
+def choices(seed=0, items=10, each=25, size=4, eta=(0.95,) * 6 + (0.5,) * 2 + (0.1,) * 2, worst=0.0):
     """True scores, and the choices of workers with these qualities from sets of ``size`` items.
 
     A share ``worst`` of the choices are of the worst of the set.
@@ -166,13 +166,14 @@ class TestChoices:
         model, plain = cr.CrowdLuce().fit(frame), cr.PlackettLuce().fit(frame)
         assert model.fit_.converged
         tau, equal = (kendall_tau(scores_of(own), truth) for own in (model, plain))
-        assert tau > 0.85 > 0.6 > equal
+        assert tau > 0.8 > 0.65 > equal
         table = model.workers_.polars().sort("worker")
-        np.testing.assert_allclose(table["eta"], [0.95] * 5 + [0.9] * 2 + [0.5] * 3 + [0.1] * 2, atol=0.2)
+        honest, spammers, liars = np.split(table["eta"].to_numpy(), [6, 8])
+        assert honest.mean() > 0.8 > 0.7 > spammers.max() > spammers.min() > 0.3 > liars.max()
         assert table["verdict"].to_list()[-2:] == ["malicious"] * 2
 
     def test_the_worst_of_a_set_says_as_much_from_the_other_end(self):
-        truth, frame = choices(seed=1, worst=1.0, each=40, eta=(0.95,) * 5 + (0.5, 0.1))
+        truth, frame = choices(seed=1, worst=1.0, eta=(0.95,) * 5 + (0.5, 0.1))
         model = cr.CrowdLuce().fit(frame)
         assert kendall_tau(scores_of(model), truth) > 0.7
         eta = model.workers_.polars().sort("worker")["eta"].to_list()
@@ -180,7 +181,7 @@ class TestChoices:
 
     def test_most_workers_lie(self):
         """The order by the mean quality is that of the liars, and a note says that it was turned or may be."""
-        truth, frame = choices(seed=2, eta=(0.05,) * 6 + (0.95,) * 2, each=40)
+        truth, frame = choices(seed=2, eta=(0.05,) * 6 + (0.95,) * 2)
         model = cr.CrowdLuce().fit(frame)
         assert kendall_tau(scores_of(model), truth) < -0.7
         assert model.workers_.polars()["eta"].mean() > 0.5
@@ -201,7 +202,7 @@ class TestChoices:
         from crowdrank.models.lists import crowd_luce
         from crowdrank.solve import Point
 
-        _, frame = choices(seed=3, each=30)
+        _, frame = choices(seed=3, each=15)
         first = crowd_luce._Qualities.first_point
         monkeypatch.setattr(
             crowd_luce._Qualities,
@@ -215,15 +216,15 @@ class TestChoices:
         np.testing.assert_allclose(scores_of(turned), scores_of(cr.CrowdLuce(**PAPER).fit(frame)), atol=1e-6)
 
     def test_probabilities_of_pairs_and_lists(self):
-        _, frame = choices(items=6, each=20)
+        _, frame = choices(items=6, each=8)
         model = cr.CrowdLuce(**PAPER).fit(frame)
         assert model.list_log_likelihood(frame).sum() == pytest.approx(model.fit_.log_likelihood)
         eta = dict(model.workers_.polars().select("worker", "eta").iter_rows())
         s = dict(model.ranking_.polars().select("item", "score").iter_rows())
-        vote = cr.Pairs.from_votes(winner=["i01", "i01"], loser=["i04", "i04"], worker=["w11", "new"])
+        vote = cr.Pairs.from_votes(winner=["i01", "i01"], loser=["i04", "i04"], worker=["w09", "new"])
         left, _, right = model.probabilities(vote).T
         win = 1 / (1 + np.exp(s["i04"] - s["i01"]))
-        own = np.array([eta["w11"], np.mean(list(eta.values()))])
+        own = np.array([eta["w09"], np.mean(list(eta.values()))])
         np.testing.assert_allclose(left / (left + right), own * win + (1 - own) * (1 - win))
 
 
@@ -242,7 +243,7 @@ class TestOddInputs:
             cr.CrowdLuce(regularization=None).fit(frame)
 
     def test_without_regularization_if_a_maximum_exists(self):
-        _, frame = choices(items=6, each=40, eta=(0.9, 0.85, 0.8, 0.2))
+        _, frame = choices(items=5, each=20, eta=(0.9, 0.85, 0.2))
         model = cr.CrowdLuce(regularization=None, prior=(4, 1.5)).fit(frame)
         assert model.fit_.converged
 
