@@ -2,6 +2,7 @@
 
 from benchmarks import (
     asking,
+    choices,
     cluster,
     consensus,
     coverage,
@@ -38,6 +39,7 @@ for module in (
     asking,
     cluster,
     coverage,
+    choices,
     robustness,
     threads,
 ):

@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.models.lists.crowd_agg import CrowdAggNDCG as CrowdAggNDCG
     from crowdrank.models.lists.crowd_agg import CrowdAggRBP as CrowdAggRBP
     from crowdrank.models.lists.crowd_lists import CrowdLists as CrowdLists
+    from crowdrank.models.lists.crowd_luce import CrowdLuce as CrowdLuce
     from crowdrank.models.lists.mallows import Mallows as Mallows
     from crowdrank.models.lists.plackett_luce import PlackettLuce as PlackettLuce
     from crowdrank.models.lists.st_agg import StAgg as StAgg

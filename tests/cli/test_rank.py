@@ -202,6 +202,14 @@ class TestInput:
         ran = crowdrank("rank", "-", "--missing", "below", stdin="winner,loser\na,b\n")
         assert (ran.code, "applies only to rankings" in ran.err) == (2, True)
 
+    def test_which_pairs_of_a_list_count(self, crowdrank, tmp_path):
+        rows = "worker,item,rank\nx,a,1\nx,b,2\nx,c,3\n"
+        ran = crowdrank("rank", "-", "--model", "bt", "--pairs", "adjacent", "--out", "result", stdin=rows)
+        assert "read as 2 adjacent pairs" in ran.err
+        assert json.loads((tmp_path / "result" / "fit.json").read_text())["judgments"]["pairs"] == "adjacent"
+        ran = crowdrank("rank", "-", "--model", "bt", "--set", "pairs=adjacent", stdin=rows)
+        assert (ran.code, "--pairs adjacent" in ran.err) == (2, True)
+
     def test_gold_in_the_judgments_themselves(self, crowdrank, tmp_path):
         text = "2 qid:1 1:1 2:2 #docid = a\n0 qid:1 1:2 2:NULL #docid = b\n0 qid:1 1:NULL 2:1 #docid = c\n"
         (tmp_path / "one.txt").write_text(text)

@@ -2,7 +2,8 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.data import LEFT, RIGHT, TIE
+from crowdrank.compare.split import split
+from crowdrank.data import LEFT, RIGHT, TIE, count_pairs
 
 
 def outcomes(pairs):
@@ -73,3 +74,57 @@ def test_too_many_pairs_are_refused(monkeypatch):
     frame = pl.DataFrame({"worker": list("xxx"), "item": list("abc"), "label": [3, 1, 1]})
     with pytest.raises(cr.InputError, match="3 pairs, more than 2"):
         cr.to_pairs(cr.read(frame))
+
+
+class TestAdjacentPairs:
+    """Crowd-BT section 3: X > Y > Z is X > Y and Y > Z."""
+
+    @pytest.mark.parametrize(
+        ("rank", "wanted"),
+        [
+            ([1, 2, 3, 4], ["a>b", "b>c", "c>d"]),
+            ([4, 30, 2, 1], ["a>b", "c>a", "d>c"]),
+            ([1, 2, 2, 3], ["a>b", "a>c", "b=c", "b>d", "c>d"]),
+            ([1, 2, 2, 2], ["a>b", "a>c", "a>d", "b=c", "b=d", "c=d"]),
+        ],
+    )
+    def test_only_neighbors_of_a_list_are_compared(self, rank, wanted):
+        frame = pl.DataFrame({"worker": list("xxxx"), "item": list("abcd"), "rank": rank})
+        table = cr.read(frame, pairs="adjacent")
+        found = cr.to_pairs(table)
+        assert outcomes(found) == wanted
+        assert f"{len(wanted)} adjacent pairs" in found.notes[-1].message
+        assert count_pairs(table) == len(wanted)
+        assert outcomes(cr.to_pairs(cr.read(frame), pairs="adjacent")) == wanted
+        assert outcomes(cr.to_pairs(table, pairs="all")) == outcomes(cr.to_pairs(cr.read(frame)))
+
+    def test_lists_are_kept_apart_and_unranked_items_come_last(self):
+        frame = pl.DataFrame(
+            {"worker": list("yyyyxxxx"), "item": list("abcdabcd"), "rank": [3, 1, None, None, 1, 2, 3, 4]}
+        )
+        found = cr.to_pairs(cr.read(frame, pairs="adjacent"))
+        assert outcomes(found) == sorted(["b>a", "a>c", "a>d", "a>b", "b>c", "c>d"])
+        assert (found.worker == [1, 1, 1, 0, 0, 0]).all()
+
+    def test_a_model_of_pairs_sees_them(self):
+        frame = pl.DataFrame({"worker": list("xxxyyy"), "item": list("abcabc"), "rank": [1, 2, 3, 1, 2, 3]})
+        model = cr.BradleyTerry().fit(cr.read(frame, pairs="adjacent"))
+        votes = cr.Pairs.from_votes(winner=list("abab"), loser=list("bcbc"))
+        assert (model.ranking_.score == cr.BradleyTerry().fit(votes).ranking_.score).all()
+        assert model.fit_.judgments["pairs"] == "adjacent"
+        assert "read as 4 adjacent pairs" in model.fit_.warnings[0].message
+
+    def test_held_out_lists_are_all_pairs(self):
+        frame = pl.DataFrame(
+            {"worker": [f"w{k // 4}" for k in range(40)], "item": list("abcd") * 10, "rank": [1, 2, 3, 4] * 10}
+        )
+        dealt = split(cr.read(frame, pairs="adjacent"), 2, 0, "keep", 1000)
+        assert (dealt.asked.rows, dealt.judgments.pairs) == (60, "adjacent")
+
+    def test_other_words_and_other_judgments_are_errors(self):
+        ratings = cr.read(pl.DataFrame({"worker": list("xx"), "item": list("ab"), "label": [3, 1]}))
+        with pytest.raises(cr.UsageError, match="'pairs' applies only to rankings"):
+            cr.to_pairs(ratings, pairs="adjacent")
+        lists = pl.DataFrame({"worker": list("xx"), "item": list("ab"), "rank": [3, 1]})
+        with pytest.raises(cr.UsageError, match="pairs must be 'all' or 'adjacent'"):
+            cr.read(lists, pairs="next")

@@ -8,7 +8,8 @@ from scipy.special import expit
 
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
-from crowdrank.models.pairs.likelihood import OnGrid, PairedSums, QualitySums
+from crowdrank.models.eta import OnGrid
+from crowdrank.models.pairs.likelihood import PairedSums, QualitySums
 from crowdrank.models.priors import BetaPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, SLOPE, THRESHOLD
 from crowdrank.prepared.comparisons import CodedVotes, plan, tally

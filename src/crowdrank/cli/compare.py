@@ -17,6 +17,7 @@ from crowdrank.cli.options import (
     Measures,
     Memory,
     Missing,
+    PairsOfLists,
     Place,
     SpoolFolder,
     join_columns,
@@ -50,6 +51,7 @@ def command(
     sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
     engine: Place = "local",
     missing: Missing = None,
+    pairs: PairsOfLists = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
     seed: Annotated[int, typer.Option(help="Seed of the folds and of everything random.")] = 0,
@@ -76,7 +78,7 @@ def command(
 
         with open_engine(engine) as place, status("reading") as shown:
             table, grades = Sources(
-                judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing
+                judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs
             ).read()
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,

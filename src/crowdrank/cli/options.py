@@ -52,6 +52,10 @@ Missing = Annotated[
     typer.Option(help="Meaning of an item that a list does not rank: below (all ranked items) or unknown."),
 ]
 
+PairsOfLists = Annotated[
+    str | None, typer.Option("--pairs", help="Pairs of a list that models of pairs see: all or adjacent.")
+]
+
 Selector = Annotated[
     str, typer.Option("--select", help="How to choose: random, even, uncertainty, gain, joint, information.")
 ]
@@ -95,9 +99,10 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
             settings[name.strip()] = None if value.strip() == "None" else json.loads(value)
         except json.JSONDecodeError:
             settings[name.strip()] = value
-    if "missing" in settings:
-        remedy = Remedy("missing", str(settings["missing"]))
-        raise UsageError("'missing' is a property of the judgments, not of a model.", hint=("Use ", remedy))
+    for name in ("missing", "pairs"):
+        if name in settings:
+            remedy = Remedy(name, str(settings[name]))
+            raise UsageError(f"{name!r} is a property of the judgments, not of a model.", hint=("Use ", remedy))
     return settings
 
 

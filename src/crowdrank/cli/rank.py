@@ -19,6 +19,7 @@ from crowdrank.cli.options import (
     Measures,
     Memory,
     Missing,
+    PairsOfLists,
     Place,
     SpoolFolder,
     join_columns,
@@ -56,6 +57,7 @@ def command(
     measures: Measures = "",
     engine: Place = "local",
     missing: Missing = None,
+    pairs: PairsOfLists = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
@@ -71,7 +73,9 @@ def command(
     Without --out the ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
-    sources = Sources(judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing)
+    sources = Sources(
+        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs
+    )
     parameters = {"seed": seed, **parse_settings(settings or [])}
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
     with nullcontext() if out is None else Folder(out) as folder:

@@ -15,7 +15,7 @@ OWN = "judgments"
 
 @dataclass(frozen=True)
 class Sources:
-    """File names, column names, memory options, and what a missing item means in rankings."""
+    """File names, column names, memory options, and for rankings: what a missing item means, which pairs count."""
 
     judgments: list[str]
     columns: str = ""
@@ -24,13 +24,21 @@ class Sources:
     memory: str | None = None
     spool: Path | None = None
     missing: str | None = None
+    pairs: str | None = None
 
     def read(self) -> tuple[AnyJudgments, Scored | None]:
         """The judgments, and the gold if there is one; gold that cannot score them is an error."""
         from crowdrank.data import parse_mapping, read, read_gold
 
         columns = parse_mapping(self.columns)
-        table = read(self.judgments, columns=columns, memory=self.memory, spool=self.spool, missing=self.missing)
+        table = read(
+            self.judgments,
+            columns=columns,
+            memory=self.memory,
+            spool=self.spool,
+            missing=self.missing,
+            pairs=self.pairs,
+        )
         if not self.gold:
             return table, None
         files = self.judgments if self.gold == [OWN] and not Path(OWN).exists() else self.gold

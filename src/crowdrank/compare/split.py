@@ -8,7 +8,7 @@ items: every pair of a held-out list, or of one worker's held-out labels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,9 @@ def _split_units(judgments: Rankings | Ratings, folds: int, seed: int, ties: str
     if isinstance(judgments, Rankings):
         judgments = judgments.complete()  # a missing item stays below, whatever else is held out
     rows = _deal_rows(judgments, folds, seed)
-    held = [judgments.take(rows == number) for number in range(folds)]
+    # every model predicts all pairs, whichever ones it learns from
+    scored = replace(judgments, pairs="all") if isinstance(judgments, Rankings) else judgments
+    held = [scored.take(rows == number) for number in range(folds)]
     counts = [count_pairs(part) for part in held]
     if not any(counts):
         raise InputError("There are too few votes to hold some of them out.")

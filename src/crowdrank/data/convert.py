@@ -15,15 +15,21 @@ from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, 
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 
 MOST_PAIRS = 200_000_000
+PAIRS = ("all", "adjacent")
+"""Which pairs of a ranking count."""
 
 
-def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPairs:
+def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | None = None) -> Pairs | SpooledPairs:
     """Every pair of items that one worker judged within one query (or list), as a comparison.
 
     The better label, or the smaller rank, wins. Equal ones are a tie, which is kept (``ties="keep"``) or
     left out (``"drop"``). If missing items are below, each item that a list ranks wins against each item
     that it does not rank; two unranked items form no pair. A pair's weight is the geometric mean of the
     weights of its two rows. Pairs are returned unchanged.
+
+    ``pairs``: which pairs of a ranking count, ``"all"`` or only the ``"adjacent"`` ones. The chain X > Y > Z is
+    then X > Y and Y > Z (Crowd-BT section 3). Tied items are adjacent to each other, and each of them to the
+    items of the next rank. The default is what the table says (``read(..., pairs=...)``).
     """
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
@@ -31,6 +37,8 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
         return judgments
     if not isinstance(judgments, Ratings | Rankings):
         raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
+    if pairs is not None:
+        judgments = choose_pairs(judgments, pairs)
     found = make_pairs(judgments, ties=ties)
     if not found.rows:
         raise InputError(
@@ -40,6 +48,15 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep") -> Pairs | SpooledPair
     return found
 
 
+def choose_pairs(judgments: Judgments, pairs: str) -> Rankings:
+    """The rankings with this choice of the pairs that count."""
+    if pairs not in PAIRS:
+        raise UsageError(f"pairs must be 'all' or 'adjacent'. Got {pairs!r}.")
+    if not isinstance(judgments, Rankings):
+        raise UsageError(f"'pairs' applies only to rankings. These judgments are {judgments.kind}.")
+    return replace(judgments, pairs=pairs)
+
+
 def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     """The pairs that ratings or rankings give, possibly none."""
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
@@ -47,16 +64,15 @@ def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
         judgments = _average_repeats(judgments)
     if isinstance(judgments, Rankings):
         judgments = judgments.complete()
-        value = np.where(judgments.ranked, -judgments.rank, -np.inf)
-    else:
-        value = judgments.label
-    total = _count_complete(judgments)
+    order, partners = _partners(judgments)
+    total = int(partners.sum())
     if total > MOST_PAIRS:
         raise InputError(
             f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
             hint="Use a model that takes ratings or rankings as they are, or split the queries.",
         )
-    first, second = _pairs_within(_group_codes(judgments), value > -np.inf)
+    first, second = _pairs_of(order, partners)
+    value = _values(judgments)
     left, right = judgments.item[first], judgments.item[second]
     difference = np.sign(value[first] - value[second])
     keep = left != right
@@ -66,9 +82,10 @@ def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     difference = difference[keep]
     outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
     weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
+    kind = "adjacent pairs" if _only_adjacent(judgments) else "pairs"
     below = isinstance(judgments, Rankings) and not judgments.ranked.all()
     how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
-    message = f"{size_in_words(judgments)} were read as {len(first)} pairs ({how})."
+    message = f"{size_in_words(judgments)} were read as {len(first)} {kind} ({how})."
     return Pairs(
         index=judgments.index,
         left=left,
@@ -149,17 +166,18 @@ def size_in_words(judgments: Ratings | Rankings) -> str:
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs the judgments convert to, ties and repeated items included."""
-    return _count_complete(judgments.complete() if isinstance(judgments, Rankings) else judgments)
+    return int(_partners(judgments.complete() if isinstance(judgments, Rankings) else judgments)[1].sum())
 
 
-def _count_complete(judgments: Ratings | Rankings) -> int:
-    """The number of pairs of ratings, or of rankings with a row for every item that counts."""
+def _only_adjacent(judgments: Ratings | Rankings) -> bool:
+    return isinstance(judgments, Rankings) and judgments.pairs == "adjacent"
+
+
+def _values(judgments: Ratings | Rankings) -> NDArray[np.float64]:
+    """How good each row is: larger is better, and an unranked item is worst."""
     if isinstance(judgments, Ratings):
-        sizes = np.unique(_group_codes(judgments), return_counts=True)[1]
-        return int((sizes * (sizes - 1) // 2).sum())
-    ranked = np.bincount(judgments.list[judgments.ranked], minlength=judgments.lists)
-    unranked = np.bincount(judgments.list, minlength=judgments.lists) - ranked
-    return int((ranked * (ranked - 1) // 2 + ranked * unranked).sum())
+        return judgments.label
+    return np.where(judgments.ranked, -judgments.rank, -np.inf)
 
 
 def _take_optional(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
@@ -178,17 +196,35 @@ def _group_codes(judgments: Ratings | Rankings) -> NDArray[Any]:
     return group
 
 
-def _pairs_within(group: NDArray[Any], leads: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers of every pair of rows within a group in which at least one row leads.
+def _partners(judgments: Ratings | Rankings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers in the order of their groups, and how many of the rows right after each one it is paired with.
 
-    Groups are in order of first appearance; leading rows come first within their group.
+    Groups are in order of first appearance. Ranked rows come first within their group, and pair with all rows
+    after them, or with those of their own rank and of the next. Unranked rows come last and pair with none.
     """
+    group, value = _group_codes(judgments), _values(judgments)
+    leads = value > -np.inf
     _, first_row, group = np.unique(group, return_index=True, return_inverse=True)
     group = np.argsort(np.argsort(first_row))[group]
-    order = np.lexsort((~leads, group))
+    order = np.lexsort((-value if _only_adjacent(judgments) else ~leads, group))
     ends = np.cumsum(np.bincount(group))
     end_of = np.repeat(ends, np.diff(ends, prepend=0))
-    partners = np.where(leads[order], end_of - np.arange(len(group)) - 1, 0)
-    first = np.repeat(np.arange(len(group)), partners)
+    if _only_adjacent(judgments):
+        end_of = np.minimum(end_of, _ends_of_next(group[order], value[order]))
+    return order, np.where(leads[order], end_of - np.arange(len(group)) - 1, 0)
+
+
+def _ends_of_next(group: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
+    """For each row, the end of the rows that have the value after its own. Rows are sorted by group and value."""
+    new = (np.diff(group, prepend=-1) != 0) | np.concatenate([[True], value[1:] != value[:-1]])[: len(value)]
+    ends = np.append(np.flatnonzero(new), [len(value), len(value)])[2:]
+    return np.asarray(ends[np.cumsum(new) - 1])
+
+
+def _pairs_of(
+    order: NDArray[np.int64], partners: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers of the first and of the second row of every pair."""
+    first = np.repeat(np.arange(len(order)), partners)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
     return order[first], order[second]

@@ -187,7 +187,8 @@ class Rankings(Judgments):
 
     ``rank`` is NaN if a list names an item without ranking it. ``missing`` says what it means if a list does
     not rank an item of its query. ``"below"``: the item is below all ranked items, with no order among those
-    below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items.
+    below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items. ``pairs``
+    says which pairs a model of pairs sees: ``"all"`` of a list, or only the ``"adjacent"`` ones.
     """
 
     kind = "rankings"
@@ -197,6 +198,7 @@ class Rankings(Judgments):
     list: Ints
     lists: int = field(default=0)
     missing: str = "unknown"
+    pairs: str = "all"
 
     @property
     def rows(self) -> int:
@@ -209,8 +211,8 @@ class Rankings(Judgments):
         return ~np.isnan(self.rank)
 
     def summary(self) -> dict[str, Any]:
-        """Kind and sizes, and what a missing item means."""
-        return {**super().summary(), "lists": self.lists, "missing": self.missing}
+        """Kind and sizes, what a missing item means, and which pairs count."""
+        return {**super().summary(), "lists": self.lists, "missing": self.missing, "pairs": self.pairs}
 
     def complete(self) -> Rankings:
         """The same lists with a row for every item that counts in a list, and for no other.

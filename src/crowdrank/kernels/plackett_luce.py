@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.kernels.segments import Rows, earlier_sums, pairs, segment_of, suffix_sums, totals
+from crowdrank.kernels.segments import Rows, earlier_sums, pairs, reversed_rows, segment_of, suffix_sums, totals
 
 POINTS = 64
 DROP = 34.0
@@ -39,6 +39,21 @@ class Orders:
 
     start: Rows
     level: NDArray[np.int64]
+
+    @cached_property
+    def backwards(self) -> tuple[Orders, Rows]:
+        """The same lists in reverse, last level first, and the original row of each row."""
+        rows = reversed_rows(self.start)
+        last = np.zeros(len(self.start) - 1, np.int64)
+        np.maximum.at(last, segment_of(self.start), self.level)
+        return Orders(self.start, last[segment_of(self.start)] - self.level[rows]), rows
+
+    @cached_property
+    def both_ways(self) -> tuple[Orders, Rows]:
+        """The lists, then the same lists in reverse, and the original row of each row."""
+        turned, rows = self.backwards
+        start = np.concatenate([self.start, self.start[-1] + turned.start[1:]])
+        return Orders(start, np.concatenate([self.level, turned.level])), np.append(np.arange(len(rows)), rows)
 
     @cached_property
     def begins(self) -> Rows:

@@ -24,6 +24,11 @@ def segment_of(start: Rows) -> Rows:
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
+def reversed_rows(start: Rows) -> Rows:
+    """The row that takes the place of each row if every segment is reversed."""
+    return (start[:-1] + start[1:] - 1)[segment_of(start)] - np.arange(start[-1])
+
+
 def totals(values: NDArray[Any], start: Rows) -> Floats:
     """The sum of each segment, or 0 if it is empty."""
     return summed(segment_of(start), values, len(start) - 1)

@@ -88,7 +88,7 @@ class ListSums:
         slope, x = terms.slope, terms.x
         own = terms.weight * slope**2 * terms.found.curvature
         score = x / slope
-        cells, times_s = _NodePairs(shard), own * score
+        cells, times_s = NodePairs(shard), own * score
         for one, other, value in terms.found.cross(slope, terms.weight):
             cells.add(one, other, value)
             if self.by_worker:
@@ -115,7 +115,7 @@ class ListSums:
         return noise
 
 
-class _NodePairs:
+class NodePairs:
     """The matrix of pairs of nodes that a shard fills. If the squares of its parts are well filled, it counts
     into these; otherwise it collects entry by entry."""
 

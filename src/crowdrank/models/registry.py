@@ -298,6 +298,14 @@ _ENTRIES = (
         kinds=LISTS,
     ),
     Entry(
+        "crowd-luce",
+        f"{_LISTS}.crowd_luce:CrowdLuce",
+        "lists or choices from a set, with a quality for each worker",
+        "Chen et al. 2013; Plackett 1975",
+        kinds=LISTS,
+        workers="needed",
+    ),
+    Entry(
         "mallows",
         f"{_LISTS}.mallows:Mallows",
         "one consensus order, with a dispersion for each worker",

@@ -77,13 +77,17 @@ def shards(lists: Lists) -> list[ListShard]:
     ]
 
 
-def reverse_lists(lists: Lists) -> tuple[Lists, Integers]:
-    """The same lists in reverse, last level first, and the original row of each row."""
-    rows = (lists.start[:-1] + lists.start[1:] - 1)[lists.list] - np.arange(len(lists.list))
-    last = lists.level[lists.start[1:] - 1]
+def reverse_lists(lists: Lists, which: NDArray[np.bool_] | None = None) -> tuple[Lists, Integers]:
+    """The same lists in reverse, last level first, and the original row of each row.
+
+    ``which``: only these lists are reversed.
+    """
+    orders, rows = Orders(lists.start, lists.level).backwards
+    chosen = np.ones(len(rows), bool) if which is None else which[lists.list]
+    rows = np.where(chosen, rows, np.arange(len(rows)))
     more = copy(lists)
     more.node, more.bottom = lists.node[rows], lists.bottom[rows]
-    more.level = last[lists.list] - lists.level[rows]
+    more.level = np.where(chosen, orders.level, lists.level)
     return more, rows
 
 

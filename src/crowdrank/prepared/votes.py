@@ -88,6 +88,11 @@ class Votes(Subjects):
         return coded_votes(self.nodes, self.pairs)
 
     @property
+    def gold_total(self) -> float:
+        """The weight of all gold pairs."""
+        return self.gold_weight * len(self.gold)
+
+    @property
     def has_gold(self) -> bool:
         """Whether there are gold pairs that count as votes."""
         return bool(len(self.gold)) and self.gold_weight > 0

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.data.convert import choose_pairs
 from crowdrank.data.index import Index
 from crowdrank.data.io.cells import ROW, from_native
 from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
@@ -38,6 +39,7 @@ def read(
     memory: str | int | None = None,
     spool: str | Path | None = None,
     missing: str | None = None,
+    pairs: str | None = None,
 ) -> AnyJudgments:
     """Judgments from files or frames; the columns determine the kind.
 
@@ -54,12 +56,15 @@ def read(
     ``"below"``, the item is below all ranked items; ``"unknown"``, nothing. The default is "below" for TREC
     runs and if lists name items without a rank (LETOR's NULL, an empty cell), otherwise "unknown".
 
+    ``pairs`` applies only to rankings. It says which pairs of a list a model of pairs sees: ``"all"``, the
+    default, or only the ``"adjacent"`` ones; see ``to_pairs``.
+
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
     if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
-        return _with_missing(given, missing)
+        return _as_meant(given, missing, pairs)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
     many = isinstance(given, Sequence) and not isinstance(given, str)
@@ -72,12 +77,14 @@ def read(
     _require_same_layout(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
     if tables[0].found.kind == "pairs" and large:
-        return _with_missing(_spool_pairs(tables, place), missing)
-    return _with_missing(_load_tables(tables), missing)
+        return _as_meant(_spool_pairs(tables, place), missing, pairs)
+    return _as_meant(_load_tables(tables), missing, pairs)
 
 
-def _with_missing(table: AnyJudgments, missing: str | None) -> AnyJudgments:
-    """The table with the caller's choice of what a missing item means."""
+def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
+    """The table with the caller's choice of what a missing item means, and of the pairs that count."""
+    if pairs is not None:
+        table = choose_pairs(table, pairs)
     if missing is None:
         return table
     if not isinstance(table, Rankings):

@@ -33,12 +33,12 @@ from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import estimable, virtual_votes
 from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
-from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE_LIMIT, limit_slope
+from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE_LIMIT, WorkerParameter, limit_slope
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, shards, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, Maximum, Point, Scaled, spread
+from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, LikelihoodSums, Maximum, Point, Scaled, spread
 from crowdrank.solve.intervals import SOLVED
 
 DIRECTIONS = ("top", "bottom", "auto")
@@ -165,27 +165,10 @@ class PlackettLuce(ListsModel):
     def _ascent(
         self, lists: Lists, run: Run, strength: float | None, slope_prior: NormalPrior | None
     ) -> LuceAscent:
-        by_worker, slope = slope_prior is not None, limit_slope(LOG_SLOPE, self.slope_limit)
-        start = np.zeros((lists.n_workers, 1)) if by_worker else NO_WORKERS
-        low, high = start + slope.low, start + slope.high
-        bounds = Bounds(low, high, np.zeros(start.shape, bool), members=len(start))
-        columns: tuple[ColumnPrior, ...] = () if slope_prior is None else (slope_prior,)
-        node = VirtualNode(LOGISTIC, STRENGTH if strength is None else strength)
-        return LuceAscent(
-            lists,
-            run.engine.open(shards(lists)),
-            ListSums(by_worker),
-            run,
-            Priors(node, columns, estimates_strength=strength is None),
-            columns=(slope,) if by_worker else (),
-            bounds=bounds,
-            start=start,
-            part=lists.part,
-            judged=lists.judgments_of_nodes > 0,
-            total=float(lists.weight @ (lists.size - 1)),
-            gauge=strength == 0,
-            varied=by_worker,
-        )
+        if slope_prior is None:
+            return LuceAscent(lists, run, ListSums(), strength)
+        slope = limit_slope(LOG_SLOPE, self.slope_limit)
+        return LuceAscent(lists, run, ListSums(by_worker=True), strength, slope, slope_prior)
 
     def _prior(self) -> NormalPrior:
         mean, width = LOG_SLOPE.perfect, LOG_SLOPE.width
@@ -221,12 +204,41 @@ class LuceListPredictor:
 class LuceAscent(Ascent):
     """The climb of Plackett-Luce.
 
+    ``strength``: lambda; None if it is estimated. ``column`` and ``prior``: the parameter of each worker, if any.
+
     Far from the maximum Newton's steps go too far, because some items come first again and again. So it begins
     with some steps of Hunter (2004): each multiplies a rate by the wins over the expected wins.
     """
 
-    def __init__(self, lists: Lists, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(
+        self,
+        lists: Lists,
+        run: Run,
+        sums: LikelihoodSums,
+        strength: float | None,
+        column: WorkerParameter | None = None,
+        prior: ColumnPrior | None = None,
+    ) -> None:
+        start = NO_WORKERS if column is None else np.full((lists.n_workers, 1), column.perfect)
+        low, high = (start, start) if column is None else (0 * start + column.low, 0 * start + column.high)
+        super().__init__(
+            run.engine.open(shards(lists)),
+            sums,
+            run,
+            Priors(
+                VirtualNode(LOGISTIC, STRENGTH if strength is None else strength),
+                () if prior is None else (prior,),
+                estimates_strength=strength is None,
+            ),
+            columns=() if column is None else (column,),
+            bounds=Bounds(low, high, np.zeros(start.shape, bool), members=len(start)),
+            start=start,
+            part=lists.part,
+            judged=lists.judgments_of_nodes > 0,
+            total=float(lists.weight @ (lists.size - 1)),
+            gauge=strength == 0,
+            varied=column is not None,
+        )
         last = lists.level[lists.start[1:] - 1][lists.list]
         chosen = lists.weight[lists.list] * (lists.level < last)
         self.wins = summed(lists.node, chosen, len(lists.nodes))

@@ -28,12 +28,13 @@ from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.links import TINY
 from crowdrank.models.base import Outcome, Run
+from crowdrank.models.eta import EtaPosteriors, below_half, linked_groups, mirror_note, mirrored, update_qualities
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.estimator import PairedModel, require_finite
-from crowdrank.models.pairs.likelihood import PairedSums
-from crowdrank.models.pairs.quality import EtaPosteriors
-from crowdrank.models.pairs.widening import widen
+from crowdrank.models.pairs.likelihood import PairedSums, QualitySums
+from crowdrank.models.pairs.quality import FittedWorkers
 from crowdrank.models.priors import BetaPrior, Priors
+from crowdrank.models.widening import widen
 from crowdrank.models.worker_parameters import ETA, WorkerParameter
 from crowdrank.prepared.comparisons import Comparisons, Tally, plan
 from crowdrank.prepared.graph import graph
@@ -105,13 +106,16 @@ class CrowdBT(PairedModel):
         top, mirror, notes = climb.choose_direction(climb.fit())
         if climb.gauge:
             climb.require_finite(top)
-        people = EtaPosteriors(climb, top, climb.prior.log_density)
+        sums = QualitySums(climb.link, climb.design.ties, climb.design.columns)
+        people = EtaPosteriors(climb, votes, sums.table, top, climb.prior.log_density)
         found, more, details = climb.uncertainty(top, people.variance())
-        covariance = widen(climb, found, top.point.scores)
+        covariance = widen(climb, climb.design.varying, found, top.point.scores, votes.gold_total)
         scores, said, details = self._score_intervals(climb, top, covariance, details)
         details = {**details, "mirror": mirror, "perfect_quality": people.perfect}
         notes = [*notes, *more, *said, *people.notes()]
-        return self._outcome(climb, top, scores, people.workers(covariance), covariance, notes, details)
+        further = FittedWorkers(climb, top, covariance, top.point.scores).further()
+        workers = people.workers(covariance, votes.judgments_of_workers, further)
+        return self._outcome(climb, top, scores, workers, covariance, notes, details)
 
 
 class _Qualities(PairedClimb):
@@ -161,7 +165,12 @@ class _Qualities(PairedClimb):
         workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
         shift = self.bounds.carried @ common if self.bounds.common else 0.0
         start_at = At(scores, workers + shift)
-        at, rounds, _ = until(self._step, start_at, tol=0.01, limit=EM_ROUNDS)
+        at, rounds, _ = until(
+            lambda at: update_qualities(self, self.prior, self.rows.weights, at),
+            start_at,
+            tol=0.01,
+            limit=EM_ROUNDS,
+        )
         self.iterations += rounds
         return self.fit_priors(Point(at.scores, at.workers - shift, common))
 
@@ -186,21 +195,6 @@ class _Qualities(PairedClimb):
             workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
         return self.maximize(Point(zeros, workers, self._common()), freeze_workers(self.bounds)).point.scores
 
-    def _step(self, at: At) -> tuple[At, float]:
-        """eta = (expected faithful votes + a) / (votes + a + b), a and b the prior's exponents; scores fixed.
-
-        The expected number of faithful votes is n eta + eta (1 - eta) dL/d eta, so the gradient is enough.
-        """
-        eta, gradient = at.workers[:, 0], self.session.evaluate(self.sums.gradient, at).workers[:, 0]
-        votes = self.rows.weights
-        faithful = votes * eta + eta * (1.0 - eta) * gradient
-        a, b = self.prior.exponents
-        new = (faithful + a) / np.maximum(votes + a + b, 1e-300)
-        new = np.where(self.bounds.fixed[:, 0], eta, np.clip(new, 1e-3, 1 - 1e-3))
-        workers = at.workers.copy()
-        workers[:, 0] = new
-        return replace(at, workers=workers), float(np.abs(new - eta).max(initial=0.0))
-
     def choose_direction(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
         """Reverse every group of votes whose scores are reversed, and climb again from there.
 
@@ -210,17 +204,9 @@ class _Qualities(PairedClimb):
         flips, by = self._flips(top, node_group, worker_group)
         report: dict[str, Any] = {"by": by, "turned": int(flips.sum())}
         if flips.any():
-            sign = np.where(flips[node_group], -1.0, 1.0)
-            reverse = flips[worker_group] & ~self.bounds.fixed[:, 0]
-            workers = top.point.workers.copy()
-            workers[:, 0] = np.where(reverse, 1.0 - workers[:, 0], workers[:, 0])
-            top = self.fit_priors(replace(top.point, scores=sign * top.point.scores, workers=workers))
-            subject = (
-                "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
-            )
+            top = self.fit_priors(mirrored(top, self.bounds, flips[node_group], flips[worker_group]))
             reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
-            message = f"{subject} was decided by {reason}; the votes alone do not show it."
-            return top, report, [Note("mirror", message)]
+            return top, report, [mirror_note(flips, reason)]
         return top, report, self._doubt_notes(top, by)
 
     def require_finite(self, top: Maximum) -> None:
@@ -247,11 +233,7 @@ class _Qualities(PairedClimb):
 
     def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Groups of connected parts that share workers: the group number of each node and of each worker."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        part, count = self.votes.graph.part, self.votes.graph.parts
-        workers = self.rows.workers
+        part, workers = self.votes.graph.part, self.rows.workers
 
         def met(shard: Comparisons) -> NDArray[np.int64]:
             assert shard.worker is not None
@@ -259,10 +241,7 @@ class _Qualities(PairedClimb):
             return np.unique(part[shard.i[people]].astype(np.int64) * workers + shard.worker[people])
 
         edges = np.divmod(np.unique(np.concatenate([met(shard) for shard in self.rows])), workers)
-        size = count + workers
-        links = coo_array((np.ones(len(edges[0]), np.int8), (edges[0], count + edges[1])), shape=(size, size))
-        group = connected_components(links, directed=False)[1]
-        return group[:count][part], group[count:]
+        return linked_groups(part, workers, edges)
 
     def _flips(
         self, top: Maximum, node_group: NDArray[np.int32], worker_group: NDArray[np.int32]
@@ -270,10 +249,8 @@ class _Qualities(PairedClimb):
         """Which groups to reverse, and what decided that."""
         groups = int(max(node_group.max(initial=0), worker_group.max(initial=0))) + 1
         own = slice(0, self.votes.n_workers)
-        weight = self.votes.judgments_of_workers
-        total = summed(worker_group[own], weight, groups)
-        mean = summed(worker_group[own], weight * top.point.workers[own, 0], groups) / np.maximum(total, 1e-300)
-        flips = (total > 0) & (mean < 0.5)
+        eta, weight = top.point.workers[own, 0], self.votes.judgments_of_workers
+        flips = below_half(eta, weight, worker_group[own], groups)
         by = "mean quality"
         if len(self.known[0]):
             flips[worker_group[self.known[0]]] = False

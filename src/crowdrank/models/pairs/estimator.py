@@ -26,9 +26,9 @@ from crowdrank.models.pairs.design import Design, side_notes
 from crowdrank.models.pairs.gold_strength import GOLD, fit_by_gold
 from crowdrank.models.pairs.predict import Judged
 from crowdrank.models.pairs.quality import FittedWorkers, position_bias
-from crowdrank.models.pairs.widening import widen
 from crowdrank.models.parameters import AUTO, virtual_votes
 from crowdrank.models.priors import ColumnPrior, NormalPrior
+from crowdrank.models.widening import widen
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.prepared.graph import Graph
 from crowdrank.prepared.votes import Votes
@@ -85,7 +85,7 @@ class PairedModel(VotesModel):
         top = climb.fit()
         found, notes, details = climb.uncertainty(top)
         fitted, (top, rescaled, scale) = top, climb.rescale_to_average_judge(top, found)
-        covariance = widen(climb, rescaled, top.point.scores)
+        covariance = widen(climb, climb.design.varying, rescaled, top.point.scores, votes.gold_total)
         scores, more, details = self._score_intervals(climb, fitted, covariance, details, scale)
         fitted_workers = FittedWorkers(climb, top, covariance, scores.score)
         details, notes = {**details, **fitted_workers.details()}, [*notes, *more, *fitted_workers.notes()]

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.engine import Stats
 from crowdrank.kernels import Chance, Link, chances, flip_outcomes
 from crowdrank.kernels.links import TINY
+from crowdrank.models.eta import OnGrid, QualityTable
 from crowdrank.models.worker_parameters import ETA, ColumnTerms, WorkerParameter, drive
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.random import signs
@@ -260,23 +260,6 @@ def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
     rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     size = shard.nodes + shard.workers * max(width, shard.worker is None)
     return coo_array((values, (rows, places)), shape=(len(shard), size)).tocsr()
-
-
-@dataclass(frozen=True, eq=False)
-class OnGrid(At):
-    """A point with values of eta for each worker, ``grid`` (workers, points)."""
-
-    grid: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class QualityTable(Stats):
-    """The log likelihood of each worker's votes at the grid points, ``table`` (workers, points). A perfect worker
-    would agree with the fitted order in ``agree`` of ``votes``."""
-
-    agree: float
-    votes: float
-    table: Floats
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -15,14 +14,10 @@ from crowdrank.kernels.points import normal_points
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import fixed_parameters
 from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.pairs.likelihood import OnGrid, QualitySums
 from crowdrank.models.worker_parameters import POSITION
 from crowdrank.results import LEVEL, Workers, Z, verdicts
-from crowdrank.solve import Covariance, Maximum, highest_density
+from crowdrank.solve import Covariance, Maximum
 
-POINTS = 49
-DROP = 18.0
-"""If the log density is this far below its maximum, the posterior is negligible."""
 DRAWS = 256
 
 
@@ -178,81 +173,3 @@ def position_bias(
         f"decisive votes ({least:.1%} to {most:.1%}). The scores are corrected for it."
     )
     return details, [Note("position", message)]
-
-
-class EtaPosteriors:
-    """The workers of Crowd-BT: each one's posterior of eta on a grid, with all else at its fitted value."""
-
-    def __init__(self, climb: PairedClimb, top: Maximum, log_prior: Callable[[Floats], Floats]) -> None:
-        self.climb, self.votes, self.top = climb, climb.votes, top
-        self.own = slice(0, climb.votes.n_workers)
-        low, high = self._windows()
-        grid = low[:, None] + (high - low)[:, None] * np.linspace(0.0, 1.0, POINTS)
-        sums = QualitySums(climb.link, climb.design.ties, climb.design.columns)
-        at = OnGrid(top.point.scores, climb.bounds.values(top.point), grid)
-        found = climb.session.evaluate(sums.table, at)
-        self.perfect = found.agree / found.votes  # how often eta = 1 agrees with the fitted order
-        self.known = climb.bounds.fixed[self.own, 0]
-        self.density = highest_density(found.table + log_prior(grid), low, high, LEVEL)
-
-    def _windows(self) -> tuple[Floats, Floats]:
-        """The range in which each eta's density is not negligible, by slope and curvature at the estimate.
-
-        The log density falls by about |slope| x + curvature x^2 / 2 at a distance x.
-        """
-        eta = self.top.point.workers[self.own, 0]
-        slope = np.abs(self.top.gradient[self.own, 0])
-        curvature = np.maximum(self.top.curvature.workers[self.own, 0, 0], 1e-12)
-        reach = 1.5 * 2.0 * DROP / (slope + np.sqrt(slope**2 + 2.0 * DROP * curvature))
-        return np.clip(eta - reach, 0.0, 1.0), np.clip(eta + reach, 0.0, 1.0)
-
-    def variance(self) -> Floats:
-        """Posterior variances of eta in the shape of the worker parameters; 0 for known workers."""
-        variance = np.zeros_like(self.top.point.workers)
-        variance[self.own, 0] = np.where(self.known, 0.0, self.density.variance)
-        return variance
-
-    def notes(self) -> list[Note]:
-        """Notes if the votes say little about the quality of the workers."""
-        return quality_notes(self.votes, self.perfect)
-
-    def workers(self, covariance: Covariance | None) -> Workers:
-        """Qualities and intervals; the uncertainty of the scores widens the intervals."""
-        known = self.top.curvature.workers[self.own, 0, 0] > 0  # otherwise the votes say nothing about the worker
-        eta = np.where(known | self.known, self.top.point.workers[self.own, 0], self.density.mean)
-        low, high = np.minimum(self.density.low, eta), np.maximum(self.density.high, eta)
-        if covariance is not None:
-            low, high = _widen(eta, low, high, _inflation(self.top, covariance, self.density.variance))
-        low, high = np.where(self.known, eta, low), np.where(self.known, eta, high)
-        scale = 2.0 * self.perfect - 1.0
-        quality, quality_low, quality_high = (0.5 + (value - 0.5) * scale for value in (eta, low, high))
-        pairs = self.votes.pairs
-        assert pairs.index.workers is not None
-        fitted = FittedWorkers(self.climb, self.top, covariance, self.top.point.scores)
-        return Workers(
-            worker=pairs.index.workers,
-            judgments=self.votes.judgments_of_workers,
-            quality=quality,
-            low=quality_low,
-            high=quality_high,
-            verdict=verdicts(quality_low, quality_high, tellable=self.perfect > TELLABLE),
-            further={"eta": eta, "eta_low": low, "eta_high": high, **fitted.further()},
-            backend=pairs.backend,
-        )
-
-
-def _inflation(top: Maximum, covariance: Covariance, own_variance: Floats) -> Floats:
-    """How much the uncertainty of the scores widens each eta's interval: sd over conditional sd.
-
-    The conditional variance is the inverse of the curvature, or ``own_variance`` if eta is at a bound.
-    """
-    curvature = top.curvature.workers[: len(own_variance), 0, 0]
-    free = ~top.held[: len(own_variance), 0] & (curvature > 0)
-    conditional = np.where(free, 1.0 / np.where(free, curvature, 1.0), own_variance)
-    total = covariance.worker_variance()[: len(own_variance), 0]
-    return np.sqrt(np.maximum(total / np.maximum(conditional, 1e-300), 1.0))
-
-
-def _widen(eta: Floats, low: Floats, high: Floats, factor: Floats) -> tuple[Floats, Floats]:
-    """Stretch an interval around the estimate, within [0, 1]."""
-    return np.clip(eta - factor * (eta - low), 0.0, 1.0), np.clip(eta + factor * (high - eta), 0.0, 1.0)

@@ -13,9 +13,11 @@ same votes, so the scale of the scores is hardly known. a, b and c were chosen o
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from crowdrank.data import Floats
-from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.worker_parameters import ETA
+from crowdrank.models.ascent import Ascent
+from crowdrank.models.worker_parameters import ETA, WorkerParameter
 from crowdrank.solve import Covariance, Widened
 
 BY_ETA = (22.0, 0.0, 0.6)
@@ -23,11 +25,20 @@ BY_SLOPE = (12.0, 3.0, 0.0)
 """a, b and c."""
 
 
-def widen(climb: PairedClimb, covariance: Covariance | None, scores: Floats) -> Covariance | None:
-    """The covariance of the scores, widened if the workers have parameters of their own."""
-    if covariance is None or not any(column.affects_quality for column in climb.design.varying):
+def widen(
+    climb: Ascent,
+    varying: Collection[WorkerParameter],
+    covariance: Covariance | None,
+    scores: Floats,
+    gold: float = 0.0,
+) -> Covariance | None:
+    """The covariance of the scores, widened if the workers have parameters of their own.
+
+    ``varying``: the parameters that differ between workers. ``gold``: the weight of gold pairs, which are no votes.
+    """
+    if covariance is None or not any(column.affects_quality for column in varying):
         return covariance
-    a, b, c = BY_ETA if ETA in climb.design.varying else BY_SLOPE
-    votes = climb.total - climb.votes.gold_weight * len(climb.votes.gold)
-    items, workers = (count / max(votes, 1e-300) for count in (int(climb.judged.sum()), climb.members))
+    a, b, c = BY_ETA if ETA in varying else BY_SLOPE
+    votes = max(climb.total - gold, 1e-300)
+    items, workers = (count / votes for count in (int(climb.judged.sum()), climb.members))
     return Widened(covariance, scores, 1.0 + a * items + b * workers, c * workers)
