@@ -34,7 +34,7 @@ def widen(
 ) -> Covariance | None:
     """The covariance of the scores, widened if the workers have parameters of their own.
 
-    ``varying``: the parameters that differ between workers. ``gold``: the weight of gold pairs, which are no votes.
+    ``varying``: the parameters that differ between workers. ``gold``: the weight of gold pairs, not votes.
     """
     if covariance is None or not any(column.affects_quality for column in varying):
         return covariance
