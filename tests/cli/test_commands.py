@@ -45,7 +45,7 @@ def test_as_a_module(crowdrank):
 
 
 WORDS = {
-    "rank": ["votes.csv", "--out", "result"],
+    "rank": ["votes.csv", "--model", "crowd-bt", "--out", "result"],
     "models": ["--json"],
     "compare": ["votes.csv", "--models", "win-rate,bt"],
     "evaluate": ["votes.csv", "votes.csv"],

@@ -12,9 +12,16 @@ import time
 import polars as pl
 import pytest
 
+from crowdrank.compare.auto import CANDIDATES
 from helpers import random_votes
 
 HEADER = "query,item,rank,tier,score,stderr,low,high,rank_low,rank_high"
+
+
+@pytest.fixture(autouse=True)
+def few_candidates(monkeypatch):
+    """auto chooses in nearly every test here, and has tests of its own with all candidates."""
+    monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt"))
 
 
 @pytest.fixture

@@ -44,6 +44,11 @@ def of_spammed(spammed):
     return cr.Auto().fit(spammed)
 
 
+@pytest.fixture
+def three_candidates(monkeypatch):
+    monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt", "judge-bt"))
+
+
 class TestChoice:
     def test_progress_is_shown_while_it_chooses(self, perfect):
         steps = []
@@ -131,7 +136,7 @@ class TestChoice:
 
     def test_it_stands_in_a_comparison_with_inner_folds(self, spammed, monkeypatch):
         monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt", "variance-bt"))
-        compared = cr.compare_models(spammed.head(500), ["auto", *CANDIDATES["pairs"]])
+        compared = cr.compare_models(spammed.head(500), ["auto", *CANDIDATES["pairs"]], folds=3)
         found = {row.model: row for row in compared.rows}
         losses = [found[name].log_loss for name in CANDIDATES["pairs"]]
         assert min(losses) <= found["auto"].log_loss <= max(losses)
@@ -165,6 +170,7 @@ def fitted_to(queries):
 
 
 @pytest.mark.parametrize("queries", [0, 3])
+@pytest.mark.usefixtures("three_candidates")
 class TestContract:
     """As every model. Other names deal other folds: then only the answer given the same choice is the same."""
 

@@ -60,11 +60,15 @@ def test_agreement_of_workers():
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (["a", "b"], "1 times a worker judged the same two items twice, once in each order. 1 times (100%)"),
-        (["a", "a"], None),
+        (["left"] * 12, "6 times a worker judged the same two items twice, once in each order. 6 times (100%)"),
+        (["left", "right"] * 6, None),
+        (["left"] * 6 + ["left", "right"] * 3, None),  # coin tosses do that
     ],
 )
 def test_the_same_side_in_both_orders_is_said(labels, said):
-    frame = pl.DataFrame({"worker": ["w", "w"], "left": ["a", "b"], "right": ["b", "a"], "label": labels})
+    pairs = [pair for one, other in zip("abcdef", "ghijkl", strict=True) for pair in ((one, other), (other, one))]
+    chosen = [pair[side == "right"] for pair, side in zip(pairs, labels, strict=True)]
+    left, right = zip(*pairs, strict=True)
+    frame = pl.DataFrame({"worker": ["w"] * 12, "left": left, "right": right, "label": chosen})
     notes = [note.message for note in cr.WinRate().fit(frame).fit_.warnings if note.code == "both-orders"]
     assert [said in note for note in notes] == ([] if said is None else [True])

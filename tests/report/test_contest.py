@@ -77,7 +77,7 @@ def report_of(model):
 
 
 def test_the_choice_of_auto_is_in_the_report():
-    found = report_of(cr.Auto().fit(random_votes()))
+    found = report_of(cr.Auto(folds=2).fit(random_votes()))
     assert [row.model for row in found.choice.rows] == [
         row["model"] for row in found.fit["details"]["auto"]["candidates"]
     ]
@@ -89,7 +89,7 @@ def test_the_choice_of_auto_is_in_the_report():
     assert json.loads(to_json(found))["choice"]["rows"][0]["place"] == "best"
 
 
-@pytest.mark.parametrize("model", [cr.BradleyTerry(), cr.Auto()], ids=["bt", "auto"])
+@pytest.mark.parametrize("model", [cr.BradleyTerry(), cr.Auto(folds=2)], ids=["bt", "auto"])
 def test_without_a_choice_there_is_no_section(model):
     found = report_of(model.fit(pl.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"]})))
     assert found.choice is None

@@ -100,8 +100,8 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
         except json.JSONDecodeError:
             settings[name.strip()] = value
     for name in ("missing", "pairs"):
-        if name in settings:
-            remedy = Remedy(name, str(settings[name]))
+        if isinstance(settings.get(name), str):  # a simulated crowd may have a number of pairs
+            remedy = Remedy(name, settings[name])
             raise UsageError(f"{name!r} is a property of the judgments, not of a model.", hint=("Use ", remedy))
     return settings
 

@@ -83,11 +83,12 @@ def svg(panels: Sequence[Panel]) -> str:
 
 def _style(count: int) -> str:
     def colors(paper: str, ink: str, soft: str, rule: str, series: Sequence[str]) -> str:
-        own = "".join(f"--s{n}:{series[n % len(series)]};" for n in range(count))
+        own = "".join(f"--series-{n}:{series[n % len(series)]};" for n in range(count))
         return f"svg{{--paper:{paper};--ink:{ink};--soft:{soft};--rule:{rule};{own}}}"
 
     series = "".join(
-        f".s{n}{{stroke:var(--s{n})}}.s{n} .mark,.s{n} .band,.t{n}{{fill:var(--s{n})}}" for n in range(count)
+        f".s{n}{{stroke:var(--series-{n})}}.s{n} .mark,.s{n} .band,.t{n}{{fill:var(--series-{n})}}"
+        for n in range(count)
     )
     return (
         colors("#ffffff", "#1b2430", "#54606f", "#e2e6eb", LIGHT)
