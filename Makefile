@@ -25,10 +25,10 @@ test test-long: export POLARS_MAX_THREADS = 1
 test test-long: export OMP_WAIT_POLICY = passive
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 
 test-long: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "long or not long"
+	$(BIN)/python -m pytest -n 3 -m "long or not long"
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -93,6 +93,7 @@ def test_the_tutorial_of_rankers_runs(crowdrank, tmp_path):
     assert "score" in done.stdout
 
 
+@pytest.mark.long
 def test_the_tutorial_of_annotators_runs(crowdrank, tmp_path):
     """Every command as it is shown, with the file that the page shows."""
     page = (ROOT / "docs" / "rankers" / "annotators.md").read_text().replace("\\\n", " ")
@@ -114,6 +115,7 @@ def test_the_tutorial_of_annotators_runs(crowdrank, tmp_path):
     assert "above_next" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.lightgbm
 def test_the_tutorial_of_expert_queries_runs(crowdrank, tmp_path):
     """Every command as it is shown; the measures are those of the page, in the order of the page."""

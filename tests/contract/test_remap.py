@@ -128,6 +128,7 @@ class TestOddCrowds:
         assert np.isfinite(scores(fit(crowd(), cut, impute="mean"))).all()
 
 
+@pytest.mark.long
 def test_on_a_cluster():
     """One process besides this one; the answer is the same to the bit."""
     from crowdrank.engine.dask import DaskEngine

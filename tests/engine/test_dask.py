@@ -82,7 +82,14 @@ def test_sums_equal_the_local_ones_to_the_bit(engine, count):
     [
         pytest.param(entry, memory, id=f"{entry.name}-{where}", marks=marks)
         for entry in single_models()
-        for memory, where, marks in ((None, "in memory", ()), (0, "on disk", pytest.mark.long))
+        for memory, where, marks in (
+            (
+                None,
+                "in memory",
+                pytest.mark.long if entry.preset else (),
+            ),  # a preset is a model with other settings
+            (0, "on disk", pytest.mark.long),
+        )
         if memory is None or of_votes(entry)  # only votes are kept on disk
     ],
 )
@@ -104,6 +111,7 @@ def check_to_the_bit(engine, entry, memory, monkeypatch):
     same(here, there, tolerance=0)
 
 
+@pytest.mark.long
 def test_chains_of_a_sampler_stay_with_their_shards(engine):
     frame = random_votes(seed=11, queries=3)
     with small_shards(50):

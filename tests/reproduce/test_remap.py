@@ -57,6 +57,7 @@ def test_figures_2_and_3(ledger):
         assert all(0 <= row[1] <= 1 for row in table.rows)
 
 
+@pytest.mark.long
 def test_trees_additions_and_groups(ledger):
     table = remap_figures.figure4(1, None, ledger=ledger, crowds=("real",), trees=(0, 10), options=TINY)
     assert [row[:2] for row in table.rows] == [("real", 0), ("real", 10)]
