@@ -169,7 +169,7 @@ def fitted_to(queries):
     return cr.Auto(folds=2).fit(drawn("votes", queries))
 
 
-@pytest.mark.parametrize("queries", [0, 3])
+@pytest.mark.parametrize("queries", [0, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("three_candidates")
 class TestContract:
     """As every model. Other names deal other folds: then only the answer given the same choice is the same."""
