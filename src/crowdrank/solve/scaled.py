@@ -14,13 +14,35 @@ from crowdrank.results import Covariance
 
 
 @dataclass(frozen=True, eq=False)
-class Rescaled(Covariance):
+class Derived(Covariance):
+    """A covariance of other scores than those of ``inner``, with the same worker parameters."""
+
+    inner: Covariance
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter, unchanged."""
+        return self.inner.worker_variance()
+
+    def free_worker_variance(self) -> Floats:
+        """The same, 0 for a held parameter."""
+        return self.inner.free_worker_variance()
+
+    def common_covariance(self) -> Floats:
+        """Covariance of the common parameters, unchanged."""
+        return self.inner.common_covariance()
+
+    def release(self) -> None:
+        """Free what the inner covariance can compute again."""
+        self.inner.release()
+
+
+@dataclass(frozen=True, eq=False)
+class Rescaled(Derived):
     """The covariance of c s if the scale c is also uncertain: d(c s) = c ds + s dc.
 
     c is the ``scale``, and dc is the combination ``weights`` (K, b) of the worker parameters.
     """
 
-    inner: Covariance
     scores: Floats
     scale: float
     weights: Floats
@@ -43,18 +65,6 @@ class Rescaled(Covariance):
         s, c = (values[nodes] - values[nodes].mean() for values in (self.scores, across))
         return self.scale**2 * self.inner.variance(nodes) + 2 * self.scale * s * c + own * s**2
 
-    def worker_variance(self) -> Floats:
-        """Variance of each worker parameter, unchanged."""
-        return self.inner.worker_variance()
-
-    def free_worker_variance(self) -> Floats:
-        """The same, 0 for a held parameter."""
-        return self.inner.free_worker_variance()
-
-    def common_covariance(self) -> Floats:
-        """Covariance of the common parameters, unchanged."""
-        return self.inner.common_covariance()
-
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
@@ -70,16 +80,11 @@ class Rescaled(Covariance):
         with_scale = 0.5 * (together - own - self._with_scale[1])
         return self.scale * np.broadcast_to(across, len(self.scores)) + with_scale * self.scores, own
 
-    def release(self) -> None:
-        """Free what the inner covariance can compute again."""
-        self.inner.release()
-
 
 @dataclass(frozen=True, eq=False)
-class Scaled(Covariance):
+class Scaled(Derived):
     """The covariance of c s for a constant c, the ``unit``."""
 
-    inner: Covariance
     unit: float
 
     def block(self, nodes: Integers) -> Floats:
@@ -97,22 +102,10 @@ class Scaled(Covariance):
         scores, workers = self.inner.sample(parts, count, generator)
         return self.unit * scores, workers
 
-    def worker_variance(self) -> Floats:
-        """Variance of each worker parameter, unchanged."""
-        return self.inner.worker_variance()
-
-    def free_worker_variance(self) -> Floats:
-        """The same, 0 for a held parameter."""
-        return self.inner.free_worker_variance()
-
     def with_combination(self, weights: Floats) -> tuple[Floats | float, float]:
         """Covariance of the scores in the new unit with a combination of worker parameters, and its variance."""
         across, own = self.inner.with_combination(weights)
         return self.unit * across, own
-
-    def release(self) -> None:
-        """Free what the inner covariance can compute again."""
-        self.inner.release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +138,13 @@ class Independent(Covariance):
 
 
 @dataclass(frozen=True, eq=False)
-class Widened(Covariance):
+class Widened(Derived):
     """A covariance C of scores s, widened to f C + v s s': errors of the scores, and of their scale.
 
     ``factor``: f; ``scale_variance``: v, the relative variance of the scale. The scores are centered within each
     part. Worker parameters keep their variances.
     """
 
-    inner: Covariance
     scores: Floats
     factor: float
     scale_variance: float
@@ -169,18 +161,6 @@ class Widened(Covariance):
     def _centered(self, nodes: Integers) -> Floats:
         return self.scores[nodes] - self.scores[nodes].mean()
 
-    def worker_variance(self) -> Floats:
-        """Variance of each worker parameter, unchanged."""
-        return self.inner.worker_variance()
-
-    def free_worker_variance(self) -> Floats:
-        """The same, 0 for a held parameter."""
-        return self.inner.free_worker_variance()
-
-    def common_covariance(self) -> Floats:
-        """Covariance of the common parameters, unchanged."""
-        return self.inner.common_covariance()
-
     def sample(
         self, parts: Sequence[Integers], count: int, generator: np.random.Generator
     ) -> tuple[Floats, Floats]:
@@ -196,7 +176,3 @@ class Widened(Covariance):
         """Covariance of the scores with a combination of worker parameters, and its variance."""
         across, own = self.inner.with_combination(weights)
         return np.sqrt(self.factor) * across, own
-
-    def release(self) -> None:
-        """Free what the inner covariance can compute again."""
-        self.inner.release()

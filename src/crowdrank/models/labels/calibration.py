@@ -26,8 +26,8 @@ that label is right. Then T and e maximize
 
     sum_i [y_i ln q_i + (1 - y_i) ln(1 - q_i)] + ln(1 - e) - (ln T - ln T_0)^2 / (2 s^2),     s = 1/4.       (4)
 
-So few known labels change little: the answer starts at T_0, and e as if one more known label, of which the model
-was certain, had been right. For each T the objective is concave in e.
+So few known labels change little: T stays near T_0, and ln(1 - e) counts like one more known label that was right
+and that the model was certain of. For each T the objective is concave in e.
 
 How many. If n known labels are right with probability p, the share of right ones has the standard error
 sqrt(p (1 - p) / n). It is below d for n > p (1 - p) / d^2.                                                 (5)
