@@ -38,8 +38,10 @@ from crowdrank.solve.draws import draw
 ROUNDS = 60
 STRENGTH_TOLERANCE = 1e-2
 """The strengths of the priors have converged when none changes by more than this share."""
-STEPS = 2
-"""Newton steps between two estimates of the priors."""
+ROUGH_TOLERANCE = 0.1
+"""As long as the strengths change by more than this share, the curvature may be rough."""
+SPREAD_TOLERANCE = 0.05
+"""By what share the spread of a worker parameter may change before the sums are computed again with the new one."""
 FAR = 20.0
 """Without regularization, a score this far from the middle is on its way to infinity."""
 MOST_SCORES = 4000
@@ -47,18 +49,34 @@ MOST_SCORES = 4000
 
 
 class RememberedCurvature:
-    """The sums of the curvature. Remembers the last ones, because a climb begins where the last one ended."""
+    """The sums of the curvature. Remembers the last ones, because a climb begins where the last one ended.
+
+    ``rough``: products of gradients take the place of the observed curvature, if the likelihood offers them. Far
+    from the maximum the observed curvature is often not that of a maximum, and steps with it are short.
+    """
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
         self.spread: Floats | None = None
+        self.rough = False
         self.last: tuple[At, Curvature] | None = None
+
+    @property
+    def can_be_rough(self) -> bool:
+        """Whether the likelihood offers products of gradients."""
+        return hasattr(self.sums, "outer_products")
+
+    def set_rough(self, rough: bool) -> None:
+        """Change the kind of curvature."""
+        if rough != self.rough:
+            self.rough, self.last = rough, None
 
     def __call__(self, point: At) -> Curvature:
         """The sums at these parameters, averaged over ``spread``."""
         at = replace(point, spread=self.spread)
         if self.last is None or not _same_parameters(self.last[0], at):
-            self.last = at, self.session.evaluate(self.sums.curvature, at)
+            sums = getattr(self.sums, "outer_products") if self.rough else self.sums.curvature
+            self.last = at, self.session.evaluate(sums, at)
         return self.last[1]
 
 
@@ -149,21 +167,25 @@ class Ascent:
         if not self.priors.estimates:
             return self.maximize(point)
         path, self.priors_unfinished = [self.priors.strengths()], True
+        self.curvature.set_rough(self.curvature.can_be_rough)
         for _ in range(ROUNDS):
-            top = self.maximize(point, steps=STEPS)
+            top = self.maximize(point, steps=1)
             priors, point = self.estimate_priors(top), self._move_inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
             self._integrate(top)
             path.append(self.priors.strengths())
-            if np.abs(path[-1] - path[-2]).max(initial=0.0) < STRENGTH_TOLERANCE:
+            change = np.abs(path[-1] - path[-2]).max(initial=0.0)
+            if change < STRENGTH_TOLERANCE and not self.curvature.rough:
                 self.priors_unfinished = False
                 break
+            self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
             if len(path) == 3:
                 first, second, third = path
                 path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
+        self.curvature.set_rough(False)
         return self._with_own_likelihood(self.maximize(point))
 
     def _with_own_likelihood(self, top: Maximum) -> Maximum:
@@ -190,7 +212,10 @@ class Ascent:
         free = ~fixed_parameters(top) & np.array(chosen)
         variance = top.curvature.hold(~free).conditional_variance()[1]
         room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
-        self.curvature.spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
+        spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
+        known = self.curvature.spread
+        if known is None or (np.abs(spread - known) > SPREAD_TOLERANCE * known).any():
+            self.curvature.spread = spread
 
     def _move_inside(self, point: Point) -> Point:
         """The point, moved off the bounds that a new prior has put out of reach."""

@@ -25,11 +25,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from crowdrank.data import Floats, summed
+from crowdrank.data.arrays import Integers
 from crowdrank.engine import Stats
-from crowdrank.kernels import Chance, Link, chances, flip_outcomes
+from crowdrank.kernels import Chance, Link, chances, decided_chances, flip_outcomes
 from crowdrank.kernels.links import TINY
 from crowdrank.models.eta import OnGrid, QualityTable
-from crowdrank.models.pairs.row_terms import Outcome, RowTerms, row_terms
+from crowdrank.models.pairs.row_terms import Outcome, RowTerms, Second, blocks, row_terms
 from crowdrank.models.worker_parameters import ETA, WorkerParameter, drive
 from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.directed import DirectedRows, all_rows
@@ -75,24 +76,31 @@ class PairedSums:
 
     def gradient(self, shard: Comparisons, at: At) -> Gradient:
         """Value and gradient."""
-        return _added([Gradient(*_gradient(rows, terms)) for rows, terms in self._terms(shard, at, False)])
+        return _added([Gradient(*_gradient(rows, terms)) for rows, terms in self._terms(shard, at, "none")])
 
     def curvature(self, shard: Comparisons, at: At) -> Curvature:
         """Value, gradient and observed curvature."""
+        return self._curvature(shard, at, "observed")
+
+    def outer_products(self, shard: Comparisons, at: At) -> Curvature:
+        """Value, gradient and, as a curvature that is never negative, the products of the rows' gradients."""
+        return self._curvature(shard, at, "outer")
+
+    def _curvature(self, shard: Comparisons, at: At, second: Second) -> Curvature:
         return _added(
             [
                 Curvature(*_gradient(rows, terms), *arrow_parts(rows, terms.curvature, terms.cross, terms.blocks))
-                for rows, terms in self._terms(shard, at, True)
+                for rows, terms in self._terms(shard, at, second)
             ]
         )
 
-    def _terms(self, shard: Comparisons, at: At, curved: bool) -> Iterator[tuple[DirectedRows, RowTerms]]:
+    def _terms(self, shard: Comparisons, at: At, second: Second) -> Iterator[tuple[DirectedRows, RowTerms]]:
         """The terms of wins and losses, then those of ties."""
         nodes = [node.workers for node in at.nodes()]
         for rows, tied in ((shard.decided, False), (shard.tied, True)):
             if rows is not None:
                 outcome = Outcome(self.link, self.ties, self.columns, tied)
-                yield rows, row_terms(outcome, rows, at.scores, nodes, curved)
+                yield rows, row_terms(outcome, rows, at.scores, nodes, second)
 
     def information(self, shard: Comparisons, draw: Draw) -> Information:
         """Value, gradient, Fisher information, and noise with that covariance for posterior draws.
@@ -214,24 +222,28 @@ class QualitySums:
 
     def table(self, shard: Comparisons, at: OnGrid) -> QualityTable:
         """The sums over one shard."""
-        scores, grid = at.scores, at.grid
-        assert shard.worker is not None
-        people = shard.take(slice(0, int(np.searchsorted(shard.worker, len(grid)))))  # rows are sorted by worker
-        assert people.worker is not None
-        d = scores[people.i] - scores[people.j]
-        judge = Judge.of(self.columns, at.workers[people.worker])
-        win, loss = (chance.p for chance in chances(self.link, self.ties, d + judge.position, judge.theta)[:2])
-        # One entry for each direction that has votes in a row: few rows have votes in both.
-        up, down = people.wins > 0, people.losses > 0
-        worker = np.concatenate([people.worker[up], people.worker[down]])
-        said = np.concatenate([win[up], loss[down]])  # the probability under a perfect worker
-        unsaid = np.concatenate([loss[up], win[down]])
-        count = np.concatenate([people.wins[up], people.losses[down]])
-        table = np.empty(grid.shape)
-        for place in range(grid.shape[1]):
-            eta = grid[worker, place]
-            value = np.log(np.maximum(eta * said + (1.0 - eta) * unsaid, TINY)) * count
-            table[:, place] = summed(worker, value, len(grid))
-        ahead = self.link.values(np.abs(d)).win
-        agree = float(people.weight @ ahead)
-        return QualityTable(agree, float(people.weight.sum()), table)
+        table, agree, votes = np.zeros(at.grid.shape), 0.0, 0.0
+        for rows in (shard.decided, shard.tied):
+            if rows is None:
+                continue
+            assert rows.worker is not None
+            for block in blocks(int(np.searchsorted(rows.worker, len(at.grid)))):  # rows are sorted by worker
+                d, weight = at.scores[rows.first[block]] - at.scores[rows.second[block]], rows.count[block]
+                agree += float(weight @ self.link.values(np.abs(d)).win)
+                votes += float(weight.sum())
+                if rows is shard.decided:
+                    self._add_decided(table, rows.worker[block], d, rows.side[block], weight, at)
+        return QualityTable(agree, votes, table)
+
+    def _add_decided(
+        self, table: Floats, worker: Integers, d: Floats, side: Floats, weight: Floats, at: OnGrid
+    ) -> None:
+        """Add the log likelihood of decided votes."""
+        judge = Judge.of(self.columns, at.workers[worker])
+        x = d + side * judge.position
+        said, unsaid = (chance.p for chance in decided_chances(self.link, self.ties, x, judge.theta))
+        starts = np.flatnonzero(np.diff(worker, prepend=-1))
+        for place in range(at.grid.shape[1]):
+            eta = at.grid[:, place][worker]
+            value = np.log(np.maximum(eta * said + (1.0 - eta) * unsaid, TINY)) * weight
+            table[worker[starts], place] += np.add.reduceat(value, starts)

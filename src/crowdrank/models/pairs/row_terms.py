@@ -13,8 +13,10 @@ for each worker and looked up.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Literal
 
 import numpy as np
 
@@ -29,7 +31,19 @@ from crowdrank.prepared.directed import DirectedRows
 BLOCK = 16384
 """Rows per block: some tens of arrays of this length fit into a cache."""
 
+Second = Literal["none", "outer", "observed"]
+"""Which second derivatives are wanted.
+
+``outer``: in their place the products of first derivatives, whose sum is never negative and which agree with
+them on average if the model holds. Steps with these lead uphill from anywhere.
+"""
+
 _thread = threading.local()
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """The rows in blocks."""
+    return (slice(begin, min(begin + BLOCK, rows)) for begin in range(0, rows, BLOCK))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,26 +151,28 @@ class RowTerms:
         return self.values[3 + 2 * self.width :]
 
 
-def row_terms(outcome: Outcome, rows: DirectedRows, scores: Floats, nodes: list[Floats], curved: bool) -> RowTerms:
+def row_terms(
+    outcome: Outcome, rows: DirectedRows, scores: Floats, nodes: list[Floats], second: Second
+) -> RowTerms:
     """The terms of all rows, averaged over ``nodes``: values (workers, columns) of the columns.
 
-    ``curved``: with second derivatives. The result is valid until the next call in this thread.
+    The result is valid until the next call in this thread.
     """
     width = len(outcome.columns)
-    terms = _room(2 + width + curved * (1 + width + width * (width + 1) // 2), len(rows))
+    terms = _room(2 + width + (second != "none") * (1 + width) * (2 + width) // 2, len(rows))
     at = [[Column.of(own, node[:, place]) for place, own in enumerate(outcome.columns)] for node in nodes]
     only_eta = all(
         own.drives == "eta" or np.array_equal(node[:, place], nodes[0][:, place])
         for node in nodes
         for place, own in enumerate(outcome.columns)
     )
-    for begin in range(0, len(rows), BLOCK):
-        block = _Block(rows, slice(begin, begin + BLOCK), scores)
+    for some in blocks(len(rows)):
+        block = _Block(rows, some, scores)
         found, contest = [], None
         for columns in at:
             own = block.take(columns)
             contest = contest if only_eta and contest else block.contest(outcome, own)
-            found.append(block.terms(contest, own, curved))
+            found.append(block.terms(contest, own, second))
         weight = block.count / len(nodes)
         for place, parts in enumerate(zip(*found, strict=True)):
             np.multiply(sum(parts[1:], parts[0]), weight, out=terms[place, block.rows])
@@ -192,7 +208,7 @@ class _Block:
             x = x + self.side * driven["position"]
         return outcome.contest(x, driven.get("theta"))
 
-    def terms(self, contest: Contest, columns: list[Column], curved: bool) -> list[Floats]:
+    def terms(self, contest: Contest, columns: list[Column], second: Second) -> list[Floats]:
         """The terms, in the order of ``RowTerms``."""
         driven = {own.parameter.drives: own.value for own in columns}
         slope, found = driven.get("slope"), _Derivatives(report(contest, driven.get("eta")))
@@ -200,8 +216,10 @@ class _Block:
         channel = [own.parameter.channel for own in columns]
         terms = [found.value, _times(found.first["x"], slope)]
         terms += [_times(found.by(own), far) for own, far in zip(channel, reach, strict=True)]
-        if not curved:
+        if second == "none":
             return terms
+        if second == "outer":
+            return [*terms, *(one * other for one, other in combinations_with_replacement(terms[1:], 2))]
         by_x = {own: _times(found.minus_second("x", own), slope) for own in {"x", *channel}}
         terms.append(_times(by_x["x"], slope))
         for column, own, far in zip(columns, channel, reach, strict=True):
