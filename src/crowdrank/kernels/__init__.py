@@ -1,7 +1,16 @@
 """Mathematics shared by several models."""
 
 from crowdrank.kernels.links import LOGISTIC, PROBIT, Link, LinkValues
-from crowdrank.kernels.ties import TIES, Chance, chances, decided_chances, flip, flip_outcomes, reported_win, tie_chance
+from crowdrank.kernels.ties import (
+    TIES,
+    Chance,
+    chances,
+    decided_chances,
+    flip,
+    flip_outcomes,
+    reported_win,
+    tie_chance,
+)
 
 __all__ = [
     "LOGISTIC",
@@ -14,5 +23,6 @@ __all__ = [
     "decided_chances",
     "flip",
     "flip_outcomes",
+    "reported_win",
     "tie_chance",
 ]

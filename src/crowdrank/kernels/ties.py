@@ -52,9 +52,11 @@ def decided_chances(link: Link, ties: str, x: Floats, theta: Floats | None = Non
     if ties == "half" or theta is None:
         win, lose, density, bend = link.values(x)
         curve = density * bend
-        return Chance(win, {"x": density}, {("x", "x"): curve}), Chance(lose, {"x": -density}, {("x", "x"): -curve})
+        won = Chance(win, {"x": density}, {("x", "x"): curve})
+        return won, Chance(lose, {"x": -density}, {("x", "x"): -curve})
     if ties == "davidson":
-        return tuple(_davidson(x, theta)[:2])
+        won, lost, _ = _davidson(x, theta)
+        return won, lost
     t = np.exp(theta)
     return _beyond(link, x, t, 1.0), _beyond(link, x, t, -1.0)
 

@@ -34,6 +34,7 @@ from crowdrank.solve import (
     maximize,
 )
 from crowdrank.solve.draws import draw
+from crowdrank.solve.sums import OuterProducts
 
 ROUNDS = 60
 STRENGTH_TOLERANCE = 3e-3
@@ -64,7 +65,7 @@ class RememberedCurvature:
     @property
     def can_be_rough(self) -> bool:
         """Whether the likelihood offers products of gradients."""
-        return hasattr(self.sums, "outer_products")
+        return isinstance(self.sums, OuterProducts)
 
     def set_rough(self, rough: bool) -> None:
         """Change the kind of curvature."""
@@ -75,8 +76,11 @@ class RememberedCurvature:
         """The sums at these parameters, averaged over ``spread``."""
         at = replace(point, spread=self.spread)
         if self.last is None or not _same_parameters(self.last[0], at):
-            sums = getattr(self.sums, "outer_products") if self.rough else self.sums.curvature
-            self.last = at, self.session.evaluate(sums, at)
+            sums = self.sums
+            if self.rough and isinstance(sums, OuterProducts):
+                self.last = at, self.session.evaluate(sums.outer_products, at)
+            else:
+                self.last = at, self.session.evaluate(sums.curvature, at)
         return self.last[1]
 
 
@@ -181,11 +185,12 @@ class Ascent:
             point = top.point
 
     def _estimate_in_rounds(self, point: Point, left: int) -> tuple[Point, int]:
-        """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are then left."""
+        """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left."""
         path, self.priors_unfinished = [self.priors.strengths()], True
         while left and self.priors_unfinished:
             top, left = self.maximize(point, steps=1), left - 1
-            priors, point = self.estimate_priors(top, exact=not self._is_costly(top)), self._move_inside(top.point)
+            priors = self.estimate_priors(top, exact=not self._is_costly(top))
+            point = self._move_inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
@@ -195,7 +200,8 @@ class Ascent:
             self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough)
             self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
             if self.priors_unfinished and len(path) == 3:
-                path = [extrapolate(*path, reach=2.0)]
+                first, second, third = path
+                path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
         return point, left
 
@@ -246,7 +252,7 @@ class Ascent:
         return replace(point, workers=workers)
 
     def estimate_priors(self, top: Maximum, exact: bool = True) -> Priors | None:
-        """The M step; None if the curvature is not that of a maximum. ``exact``: by exact variances if possible."""
+        """The M step; None if the curvature is not that of a maximum. ``exact``: by exact variances if affordable."""
         try:
             scores, deviations = self._variances(top, exact)
         except NotPositiveError:

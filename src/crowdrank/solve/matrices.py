@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Integers
+from crowdrank.data.arrays import Floats, Integers, summed
 from crowdrank.engine import all_blas_threads
 
 Matrix = Any  # a dense array, or a SciPy sparse array
@@ -44,7 +44,7 @@ def accumulate_at(places: Integers, values: Floats, shape: tuple[int, int]) -> M
     first = int(places.min(initial=0)) // shape[1]
     height = int(places.max(initial=0)) // shape[1] - first + 1
     if fits_strip(height, shape, len(values)):
-        strip = np.bincount(places - first * shape[1], values, height * shape[1])
+        strip = summed(places - first * shape[1], values, height * shape[1])
         return place_strip(strip.reshape(height, -1), first, shape)
     from scipy.sparse import coo_array
 

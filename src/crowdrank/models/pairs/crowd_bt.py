@@ -181,7 +181,8 @@ class _Qualities(PairedClimb):
         workers = self.start.copy()
         if any(self.bounds_with_barriers().barriers):
             workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
-        return self.maximize(Point(np.zeros(self.rows.nodes), workers, self._common()), freeze_workers(self.bounds)).point.scores
+        start = Point(np.zeros(self.rows.nodes), workers, self._common())
+        return self.maximize(start, freeze_workers(self.bounds)).point.scores
 
     def choose_direction(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
         """Reverse every group of votes whose scores are reversed, and climb again from there.

@@ -120,7 +120,7 @@ class PairedSums:
             terms = [column.terms(own[:, place], d) for place, column in enumerate(self.columns)]
             reach = [(column.channel, column.first) for column in terms]
         judged_by = np.zeros_like(rows.first) if rows.worker is None else rows.worker
-        squares, noise = np.zeros((1 + width + width * (width + 1) // 2, len(rows))), 0.0
+        squares, noise = np.zeros(((1 + width) * (2 + width) // 2, len(rows))), np.zeros(1)
         for number, chance in enumerate(judge.outcomes(self.link, self.ties, d)):
             root = np.sqrt(rows.count / np.maximum(chance.p, TINY))
             slopes = [root * chance.first["x"] * judge.slope]

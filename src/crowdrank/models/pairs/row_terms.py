@@ -6,8 +6,8 @@ through the *channels* x, theta and eta (see ``likelihood``):
     d ln P / du = P_u / P          minus d2 ln P / du dv = P_u P_v / P^2 - P_uv / P          u, v: channels
 
 The chain rule leads from the channels to the difference d of the two scores and to the columns w of the worker.
-What a column drives, and the derivatives of that by w, are the same in all rows of a worker: they are computed once
-for each worker and looked up.
+What a column drives, and the derivatives of that by w, are the same in all rows of a worker. So they are computed
+once for each worker and looked up.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def row_terms(
 
 
 def _room(terms: int, rows: int) -> Floats:
-    """Memory for the terms of a shard. Each thread keeps its own: to get new memory takes longer than to fill it."""
+    """Memory for the terms of a shard. Each thread keeps its own, because new memory takes long to get."""
     room = getattr(_thread, "room", None)
     if room is None or room.size < terms * rows:
         room = _thread.room = np.empty(terms * rows)
