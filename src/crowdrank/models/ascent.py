@@ -252,7 +252,7 @@ class Ascent:
         return replace(point, workers=workers)
 
     def estimate_priors(self, top: Maximum, exact: bool = True) -> Priors | None:
-        """The M step; None if the curvature is not that of a maximum. ``exact``: by exact variances if affordable."""
+        """The M step; None if the curvature is not that of a maximum. ``exact``: use exact variances."""
         try:
             scores, deviations = self._variances(top, exact)
         except NotPositiveError:
