@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdrank.cli.options import Columns, Exclusions, Selector, join_columns, parse_settings
+from crowdrank.cli.options import (
+    AllowDropped,
+    Columns,
+    Exclusions,
+    Outcomes,
+    Selector,
+    join_columns,
+    parse_settings,
+)
 from crowdrank.cli.output import File, frame_writer
+from crowdrank.cli.sources import Sources
 from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,6 +57,8 @@ def command(
         str, typer.Option(help="Columns of the items to add for both sides: text+image gives left_text, ...")
     ] = "",
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for the questions, as CSV.")] = None,
 ) -> None:
@@ -57,7 +68,6 @@ def command(
     --out FILE. The sides are random. Append the answers to the judgments and run it again.
     """
     from crowdrank.cli.terminal import print_frame, status, warn
-    from crowdrank.data import parse_mapping, read
     from crowdrank.data.roster import Roster
     from crowdrank.select.questions import next_questions
 
@@ -68,7 +78,13 @@ def command(
     inputs = [*(judgments or []), judges, items, exclude, anchors]
     with nullcontext() if out is None else File(out, inputs=inputs) as file:
         with status("reading") as show_step:
-            answered = read(judgments, columns=parse_mapping(join_columns(columns))) if judgments else None
+            sources = Sources(
+                judgments or [],
+                join_columns(columns),
+                outcomes=",".join(outcomes or []),
+                allow_dropped=allow_dropped,
+            )
+            answered = sources.read()[0] if judgments else None
             listed = None if items is None else Roster.read(items, "item")
             if show_step is not None:
                 show_step("choosing")

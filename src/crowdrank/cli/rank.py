@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli.options import (
+    AllowDropped,
     Columns,
     Gold,
     GoldColumns,
@@ -19,11 +20,13 @@ from crowdrank.cli.options import (
     Measures,
     Memory,
     Missing,
+    Outcomes,
     PairsOfLists,
     Place,
     SpoolFolder,
     join_columns,
     parse_settings,
+    require_gold,
 )
 from crowdrank.cli.output import Folder, check_format, write_result
 from crowdrank.cli.sources import Sources
@@ -46,6 +49,8 @@ def command(
         typer.Option("--set", help="A parameter of the model, name=value."),
     ] = None,
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     anchors: Annotated[
         str | None,
         typer.Option(
@@ -74,8 +79,10 @@ def command(
     """
     check_format(form)
     sources = Sources(
-        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs
-    )
+        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
+        ",".join(outcomes or []), allow_dropped,
+    )  # fmt: skip
+    require_gold(measures, gold)
     parameters = {"seed": seed, **parse_settings(settings or [])}
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
     with nullcontext() if out is None else Folder(out) as folder:

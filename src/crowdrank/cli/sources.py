@@ -15,7 +15,7 @@ OWN = "judgments"
 
 @dataclass(frozen=True)
 class Sources:
-    """File names, column names, memory options, and for rankings: what a missing item means, which pairs count."""
+    """File names, column names, memory options, and what the judgments mean."""
 
     judgments: list[str]
     columns: str = ""
@@ -25,6 +25,8 @@ class Sources:
     spool: Path | None = None
     missing: str | None = None
     pairs: str | None = None
+    outcomes: str = ""
+    allow_dropped: bool = False
 
     def read(self) -> tuple[AnyJudgments, Scored | None]:
         """The judgments, and the gold if there is one; gold that cannot score them is an error."""
@@ -38,6 +40,8 @@ class Sources:
             spool=self.spool,
             missing=self.missing,
             pairs=self.pairs,
+            outcomes=self.outcomes,
+            allow_dropped=self.allow_dropped,
         )
         if not self.gold:
             return table, None

@@ -102,6 +102,18 @@ class Source:
         with explain_errors(self):
             return [name for name in self.table().collect_schema().names() if name != ROW]
 
+    def head(self, rows: int) -> pl.DataFrame:
+        """The first rows, with all columns as they are."""
+        with explain_errors(self):
+            return self.table().drop(ROW, strict=False).head(rows).collect()
+
+    def distinct(self, column: str) -> list[str]:
+        """The distinct values of a column, as text."""
+        with explain_errors(self):
+            schema = self.table().collect_schema()
+            texts = self.table().select(*as_text({column: pl.String()}, schema)).unique()
+            return texts.collect(engine="streaming").to_series().drop_nulls().to_list()
+
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to text and then to its type."""
         with explain_errors(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,31 @@ from numpy.typing import NDArray
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.index import Index
 from crowdrank.data.io.cells import ROW, from_native
-from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
-from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
+from crowdrank.data.io.checks import (
+    CheckedRows,
+    check,
+    losses_error,
+    lost_too_many,
+    no_rows_error,
+    notes_on_counts,
+)
+from crowdrank.data.io.columns import (
+    OPTIONAL,
+    MissingColumnError,
+    RecognizedLayout,
+    parse_mapping,
+    recognize,
+    wide_columns,
+)
 from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.io.guesses import SAMPLE_ROWS, find_pairs, pairs_error
 from crowdrank.data.io.letor import LetorRole
+from crowdrank.data.io.outcomes import Outcomes, parse_outcomes
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import Hint, InputError, Note, UsageError
 
 AnyJudgments = Pairs | SpooledPairs | Ratings | Rankings
 Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
@@ -40,6 +57,8 @@ def read(
     spool: str | Path | None = None,
     missing: str | None = None,
     pairs: str | None = None,
+    outcomes: Mapping[str, str] | str | None = None,
+    allow_dropped: bool = False,
 ) -> AnyJudgments:
     """Judgments from files or frames; the columns determine the kind.
 
@@ -59,6 +78,13 @@ def read(
     ``pairs`` applies only to rankings. It says which pairs of a list a model of pairs sees: ``"all"``, the
     default, or only the ``"adjacent"`` ones; see ``to_pairs``.
 
+    ``outcomes`` applies only to pairs with a column for the outcome. It says what the values in it mean:
+    ``{"1": "left", "2": "right", "0": "tie"}``, or ``"1=left,2=right,0=tie"``. A value that means nothing
+    (``""``) leaves its rows out.
+
+    A pair of an item with itself, or without an outcome, is left out, with a note. If these are more than a tenth
+    of the rows of a file, that is an error unless ``allow_dropped``.
+
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
     if missing not in (None, *MISSING):
@@ -67,6 +93,7 @@ def read(
         return _as_meant(given, missing, pairs)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
+    meant = parse_outcomes(outcomes)
     many = isinstance(given, Sequence) and not isinstance(given, str)
     limit, place, letor = budget(memory), Spool(spool), LetorRole("ranks")
     tables = [
@@ -75,10 +102,13 @@ def read(
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
+    rules = _Rules(Outcomes(meant, partial(_outcome_values, tables), {}, set()), allow_dropped, columns or {})
+    if meant:
+        _require_outcomes(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
     if tables[0].found.kind == "pairs" and large:
-        return _as_meant(_spool_pairs(tables, place), missing, pairs)
-    return _as_meant(_load_tables(tables), missing, pairs)
+        return _as_meant(_spool_pairs(tables, place, rules), missing, pairs)
+    return _as_meant(_load_tables(tables, rules), missing, pairs)
 
 
 def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
@@ -93,6 +123,15 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> An
 
 
 @dataclass(frozen=True)
+class _Rules:
+    """What the caller says about outcomes, unusable rows and columns."""
+
+    outcomes: Outcomes
+    allow_dropped: bool
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class _OpenTable:
     """A source with a recognized layout."""
 
@@ -100,14 +139,23 @@ class _OpenTable:
     found: RecognizedLayout
     backend: str
 
-    def batches(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[CheckedRows]:
+    @property
+    def outcome(self) -> str | None:
+        """The column of the outcome of pairs, if there is one."""
+        columns = self.found.columns
+        role = "label" if "label" in columns else "winner"
+        return columns.get(role) if self.found.kind == "pairs" and "loser" not in columns else None
+
+    def batches(
+        self, names: _IdDictionaries, outcomes: Outcomes, rows: int | None = None
+    ) -> Iterator[CheckedRows]:
         """Its checked rows, all at once or ``rows`` at a time."""
         dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
         done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
             roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
             renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
-            part = check(self.found, renamed, self.source.name, done)
+            part = check(self.found, renamed, self.source.name, outcomes, done)
             done += part.rows
             yield part
         if not done:
@@ -148,11 +196,46 @@ def _open_tables(
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = recognize(own.columns(), roles, own.name)
+        found = _recognize(own, roles)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
         yield _OpenTable(own, found, backend)
+
+
+def _recognize(source: Source, mapping: Mapping[str, str] | None) -> RecognizedLayout:
+    """The layout of a source. Pairs whose columns have other names are an error that says how to read them."""
+    given = mapping or {}
+    try:
+        found = recognize(source.columns(), mapping, source.name)
+    except InputError as error:
+        if not isinstance(error, MissingColumnError):
+            raise
+        sample = source.head(SAMPLE_ROWS)
+        pairs = find_pairs(sample)
+        if pairs is None:
+            raise
+        raise pairs_error(pairs, sample, given, source.name) from None
+    if found.kind == "ratings" and not {"item", "label"} <= found.named:
+        sample = source.head(SAMPLE_ROWS)
+        pairs = find_pairs(sample)
+        if pairs is not None and pairs.replaces(found.columns):
+            raise pairs_error(pairs, sample, given, source.name)
+    return found
+
+
+def _require_outcomes(tables: list[_OpenTable]) -> None:
+    for table in tables:
+        if table.outcome is None:
+            kind = "pairs of a winner and a loser" if table.found.kind == "pairs" else table.found.kind
+            raise UsageError(f"'outcomes' applies only to pairs with an outcome. {table.source.name} has {kind}.")
+
+
+def _outcome_values(tables: list[_OpenTable]) -> set[str]:
+    """The distinct values in the columns of outcomes."""
+    return {
+        value for table in tables if table.outcome is not None for value in table.source.distinct(table.outcome)
+    }
 
 
 def _require_same_layout(tables: list[_OpenTable]) -> None:
@@ -191,19 +274,24 @@ class _Census:
         return {"index": self.index, "notes": self.notes, "backend": self.backend}
 
 
-def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Census:
+def _check_all(
+    tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rules: _Rules, rows: int | None = None
+) -> _Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
     names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
     for table in tables:
-        counts = Counter[str]()
-        for part in table.batches(names, rows):
+        counts, total = Counter[str](), 0
+        for part in table.batches(names, rules.outcomes, rows):
             keep(part.frame)
+            total += part.rows
             left += part.frame.height
             counts += part.counts
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
-        notes += table.source.notes + notes_on_counts(table.source.name, counts)
+        notes += table.found.notes + table.source.notes + notes_on_counts(table.source.name, counts)
+        if left and not rules.allow_dropped and lost_too_many(total, counts):
+            raise losses_error(table.source.name, total, counts, _other_reading(table, rules.columns))
     if not left:
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     index, codes = {}, {}
@@ -213,13 +301,24 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
         numbers = distinct.gather(order).to_physical().to_numpy()
         codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
         codes[sort][numbers] = np.arange(len(numbers))
+    rules.outcomes.require_no_items(index["item"])
+    notes += rules.outcomes.notes()
     found = Index(index["item"], index.get("worker"), index.get("query"))
     return _Census(found, codes, sided, notes, tables[0].backend)
 
 
-def _load_tables(tables: list[_OpenTable]) -> AnyJudgments:
+def _other_reading(table: _OpenTable, given: Mapping[str, str]) -> Hint:
+    """How else the rows of a file might be read, if another way is certain."""
+    sample = table.source.head(SAMPLE_ROWS)
+    pairs = find_pairs(sample)
+    if pairs is None or not pairs.certain or set(pairs.roles().values()) <= set(table.found.columns.values()):
+        return ()
+    return pairs_error(pairs, sample, given, table.source.name).hint or ()
+
+
+def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     frames: list[pl.DataFrame] = []
-    known = _check_all(tables, frames.append)
+    known = _check_all(tables, frames.append, rules)
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
@@ -259,7 +358,7 @@ def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> 
     )
 
 
-def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
+def _spool_pairs(tables: list[_OpenTable], spool: Spool, rules: _Rules) -> SpooledPairs:
     """Write the pairs as files of numbers, one file per batch."""
     folder, files, rows = spool.folder("pairs"), list[Path](), 0
     weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
@@ -274,7 +373,7 @@ def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
         write_parquet(numbers, files[-1])
         rows += frame.height
 
-    known = _check_all(tables, keep, BATCH_ROWS)
+    known = _check_all(tables, keep, rules, BATCH_ROWS)
     for table in tables:
         table.source.forget()
     return SpooledPairs(
