@@ -252,7 +252,7 @@ class TestMistakes:
             ('{"winner": "a"\n', ["row 1", "not a JSON object"]),
             ("1 Q0 d1 1 9.5 s\n1 Q0 d2\n", ["row 2", "3 fields; the first line has 6"]),
             ("PAR1 but no more", ["damaged or cut off"]),
-            ("winner,loser\na,b\n".encode("utf-16"), ["neither UTF-8 text nor Parquet"]),
+            ("winner,loser\na,b\n".encode("utf-16-le"), ["UTF-16"]),
             ("worker,left,right,label,Label\nx,a,b,a,b\n", ["column 'label'", "two columns with this name"]),
             ("worker,left,right,label,label\nx,a,b,a,b\n", ["column 'label'", "two columns with this name"]),
             ("winner,loser,weight\na,b,1e300\n", ["row 1, column 'weight'", "from 0 to 1e+12"]),
