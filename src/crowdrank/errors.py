@@ -46,22 +46,25 @@ Hint = str | Sequence[str | Remedy | Retry]
 Word = Callable[[Remedy | Retry], str]
 
 
-def nearest(given: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like the given one, if one does; case does not matter."""
+def nearest(given: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that looks most like the given one, if they are alike enough; case does not matter.
+
+    ``least`` is how alike they must be, from 0 to 1.
+    """
     names = {name.strip().lower(): name for name in known}
-    close = get_close_matches(given.strip().lower(), names, 1)
+    close = get_close_matches(given.strip().lower(), names, 1, least)
     return names[close[0]] if close else None
 
 
-def name_hint(given: str, known: Iterable[str], are: str) -> str:
-    """The hint for an unknown name. ``are`` introduces the known ones.
+def name_hint(given: str, known: Iterable[str], are: str, show: Callable[[str], str] = str) -> str:
+    """The hint for an unknown name. ``are`` introduces the known ones; ``show`` says how they are written.
 
     >>> name_hint("crowdbt", ["bt", "crowd-bt"], "The models are")
     "Did you mean 'crowd-bt'? The models are bt, crowd-bt."
     """
     known = list(known)
     close = nearest(str(given), known)
-    listed = f"{are} {', '.join(known)}."
+    listed = f"{are} {', '.join(map(show, known))}."
     return f"Did you mean {close!r}? {listed}" if close else listed
 
 

@@ -20,7 +20,7 @@ from crowdrank.cli.options import (
 )
 from crowdrank.cli.output import File, frame_writer
 from crowdrank.cli.sources import Sources
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.models.base import Model
@@ -114,9 +114,8 @@ def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, 
     mine = {name: value for name, value in given.items() if name in own}
     if model is None:
         if rest:
-            raise UsageError(
-                f"There is no setting {next(iter(rest))!r} of the selection.",
-                hint=f"Its settings are {', '.join(sorted(own))}. For one of a model, add --model NAME",
-            )
+            unknown = next(iter(rest))
+            hint = f"{name_hint(unknown, sorted(own), 'Its settings are')} For one of a model, add --model NAME"
+            raise UsageError(f"There is no setting {unknown!r} of the selection.", hint=hint)
         return mine, None
     return mine, find(model).make(rest)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint, nearest
+from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint
 
 
 @dataclass(frozen=True)
@@ -181,12 +181,10 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
         if not name:
             continue
         if name not in names and name.strip().lower() not in lowered:
-            close = nearest(name, names)
             raise InputError(
                 f"there is no column {name!r}, which was given for {role!r}.",
                 source=source,
-                hint=(f"Did you mean {close!r}? " if close else "")
-                + f"The columns are {', '.join(map(repr, names))}.",
+                hint=name_hint(name, names, "The columns are", repr),
             )
         by_role[role] = name if name in names else lowered[name.strip().lower()]
     taken = set(by_role.values())

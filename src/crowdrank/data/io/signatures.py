@@ -52,7 +52,7 @@ def refuse_other_formats(name: str, head: bytes) -> None:
 
 
 def as_usual_text(head: bytes, data: Path | bytes) -> bytes | None:
-    """Text in UTF-16 with its mark, or with the line ends of old Macs, as usual text; None if it is usual already."""
+    """Text in UTF-16 with its mark, or with the line ends of old Macs, as usual text; None if it is usual."""
     utf16 = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     if not utf16 and (b"\r" not in head or b"\n" in head):
         return None
