@@ -24,7 +24,8 @@ class Remedy:
     def __str__(self) -> str:
         if not self.value:
             return self.argument
-        return f'{self.argument}="{self.value}"' if "=" in self.value else f"{self.argument}={self.value}"
+        text = "=" in self.value or ("," in self.value and self.value[0] not in "([")
+        return f'{self.argument}="{self.value}"' if text else f"{self.argument}={self.value}"
 
 
 def parameter(name: str, value: Any) -> Remedy:

@@ -241,7 +241,7 @@ class TestMistakes:
             ("winner,loser,weight\na,b,\n", ["row 1", "column 'weight'", "The cell is empty"]),
             ("winner,loser,timestamp\na,b,noon\n", ["row 1", "column 'timestamp'", "Got 'noon'"]),
             ("query,winner,loser\nq,a,b\n,a,b\n", ["row 2", "column 'query'"]),
-            ("item,label\na,good\n", ["row 1", "column 'label'", "a number is needed", "Got 'good'"]),
+            ("item,label\na,1\nb,good\n", ["row 2", "column 'label'", "a number is needed", "Got 'good'"]),
             ("item,label\na,inf\n", ["row 1", "column 'label'", "Got 'inf'"]),
             ("worker,item,rank\nx,a,1\nx,b,2\nx,a,3\n", ["row 3, column 'item'", "ranked twice", "'a'"]),
             ("left,right,label,item,rank\na,b,a,a,1\n", ["more than one kind"]),

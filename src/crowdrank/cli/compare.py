@@ -25,6 +25,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_settings,
     require_gold,
+    take_order,
 )
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
@@ -79,13 +80,14 @@ def command(
         find(name)  # report a wrong name before reading any file
     require_gold(measures, gold)
     own = parse_settings(settings or [])
+    order = take_order(own)
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status
 
         with open_engine(engine) as place, status("reading") as shown:
             table, grades = Sources(
                 judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
-                ",".join(outcomes or []), allow_dropped,
+                ",".join(outcomes or []), allow_dropped, order,
             ).read()  # fmt: skip
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,

@@ -28,6 +28,7 @@ class JudgmentFiles:
     unranked: str | None = None
     outcomes: str = ""
     allow_dropped: bool = False
+    order: Any = None
 
     def read(self, meant: str | None = None) -> list[Judgments]:
         """A table of each file. ``meant``: what an unranked document means in lists unless the user says so."""
@@ -44,7 +45,9 @@ class JudgmentFiles:
     def _read(self, file: str, columns: Mapping[str, str]) -> AnyJudgments:
         from crowdrank.data import read
 
-        return read(file, columns=columns, outcomes=self.outcomes, allow_dropped=self.allow_dropped)
+        return read(
+            file, columns=columns, outcomes=self.outcomes, allow_dropped=self.allow_dropped, order=self.order
+        )
 
     def _columns_of(self, file: str, mapping: Mapping[str, str]) -> Mapping[str, str]:
         """The names that are meant for this file. A name that only another file has is not."""

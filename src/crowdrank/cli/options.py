@@ -124,6 +124,11 @@ def join_columns(given: list[str] | None) -> str:
     return join_names([*others, f"ignore={'+'.join(ignored)}"] if ignored else others)
 
 
+def take_order(settings: dict[str, Any]) -> Any:
+    """The order of labels that are text: it is given like a parameter, but it is a property of the judgments."""
+    return settings.pop("order", None)
+
+
 def require_gold(measures: str, gold: list[str] | None) -> None:
     """Raise an error if measures are asked for and there is nothing to measure by."""
     if measures and not gold:

@@ -25,6 +25,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_missing,
     parse_settings,
+    take_order,
 )
 from crowdrank.cli.output import Folder, check_format
 from crowdrank.cli.training_input import (
@@ -147,8 +148,9 @@ def command(
     }
     rule, unranked = parse_missing(missing or [], judgments=bool(judgments))
     files = JudgmentFiles(
-        judgments or [], join_columns(judgment_columns), unranked, ",".join(outcomes or []), allow_dropped
-    )
+        judgments or [], join_columns(judgment_columns), unranked, ",".join(outcomes or []), allow_dropped,
+        take_order(parameters),
+    )  # fmt: skip
     crowd = CrowdInput(files, anchors, side_info, target or [], honeypots, label_features, processing)
     _check_crowd(crowd, folds)
     given = TrainingInput(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ from crowdrank.data.io.cells import MISSING_WORDS, TextCells, first_row
 from crowdrank.data.io.columns import RecognizedLayout, join_names
 from crowdrank.data.io.outcomes import BOTH_BAD_WORDS, INCONSISTENT_WORDS, Outcomes
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
-from crowdrank.errors import Hint, InputError, Note, Remedy, Retry
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, name_hint
 
 MOST_DROPPED = 0.1
 """The share of a file's rows that may be unusable. More of them mean that the file is not what it seems to be."""
@@ -100,16 +100,23 @@ def losses_error(name: str, rows: int, counts: Counter[str], other: Hint) -> Inp
 
 
 def check(
-    found: RecognizedLayout, frame: pl.DataFrame, name: str, outcomes: Outcomes, offset: int = 0
+    found: RecognizedLayout,
+    frame: pl.DataFrame,
+    name: str,
+    outcomes: Outcomes,
+    order: Sequence[str] = (),
+    offset: int = 0,
 ) -> CheckedRows:
-    """Check rows of text; the first one is row ``offset`` + 1 of its file."""
+    """Check rows of text; the first one is row ``offset`` + 1 of its file. ``order``: of labels that are text."""
     rows, cells = frame.height, TextCells(frame, found.columns, name, offset)
     frame = cells.frame
     cells.refuse_header()
     if found.kind == "pairs":
         checked = _check_pairs(cells, outcomes)
+    elif found.kind == "ratings":
+        checked = _check_ratings(cells, order)
     else:
-        checked = {"ratings": _check_ratings, "rankings": _check_rankings}[found.kind](cells)
+        checked = _check_rankings(cells)
     columns, keep, counts = dict(checked.columns), checked.keep, checked.counts
     for role in ("query", "list"):
         if role in frame.columns:
@@ -253,9 +260,32 @@ def _count_tie_kinds(cells: TextCells, outcomes: Outcomes) -> Counter[str]:
     return Counter({code: int(matches.sum()) for code, matches in rows.items() if matches is not None})
 
 
-def _check_ratings(cells: TextCells) -> _CheckedColumns:
-    columns = {"item": cells.required("item"), "label": cells.number("label")}
+def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
+    """Labels are numbers, or places in the ``order``, or text that stands in a column ``name`` if no label is a
+    number."""
+    columns = {"item": cells.required("item")}
+    label = cells.frame["label"].str.strip_chars()
+    if order:
+        columns["label"] = label.replace_strict(
+            list(order), range(len(order)), default=None, return_dtype=pl.Float64
+        )
+        if columns["label"].null_count():
+            row = first_row(columns["label"].is_null())
+            hint = name_hint(label[row] or "", order, "The order is", repr)
+            raise cells.error("label", row, "the label is not in the order that was given.", hint)
+    elif _are_words(label):
+        columns["name"] = label
+    else:
+        columns["label"] = cells.number("label")
     return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
+
+
+def _are_words(label: pl.Series) -> bool:
+    """Whether every label is text, and none of them a number or missing."""
+    distinct = label.unique()
+    if distinct.null_count() or distinct.is_in(MISSING_WORDS).any():
+        return False
+    return distinct.cast(pl.Float64, strict=False).null_count() == len(distinct)
 
 
 def _check_rankings(cells: TextCells) -> _CheckedColumns:

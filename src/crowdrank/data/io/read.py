@@ -30,6 +30,7 @@ from crowdrank.data.io.columns import (
     RecognizedLayout,
     parse_mapping,
     recognize,
+    split_names,
     wide_columns,
 )
 from crowdrank.data.io.files import Source, open_sources
@@ -58,6 +59,7 @@ def read(
     missing: str | None = None,
     pairs: str | None = None,
     outcomes: Mapping[str, str] | str | None = None,
+    order: Sequence[str] | str | None = None,
     allow_dropped: bool = False,
 ) -> AnyJudgments:
     """Judgments from files or frames; the columns determine the kind.
@@ -82,6 +84,10 @@ def read(
     ``{"1": "left", "2": "right", "0": "tie"}``, or ``"1=left,2=right,0=tie"``. A value that means nothing
     (``""``) leaves its rows out.
 
+    ``order`` applies only to ratings whose labels are text. It gives the labels from worst to best:
+    ``["bad", "good", "best"]``, or ``"bad,good,best"``. Without it such labels are names, which only the models
+    of labels take.
+
     A pair of an item with itself, or without an outcome, is left out, with a note. If these are more than a tenth
     of the rows of a file, that is an error unless ``allow_dropped``.
 
@@ -90,6 +96,10 @@ def read(
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
     if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
+        if outcomes or order:
+            raise UsageError(
+                "Outcomes and order are given when a file or a frame is read; this table was read before."
+            )
         return _as_meant(given, missing, pairs)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
@@ -102,13 +112,26 @@ def read(
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
-    rules = _Rules(Outcomes(meant, partial(_outcome_values, tables), {}, set()), allow_dropped, columns or {})
+    outcome_rules = Outcomes(meant, partial(_outcome_values, tables), {}, set())
+    rules = _Rules(outcome_rules, parse_order(order), allow_dropped, columns or {})
+    if rules.order and tables[0].found.kind != "ratings":
+        raise UsageError(f"'order' applies only to ratings. These judgments are {tables[0].found.kind}.")
     if meant:
         _require_outcomes(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
     if tables[0].found.kind == "pairs" and large:
         return _as_meant(_spool_pairs(tables, place, rules), missing, pairs)
     return _as_meant(_load_tables(tables, rules), missing, pairs)
+
+
+def parse_order(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Labels from worst to best, from a sequence or from ``bad,good,best``."""
+    if given is None:
+        return ()
+    order = tuple(split_names(given) if isinstance(given, str) else (str(label).strip() for label in given))
+    if len(set(order)) != len(order) or not order:
+        raise UsageError(f"The order names each label once, from worst to best. Got {', '.join(order)!r}.")
+    return order
 
 
 def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
@@ -127,6 +150,7 @@ class _Rules:
     """What the caller says about outcomes, unusable rows and columns."""
 
     outcomes: Outcomes
+    order: tuple[str, ...]
     allow_dropped: bool
     columns: Mapping[str, str]
 
@@ -146,16 +170,14 @@ class _OpenTable:
         role = "label" if "label" in columns else "winner"
         return columns.get(role) if self.found.kind == "pairs" and "loser" not in columns else None
 
-    def batches(
-        self, names: _IdDictionaries, outcomes: Outcomes, rows: int | None = None
-    ) -> Iterator[CheckedRows]:
+    def batches(self, names: _IdDictionaries, rules: _Rules, rows: int | None = None) -> Iterator[CheckedRows]:
         """Its checked rows, all at once or ``rows`` at a time."""
         dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
         done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
             roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
             renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
-            part = check(self.found, renamed, self.source.name, outcomes, done)
+            part = check(self.found, renamed, self.source.name, rules.outcomes, rules.order, done)
             done += part.rows
             yield part
         if not done:
@@ -281,7 +303,7 @@ def _check_all(
     names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
     for table in tables:
         counts, total = Counter[str](), 0
-        for part in table.batches(names, rules.outcomes, rows):
+        for part in table.batches(names, rules, rows):
             keep(part.frame)
             total += part.rows
             left += part.frame.height
@@ -319,13 +341,18 @@ def _other_reading(table: _OpenTable, given: Mapping[str, str]) -> Hint:
 def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     frames: list[pl.DataFrame] = []
     known = _check_all(tables, frames.append, rules)
+    if len({"name" in frame.columns for frame in frames}) > 1:
+        texts = [table.source.name for table, own in zip(tables, frames, strict=True) if "name" in own.columns]
+        raise InputError(
+            "has labels that are text, but other files have numbers.", source=texts[0], column="label"
+        )
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
     if tables[0].found.kind == "pairs":
         return _pairs(frame, known)
     if tables[0].found.kind == "ratings":
-        return _ratings(frame, known)
+        return _ratings(frame, known, rules.order)
     names = ", ".join(table.source.name for table in tables)
     return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
 
@@ -335,9 +362,15 @@ def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
     return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns, **known.shared())
 
 
-def _ratings(frame: pl.DataFrame, known: _Census) -> Ratings:
+def _ratings(frame: pl.DataFrame, known: _Census, order: tuple[str, ...]) -> Ratings:
     columns: dict[str, Any] = code_columns(frame, known.codes, "item")
-    return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
+    names = order or (tuple(frame["name"].unique().sort()) if "name" in frame.columns else ())
+    if "name" in frame.columns:
+        places = pl.Series(range(len(names)), dtype=pl.Float64)
+        frame = frame.with_columns(label=pl.col("name").replace_strict(list(names), places))
+    return Ratings(
+        label=frame["label"].to_numpy(), names=names, ordered=bool(order) or not names, **columns, **known.shared()
+    )
 
 
 def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> Rankings:

@@ -109,6 +109,7 @@ def _one_table(tables: list[Judgments]) -> Ratings:
         )
     found = tables[0]
     assert isinstance(found, Ratings)
+    found.require_order("remap")
     return found
 
 
