@@ -103,7 +103,7 @@ def test_on_the_command_line(crowdrank, tmp_path, monkeypatch):
     ("rows", "how", "words"),
     [
         ([("a", "1"), ("b", "two")], {}, r"row 2, column 'label': a number is needed here\. Got 'two'"),
-        ([("a", "good"), ("b", None)], {}, "row 1, column 'label': a number is needed"),
+        ([("a", "good"), ("b", None)], {}, "row 2, column 'label': the label is missing"),
         (
             [("a", "good"), ("b", "gut")],
             {"order": "bad,good"},

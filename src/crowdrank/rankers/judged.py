@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from crowdrank.data import (
     to_lists,
     translate_ids,
 )
+from crowdrank.data.io.split_queries import SPLIT
 from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.rankers.statement_rows import (
@@ -66,7 +67,13 @@ def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = No
     if unranked is not None and not any(isinstance(table, Rankings) for table in tables):
         kinds = " and ".join(dict.fromkeys(table.kind for table in tables))
         raise UsageError(f"{unranked!r} applies only to rankings. These judgments are {kinds}.")
-    return [read(own, missing=unranked) if isinstance(own, Rankings) else own for own in tables]
+    tables = [read(own, missing=unranked) if isinstance(own, Rankings) else own for own in tables]
+    return [_without_split_note(table) for table in tables]
+
+
+def _without_split_note(table: Judgments) -> Judgments:
+    """The table without the note on queries that judge the same items: here the features tell them apart."""
+    return replace(table, notes=tuple(note for note in table.notes if note.code != SPLIT))
 
 
 def join_judgments(

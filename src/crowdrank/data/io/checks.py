@@ -274,6 +274,9 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
             hint = name_hint(label[row] or "", order, "The order is", repr)
             raise cells.error("label", row, "the label is not in the order that was given.", hint)
     elif _are_words(label):
+        missing = label.is_null() | label.is_in(MISSING_WORDS)
+        if missing.any():
+            raise cells.error("label", first_row(missing), "the label is missing.")
         columns["name"] = label
     else:
         columns["label"] = cells.number("label")
@@ -281,11 +284,10 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
 
 
 def _are_words(label: pl.Series) -> bool:
-    """Whether every label is text, and none of them a number or missing."""
-    distinct = label.unique()
-    if distinct.null_count() or distinct.is_in(MISSING_WORDS).any():
-        return False
-    return distinct.cast(pl.Float64, strict=False).null_count() == len(distinct)
+    """Whether every label is text, and none of them a number."""
+    distinct = label.drop_nulls().unique()
+    distinct = distinct.filter(~distinct.is_in(MISSING_WORDS))
+    return len(distinct) > 0 and distinct.cast(pl.Float64, strict=False).null_count() == len(distinct)
 
 
 def _check_rankings(cells: TextCells) -> _CheckedColumns:

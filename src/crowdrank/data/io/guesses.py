@@ -1,4 +1,4 @@
-"""What a table seems to hold if its columns are not named as expected. It is only used to say how to read it."""
+"""What a table seems to hold if its columns have other names than expected: used to say how to read it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from itertools import combinations
 import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
-from crowdrank.data.io.columns import OPTIONAL, RIVALS, join_names
+from crowdrank.data.io.columns import (
+    OPTIONAL,
+    RIVALS,
+    MissingColumnError,
+    RecognizedLayout,
+    join_names,
+    recognize,
+)
+from crowdrank.data.io.files import Source
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
 from crowdrank.data.tables import TIE
 from crowdrank.errors import Hint, InputError, Remedy, Retry
@@ -200,3 +208,29 @@ def pairs_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, st
     if found.values:
         hint = outcome_hint(found.values, found.left, found.right, columns=columns)
     return InputError(problem, source=source, hint=hint)
+
+
+def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> RecognizedLayout:
+    """The layout of a source. Pairs whose columns have other names are an error that says how to read them."""
+    try:
+        found = recognize(source.columns(), mapping, source.name)
+    except MissingColumnError:
+        sample = source.head(SAMPLE_ROWS)
+        if (pairs := find_pairs(sample)) is None:
+            raise
+        raise pairs_error(pairs, sample, mapping or {}, source.name) from None
+    if found.kind == "ratings" and not {"item", "label"} <= found.named and len(source.columns()) > 2:
+        sample = source.head(SAMPLE_ROWS)
+        pairs = find_pairs(sample)
+        if pairs is not None and pairs.replaces(found.columns):
+            raise pairs_error(pairs, sample, mapping or {}, source.name)
+    return found
+
+
+def other_reading(source: Source, found: RecognizedLayout, given: Mapping[str, str]) -> Hint:
+    """How else the rows of a source might be read, if another way is certain."""
+    sample = source.head(SAMPLE_ROWS)
+    pairs = find_pairs(sample)
+    if pairs is None or not pairs.certain or set(pairs.roles().values()) <= set(found.columns.values()):
+        return ()
+    return pairs_error(pairs, sample, given, source.name).hint or ()

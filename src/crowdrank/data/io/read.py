@@ -26,22 +26,21 @@ from crowdrank.data.io.checks import (
 )
 from crowdrank.data.io.columns import (
     OPTIONAL,
-    MissingColumnError,
     RecognizedLayout,
     parse_mapping,
-    recognize,
     split_names,
     wide_columns,
 )
 from crowdrank.data.io.files import Source, open_sources
-from crowdrank.data.io.guesses import SAMPLE_ROWS, find_pairs, pairs_error
+from crowdrank.data.io.guesses import other_reading, recognize_source
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.outcomes import Outcomes, parse_outcomes
+from crowdrank.data.io.split_queries import split_queries_note
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
-from crowdrank.errors import Hint, InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, UsageError
 
 AnyJudgments = Pairs | SpooledPairs | Ratings | Rankings
 Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
@@ -218,35 +217,15 @@ def _open_tables(
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = _recognize(own, roles)
+        found = recognize_source(own, roles)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
         yield _OpenTable(own, found, backend)
 
 
-def _recognize(source: Source, mapping: Mapping[str, str] | None) -> RecognizedLayout:
-    """The layout of a source. Pairs whose columns have other names are an error that says how to read them."""
-    given = mapping or {}
-    try:
-        found = recognize(source.columns(), mapping, source.name)
-    except InputError as error:
-        if not isinstance(error, MissingColumnError):
-            raise
-        sample = source.head(SAMPLE_ROWS)
-        pairs = find_pairs(sample)
-        if pairs is None:
-            raise
-        raise pairs_error(pairs, sample, given, source.name) from None
-    if found.kind == "ratings" and not {"item", "label"} <= found.named:
-        sample = source.head(SAMPLE_ROWS)
-        pairs = find_pairs(sample)
-        if pairs is not None and pairs.replaces(found.columns):
-            raise pairs_error(pairs, sample, given, source.name)
-    return found
-
-
 def _require_outcomes(tables: list[_OpenTable]) -> None:
+    """Raise an error if a table has no column for the outcome."""
     for table in tables:
         if table.outcome is None:
             kind = "pairs of a winner and a loser" if table.found.kind == "pairs" else table.found.kind
@@ -301,6 +280,7 @@ def _check_all(
 ) -> _Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
     names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
+    lost: tuple[_OpenTable, int, Counter[str]] | None = None
     for table in tables:
         counts, total = Counter[str](), 0
         for part in table.batches(names, rules, rows):
@@ -312,10 +292,14 @@ def _check_all(
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += table.found.notes + table.source.notes + notes_on_counts(table.source.name, counts)
-        if left and not rules.allow_dropped and lost_too_many(total, counts):
-            raise losses_error(table.source.name, total, counts, _other_reading(table, rules.columns))
+        if lost is None and not rules.allow_dropped and lost_too_many(total, counts):
+            lost = (table, total, counts)
     if not left:
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
+    if lost is not None:
+        table, total, counts = lost
+        other = other_reading(table.source, table.found, rules.columns)
+        raise losses_error(table.source.name, total, counts, other)
     index, codes = {}, {}
     for sort, distinct in ids.items():
         order = distinct.cast(pl.String).arg_sort()
@@ -329,15 +313,6 @@ def _check_all(
     return _Census(found, codes, sided, notes, tables[0].backend)
 
 
-def _other_reading(table: _OpenTable, given: Mapping[str, str]) -> Hint:
-    """How else the rows of a file might be read, if another way is certain."""
-    sample = table.source.head(SAMPLE_ROWS)
-    pairs = find_pairs(sample)
-    if pairs is None or not pairs.certain or set(pairs.roles().values()) <= set(table.found.columns.values()):
-        return ()
-    return pairs_error(pairs, sample, given, table.source.name).hint or ()
-
-
 def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     frames: list[pl.DataFrame] = []
     known = _check_all(tables, frames.append, rules)
@@ -349,12 +324,19 @@ def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
+    found: Pairs | Ratings | Rankings
     if tables[0].found.kind == "pairs":
-        return _pairs(frame, known)
-    if tables[0].found.kind == "ratings":
-        return _ratings(frame, known, rules.order)
-    names = ", ".join(table.source.name for table in tables)
-    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
+        found = _pairs(frame, known)
+    elif tables[0].found.kind == "ratings":
+        found = _ratings(frame, known, rules.order)
+    else:
+        names = ", ".join(table.source.name for table in tables)
+        found = _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
+    first = tables[0]
+    if found.query is None or "query" in first.found.named or first.source.form == "text":
+        return found
+    more = split_queries_note(found, first.source.name, first.found.columns["query"])
+    return replace(found, notes=(*found.notes, *more))
 
 
 def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
