@@ -69,7 +69,7 @@ def test_a_value_without_a_meaning_leaves_its_rows_out_whatever_their_number():
     frame = pl.DataFrame({"left": ["x"] * 3, "right": ["y"] * 3, "winner": ["left", "skip", "skip"]})
     table = cr.read(frame, outcomes="skip=")
     assert table.outcome.tolist() == [LEFT]
-    assert [note.code for note in table.notes] == ["left-out"]
+    assert [note.code for note in table.notes] == ["outcomes-left-out"]
 
 
 def test_a_word_that_is_the_id_of_an_item_elsewhere_is_no_word():

@@ -347,7 +347,10 @@ class TestDamage:
     def test_one_file_of_self_pairs_among_others(self, tmp_path):
         for name, right in (("a.csv", "x"), ("b.csv", "y")):
             (tmp_path / name).write_text(f"winner,loser\nx,{right}\n")
-        table = cr.read([tmp_path / "a.csv", tmp_path / "b.csv"])
+        files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+        with pytest.raises(cr.InputError, match=r"a\.csv: 1 of 1 rows cannot be used"):
+            cr.read(files)
+        table = cr.read(files, allow_dropped=True)
         assert table.rows == 1
         assert "a.csv: 1 row compares an item with itself" in table.notes[0].message
 

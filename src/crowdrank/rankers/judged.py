@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,13 +67,7 @@ def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = No
     if unranked is not None and not any(isinstance(table, Rankings) for table in tables):
         kinds = " and ".join(dict.fromkeys(table.kind for table in tables))
         raise UsageError(f"{unranked!r} applies only to rankings. These judgments are {kinds}.")
-    tables = [read(own, missing=unranked) if isinstance(own, Rankings) else own for own in tables]
-    return [_without_split_note(table) for table in tables]
-
-
-def _without_split_note(table: Judgments) -> Judgments:
-    """The table without the note on queries that judge the same items: here the features tell them apart."""
-    return replace(table, notes=tuple(note for note in table.notes if note.code != SPLIT))
+    return [read(own, missing=unranked) if isinstance(own, Rankings) else own for own in tables]
 
 
 def join_judgments(
@@ -98,6 +92,7 @@ def join_judgments(
     notes = [note for table in tables for note in table.notes]
     lists = [to_lists(table) if isinstance(table, Ratings) else table for table in tables]
     notes += [note for own in lists for note in own.notes if note not in notes]
+    notes = [note for note in notes if note.code != SPLIT]  # here the features tell items of two queries apart
     truth = _anchor_tables(anchors or Anchors())
     located = [_Located.of(features, own) for own in [*lists, *truth]]
     notes += _check_located(features, located[: len(lists)], "judged", missing, elsewhere)

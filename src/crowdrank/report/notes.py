@@ -136,7 +136,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "What the outcomes mean was guessed",
         "Check that 1 means the first item; give the meaning of the outcomes to be certain.",
     ),
-    "left-out": (
+    "outcomes-left-out": (
         "Outcomes that were left out",
         "These rows have no effect, as asked.",
     ),

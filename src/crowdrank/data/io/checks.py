@@ -26,7 +26,7 @@ COUNTED = {
         "1 row compares an item with itself and is left out.",
         "{} rows compare an item with itself and are left out.",
     ),
-    "left-out": (
+    "outcomes-left-out": (
         "1 row has an outcome without a meaning and is left out, as asked.",
         "{} rows have an outcome without a meaning and are left out, as asked.",
     ),
@@ -156,7 +156,7 @@ def _check_pairs(cells: TextCells, outcomes: Outcomes) -> _CheckedColumns:
         left, right = cells.required(sides[0]), cells.required(sides[1])
         outcome, ignored = _read_outcome(cells, sides, outcomes)
         sided, counts = True, _count_tie_kinds(cells, outcomes)
-        counts["left-out"] = int(ignored.sum())
+        counts["outcomes-left-out"] = int(ignored.sum())
     else:
         sides = ("winner", "loser") if "loser" in frame.columns else ("top_item", "bottom_item")
         left, right = cells.required(sides[0]), cells.required(sides[1])

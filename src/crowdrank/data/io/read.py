@@ -118,9 +118,18 @@ def read(
     if meant:
         _require_outcomes(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
-    if tables[0].found.kind == "pairs" and large:
-        return _as_meant(_spool_pairs(tables, place, rules), missing, pairs)
-    return _as_meant(_load_tables(tables, rules), missing, pairs)
+    spooled = tables[0].found.kind == "pairs" and large
+    found = _spool_pairs(tables, place, rules) if spooled else _load_tables(tables, rules)
+    return _as_meant(_note_queries(found, tables[0]), missing, pairs)
+
+
+def _note_queries(found: AnyJudgments, table: _OpenTable) -> AnyJudgments:
+    """The table with a note if queries that the user did not name split one ranking into many."""
+    column = table.found.columns.get("query")
+    if column is None or "query" in table.found.named or table.source.form == "text":
+        return found
+    more = split_queries_note(found, table.source.name, column)
+    return replace(found, notes=(*found.notes, *more)) if more else found
 
 
 def parse_order(given: Sequence[str] | str | None) -> tuple[str, ...]:
@@ -324,19 +333,12 @@ def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
-    found: Pairs | Ratings | Rankings
     if tables[0].found.kind == "pairs":
-        found = _pairs(frame, known)
-    elif tables[0].found.kind == "ratings":
-        found = _ratings(frame, known, rules.order)
-    else:
-        names = ", ".join(table.source.name for table in tables)
-        found = _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
-    first = tables[0]
-    if found.query is None or "query" in first.found.named or first.source.form == "text":
-        return found
-    more = split_queries_note(found, first.source.name, first.found.columns["query"])
-    return replace(found, notes=(*found.notes, *more))
+        return _pairs(frame, known)
+    if tables[0].found.kind == "ratings":
+        return _ratings(frame, known, rules.order)
+    names = ", ".join(table.source.name for table in tables)
+    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
 
 
 def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:

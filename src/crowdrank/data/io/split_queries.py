@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import Pairs, Rankings, Ratings
 from crowdrank.errors import Note, Remedy
+
+AnyTable = Pairs | SpooledPairs | Ratings | Rankings
 
 SPLIT = "split-queries"
 RECURRING = 0.8
@@ -13,14 +16,15 @@ RECURRING = 0.8
 MOST_CELLS = 50_000_000
 
 
-def split_queries_note(table: Pairs | Ratings | Rankings, source: str, column: str) -> tuple[Note, ...]:
+def split_queries_note(table: AnyTable, source: str, column: str) -> tuple[Note, ...]:
     """A note if nearly all queries, which ``column`` of the ``source`` names, judge the same items."""
     queries, items = table.index.queries, table.index.items
-    if table.query is None or queries is None or len(queries) < 2 or len(queries) * len(items) > MOST_CELLS:
+    if queries is None or len(queries) < 2 or len(queries) * len(items) > MOST_CELLS:
         return ()
     judged = np.zeros((len(queries), len(items)), bool)
-    for name in table.item_columns:
-        judged[table.query, getattr(table, name)] = True
+    for part in table.batches() if isinstance(table, SpooledPairs) else [table]:
+        for name in part.item_columns:
+            judged[part.query, getattr(part, name)] = True
     if judged.mean() < RECURRING:
         return ()
     message = (
