@@ -109,6 +109,7 @@ def test_on_the_command_line(crowdrank, tmp_path, monkeypatch):
             {"order": "bad,good"},
             "row 2, column 'label': the label is not in the order",
         ),
+        ([("a", "4,5"), ("b", "3,5")], {}, "row 1, column 'label': a number is needed"),
         ([("a", "good")], {"order": "bad,bad"}, "names each label once"),
     ],
 )

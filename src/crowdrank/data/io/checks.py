@@ -284,10 +284,11 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
 
 
 def _are_words(label: pl.Series) -> bool:
-    """Whether every label is text, and none of them a number."""
+    """Whether every label is text, and none of them a number, whether or not that is written as it should be."""
     distinct = label.drop_nulls().unique()
     distinct = distinct.filter(~distinct.is_in(MISSING_WORDS))
-    return len(distinct) > 0 and distinct.cast(pl.Float64, strict=False).null_count() == len(distinct)
+    numbers = distinct.cast(pl.Float64, strict=False).is_not_null() | distinct.str.contains(r"^[+-]?[\d.,]+\s*%?$")
+    return len(distinct) > 0 and not numbers.any()
 
 
 def _check_rankings(cells: TextCells) -> _CheckedColumns:
