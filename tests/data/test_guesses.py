@@ -69,7 +69,7 @@ def test_values_that_are_not_certain_are_asked_for(written, crowdrank):
     file = written("img1,img2,label\ni1,i2,1\ni2,i3,0\ni1,i3,1\n")
     ran = crowdrank("rank", file)
     expected = ["--columns", "left=img1,right=img2,winner=label", "--outcomes", "1=left,0=right"]
-    shown = shlex.split(ran.err.rpartition("won: ")[2])
+    shown = shlex.split(ran.err.rpartition("means right: ")[2])
     assert shown == ["crowdrank", "rank", file, *expected]
     assert crowdrank(*shown[1:], "--model", "bt").code == 0
 

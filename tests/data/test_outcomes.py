@@ -48,8 +48,8 @@ def test_one_and_two_are_the_first_and_the_second_item():
         (["0", "1", "2"], "1=left,2=right,0=tie"),
         (["1", "2", "3"], "1=left,2=right,3=tie"),
         ([True, False], "true=left,false=right"),
-        (["left", "rihgt"], "left=left,rihgt=right"),
-        (["the first, clearly", "z"], "the first\\, clearly=left,z=right"),
+        (["left", "rihgt"], "rihgt=right"),
+        (["left", "skip", "lef,t"], "lef\\,t=left,skip="),
     ],
 )
 def test_values_that_may_mean_more_than_one_thing_are_an_error_with_an_example_that_works(values, example):
@@ -57,6 +57,14 @@ def test_values_that_may_mean_more_than_one_thing_are_an_error_with_an_example_t
         outcomes(values)
     assert f'outcomes="{example}"' in str(caught.value)
     outcomes(values, outcomes=example)
+
+
+def test_a_value_that_nobody_can_guess_has_a_placeholder_that_is_refused():
+    with pytest.raises(cr.InputError) as caught:
+        outcomes(["left", "maybe so"])
+    assert str(caught.value).endswith('Complete outcomes="maybe so=MEANING"')
+    with pytest.raises(cr.UsageError, match="cannot mean 'MEANING'"):
+        outcomes(["left", "maybe so"], outcomes="maybe so=MEANING")
 
 
 def test_what_the_user_says_comes_before_ids_and_words():

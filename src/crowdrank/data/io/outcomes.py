@@ -40,6 +40,7 @@ EXAMPLES = (
     GUESSED,
 )
 """Values that are often used, with a usual meaning. Others are in use too, so the user has to say which."""
+SKIPPED_WORDS = ("skip", "skipped", "pass", "unsure", "unclear", "unknown", "cannot tell", "can't tell", "invalid")
 _SHOWN = 12
 
 
@@ -136,7 +137,10 @@ class Outcomes:
                 row=row,
                 column=column,
                 value=word,
-                hint=("Correct the row, or say what it means: ", Remedy("outcomes", f"{word}=left")),
+                hint=(
+                    "Write the id of an item of the row. If outcomes are sides and not ids, give each a meaning: ",
+                    Remedy("outcomes", "VALUE=left,..."),
+                ),
             )
         if self.given and not self.seen:
             found = ", ".join(map(repr, sorted(self._answers())[:_SHOWN]))
@@ -177,12 +181,13 @@ def outcome_hint(
     example = example_outcomes(values, left, right, known or {})
     remedies = [Remedy("columns", columns)] if columns else []
     remedies.append(Remedy("outcomes", join_names(f"{value}={meaning}" for value, meaning in example.items())))
-    wins = [value for value, meaning in example.items() if meaning == "left"]
-    when = f"If {wins[0]!r} means that the item in {left!r} won: " if wins else "For example "
-    shown = ", ".join(map(repr, values))
+    sure = [f"{value!r} means {meaning}" for value, meaning in example.items() if meaning in MEANINGS and meaning]
+    when = f"If {' and '.join(sure)}: " if sure else "To leave them out: "
+    if "MEANING" in example.values():
+        when = "Complete "
     return (
-        f"The values are {shown}. Say which ones mean left ({left!r}), right ({right!r}) or tie; "
-        f"nothing leaves the row out. {when}",
+        f"The values are {', '.join(map(repr, values))}. Say which ones mean left (the item in {left!r} won), "
+        f"right ({right!r}) or tie; no meaning leaves the rows out. {when}",
         Retry(tuple(remedies)),
     )
 
@@ -190,17 +195,21 @@ def outcome_hint(
 def example_outcomes(
     values: Sequence[str], left: str, right: str, known: Mapping[str, int | None]
 ) -> dict[str, str]:
-    """A meaning for each value: the known one, a usual one, or else the next that is free."""
+    """A meaning for each value that is no word for an outcome: the known one, or a usual one.
+
+    What cannot be known is a placeholder, which is refused: a guess could be followed by mistake.
+    """
     names = {code: name for name, code in MEANINGS.items()}
     found = {value: names[known[_plain(value)]] for value in values if _plain(value) in known}
-    for value in values:
-        code = word_meaning(value, left, right)
-        if value not in found and code is not None:
-            found[value] = names[code]
-    rest = [value for value in values if value not in found]
-    usual = next((one for one in EXAMPLES if set(map(_plain, rest)) == set(one)), None)
-    if usual is not None and len(rest) == len(usual):
-        by_value = {_plain(value): value for value in rest}
-        return found | {by_value[plain]: meaning for plain, meaning in usual.items()}
-    free = [name for name in ("left", "right", "tie") if name not in found.values()]
-    return found | {value: free[place] if place < len(free) else "" for place, value in enumerate(rest)}
+    others = [value for value in values if value not in found and word_meaning(value, left, right) is None]
+    rest = {_plain(value): value for value in others}
+    usual = next((one for one in EXAMPLES if set(rest) <= set(one)), None)
+    if usual is not None:
+        return found | {rest[plain]: meaning for plain, meaning in usual.items() if plain in rest}
+    return found | {value: _likely_meaning(plain) for plain, value in rest.items()}
+
+
+def _likely_meaning(plain: str) -> str:
+    if plain in SKIPPED_WORDS:
+        return ""
+    return nearest(plain, ("left", "right", "tie")) or "MEANING"
