@@ -4,9 +4,19 @@ import ast
 import re
 from pathlib import Path
 
+import polars as pl
+import pytest
+
 import crowdrank
-from crowdrank.cli.words import flag
-from crowdrank.errors import InputError, Note, Remedy, parameter
+import crowdrank as cr
+from crowdrank.cli.words import GIVEN, flag
+from crowdrank.engine import open_engine
+from crowdrank.errors import InputError, Note, Remedy, Retry, name_hint, parameter
+from crowdrank.measures.evaluate import parse
+from crowdrank.models import registry
+from crowdrank.rankers.registry import find_ranker
+from crowdrank.select.policy import Policy
+from crowdrank.simulate.presets import find_preset
 
 SOURCE = Path(crowdrank.__file__).parent
 
@@ -18,6 +28,14 @@ def test_a_remedy_is_worded_by_who_shows_it():
     assert str(Remedy("columns", "worker=NAME")) == 'columns="worker=NAME"'
     note = Note("code", "Something.", hint=("See ", Remedy("anchors", "FILE")))
     assert (note.wording(), note.wording(flag)) == ("Something. See anchors=FILE", "Something. See --anchors FILE")
+
+
+def test_a_retry_is_the_whole_command_with_other_values():
+    retry = Retry((Remedy("columns", "left=my doc,right=b"), Remedy("outcomes", "1=left,0=right")))
+    assert str(retry) == 'columns="left=my doc,right=b", outcomes="1=left,0=right"'
+    GIVEN.set(("rank", "my file.csv", "--columns", "x=y", "--model", "bt", "--outcomes=1=left"))
+    expected = "crowdrank rank 'my file.csv' --model bt --columns 'left=my doc,right=b' --outcomes 1=left,0=right"
+    assert flag(retry) == expected
 
 
 def test_no_flag_is_named_outside_the_command_line():
@@ -33,3 +51,29 @@ def test_no_flag_is_named_outside_the_command_line():
             if re.search(r"(?<![\w(-])--[a-z]+(?![\w:-])", node.value)
         ]
     assert not found
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda: cr.read(pl.DataFrame({"winner": ["a"], "loser": ["b"]}), columns="wroker=x"), "worker"),
+        (lambda: cr.read(pl.DataFrame({"Winner": ["a"], "loser": ["b"]}), columns="winner=winer"), "Winner"),
+        (lambda: cr.BradleyTerry().set_params(regularisation=1), "regularization"),
+        (lambda: registry.find("crowdbt"), "crowd-bt"),
+        (lambda: registry.make_all(["bt", "elo"], {"regularisation": 1}), "regularization"),
+        (lambda: find_ranker("ltrma_mle"), "ltrma-mle"),
+        (lambda: find_preset("beta51"), "beta-5-1"),
+        (lambda: parse("ndgc@10"), "nDCG"),
+        (lambda: open_engine("lokal").__enter__(), "local"),
+        (lambda: Policy.of("gian", {}), "gain"),
+        (lambda: Policy.of("gain", {"gama": 1}), "gamma"),
+    ],
+)
+def test_an_unknown_name_has_the_nearest_one_in_the_hint(call, meant):
+    with pytest.raises(cr.CrowdrankError) as caught:
+        call()
+    assert f"Hint: Did you mean {meant!r}? " in str(caught.value)
+
+
+def test_a_name_like_no_other_has_no_nearest_one():
+    assert name_hint("zzz", ["bt", "elo"], "The models are") == "The models are bt, elo."

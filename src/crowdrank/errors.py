@@ -1,13 +1,15 @@
 """One exception tree. A message says what is wrong, where, and what was found. The remedy is data.
 
 A hint is text, or a sequence of text and remedies. A remedy names an argument of the library and a value for it.
-Whoever shows the error chooses the wording: the command line shows a flag, a page shows a sentence.
+A retry is the same call again with other arguments. Whoever shows the error chooses the wording: the command line
+shows a flag or the whole command, a page shows a sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 
@@ -22,7 +24,8 @@ class Remedy:
     def __str__(self) -> str:
         if not self.value:
             return self.argument
-        return f'{self.argument}="{self.value}"' if "=" in self.value else f"{self.argument}={self.value}"
+        text = "=" in self.value or ("," in self.value and self.value[0] not in "([")
+        return f'{self.argument}="{self.value}"' if text else f"{self.argument}={self.value}"
 
 
 def parameter(name: str, value: Any) -> Remedy:
@@ -30,10 +33,43 @@ def parameter(name: str, value: Any) -> Remedy:
     return Remedy(name, str(value), parameter=True)
 
 
-Hint = str | Sequence[str | Remedy]
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The same call again with these arguments, each in place of what was given for it."""
+
+    remedies: tuple[Remedy, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.remedies))
 
 
-def word_hint(hint: Hint | None, word: Callable[[Remedy], str] = str) -> str:
+Hint = str | Sequence[str | Remedy | Retry]
+Word = Callable[[Remedy | Retry], str]
+
+
+def nearest(given: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that looks most like the given one, if they are alike enough; case does not matter.
+
+    ``least`` is how alike they must be, from 0 to 1.
+    """
+    names = {name.strip().lower(): name for name in known}
+    close = get_close_matches(given.strip().lower(), names, 1, least)
+    return names[close[0]] if close else None
+
+
+def name_hint(given: str, known: Iterable[str], are: str, show: Callable[[str], str] = str) -> str:
+    """The hint for an unknown name. ``are`` introduces the known ones; ``show`` says how they are written.
+
+    >>> name_hint("crowdbt", ["bt", "crowd-bt"], "The models are")
+    "Did you mean 'crowd-bt'? The models are bt, crowd-bt."
+    """
+    known = list(known)
+    close = nearest(str(given), known)
+    listed = f"{are} {', '.join(map(show, known))}."
+    return f"Did you mean {close!r}? {listed}" if close else listed
+
+
+def word_hint(hint: Hint | None, word: Word = str) -> str:
     """A hint as text, with each remedy worded by ``word``."""
     if hint is None or isinstance(hint, str):
         return hint or ""
@@ -56,7 +92,7 @@ class CrowdrankError(Exception):
     def __str__(self) -> str:
         return self.wording()
 
-    def wording(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
         return f"{self.message}\nHint: {word_hint(self.hint, word)}" if self.hint else self.message
 
@@ -113,6 +149,6 @@ class Note:
     message: str
     hint: Hint | None = None
 
-    def wording(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
         return f"{self.message} {word_hint(self.hint, word)}" if self.hint else self.message

@@ -252,7 +252,8 @@ class TestInput:
         assert accuracies[0] < 0.3 < 0.7 < accuracies[1]
 
     def test_warnings_go_to_stderr(self, crowdrank):
-        ran = crowdrank("rank", "-", stdin="worker,winner,loser\nx,a,b\nx,a,a\nx,c,d\n")
+        votes = "worker,winner,loser\nx,a,b\nx,a,a\nx,c,d\n"
+        ran = crowdrank("rank", "-", "--allow-dropped", stdin=votes)
         assert ran.code == 0
         assert ran.out.startswith(HEADER)
         for words in (

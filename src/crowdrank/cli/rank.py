@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli.options import (
+    AllowDropped,
     Columns,
     Gold,
     GoldColumns,
@@ -19,11 +20,14 @@ from crowdrank.cli.options import (
     Measures,
     Memory,
     Missing,
+    Outcomes,
     PairsOfLists,
     Place,
     SpoolFolder,
     join_columns,
     parse_settings,
+    require_gold,
+    take_order,
 )
 from crowdrank.cli.output import Folder, check_format, write_result
 from crowdrank.cli.sources import Sources
@@ -46,6 +50,8 @@ def command(
         typer.Option("--set", help="A parameter of the model, name=value."),
     ] = None,
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     anchors: Annotated[
         str | None,
         typer.Option(
@@ -73,10 +79,12 @@ def command(
     Without --out the ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
-    sources = Sources(
-        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs
-    )
     parameters = {"seed": seed, **parse_settings(settings or [])}
+    sources = Sources(
+        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
+        ",".join(outcomes or []), allow_dropped, take_order(parameters),
+    )  # fmt: skip
+    require_gold(measures, gold)
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
     with nullcontext() if out is None else Folder(out) as folder:
         _rank(request, folder)
@@ -142,12 +150,14 @@ def _default_model(table: AnyJudgments) -> str:
     """The model if none is named.
 
     `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few classes by known workers, and
-    the average for other ratings.
+    the average for other ratings. Labels without an order have no average, but a majority.
     """
     from crowdrank.data import Rankings, Ratings
 
     if isinstance(table, Rankings):
         return "plackett-luce"
+    if isinstance(table, Ratings) and not table.ordered:
+        return "dawid-skene" if table.index.workers is not None else "majority-vote"
     if isinstance(table, Ratings):
         return "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
     return "auto"

@@ -59,6 +59,8 @@ def choose_pairs(judgments: Judgments, pairs: str) -> Rankings:
 
 def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     """The pairs that ratings or rankings give, possibly none."""
+    if isinstance(judgments, Ratings):
+        judgments.require_order("A comparison of two ratings")
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
     if isinstance(judgments, Ratings) and judgments.worker is not None:
         judgments = _average_repeats(judgments)
@@ -114,6 +116,7 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
             f"{model} takes rankings or ratings, but these judgments are {judgments.kind}.",
             hint=("Choose a model that takes them, for example ", Remedy("model", "bt")),
         )
+    judgments.require_order(model)
     if judgments.worker is None and len(np.unique(_label_codes(judgments))) < judgments.rows:
         raise InputError(
             f"{model} needs to know who judged: these ratings name no worker, and rate some items several times.",

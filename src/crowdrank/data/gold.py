@@ -20,7 +20,7 @@ from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.data.tables import RIGHT, TIE, Pairs, Rankings
-from crowdrank.errors import InputError, Remedy, UsageError
+from crowdrank.errors import InputError, Remedy, UsageError, name_hint
 
 GRADES = ("grade", "gold", "label", "relevance", "true_rank")
 
@@ -114,10 +114,10 @@ def _open(
     for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
         if role not in ("query", "item", *GRADES):
             raise UsageError(
-                f"Gold has no role {role!r}.", hint=f"Its roles are query, item, {', '.join(GRADES)}."
+                f"Gold has no role {role!r}.", hint=name_hint(role, ("query", "item", *GRADES), "Its roles are")
             )
         if column and column not in frame.columns:
-            hint = f"The columns are {', '.join(map(repr, frame.columns))}."
+            hint = name_hint(column, frame.columns, "The columns are", repr)
             raise InputError(
                 f"there is no column {column!r}, which was given for {role!r}.", source=name, hint=hint
             )

@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, parameter
 
 LEFT, RIGHT, TIE = 0, 1, 2
 """Codes of a pair's outcome."""
+
+MOST_SHOWN = 8
+"""How many labels a message shows."""
+
+ORDER = parameter("order", "WORST,...,BEST")
+"""The remedy if labels are text."""
 
 UNKNOWN_WORKER = "(unknown)"
 """The worker id of all rows that name no worker."""
@@ -163,17 +169,38 @@ class Pairs(Judgments):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ratings(Judgments):
-    """Graded judgments: an ``item`` and its ``label``, larger = better."""
+    """Graded judgments: an ``item`` and its ``label``, larger = better.
+
+    If the labels are text, ``names`` has them, and a label is the place of its name. They are ``ordered``, worst
+    first, if the caller gave their order.
+    """
 
     kind = "ratings"
 
     item: Ints
     label: Floats
+    names: tuple[str, ...] = ()
+    ordered: bool = True
 
     @property
     def classes(self) -> int:
         """How many different labels there are."""
         return len(np.unique(self.label))
+
+    def require_order(self, who: str) -> None:
+        """Raise an error if the labels are text without an order, which ``who`` needs."""
+        if not self.ordered:
+            shown = ", ".join(map(repr, self.names[:MOST_SHOWN]))
+            shown += ", ..." if len(self.names) > MOST_SHOWN else ""
+            raise InputError(
+                f"{who} needs labels that are numbers, or have an order. The labels are {shown}.",
+                hint=("Give them from worst to best: ", ORDER),
+            )
+
+    def summary(self) -> dict[str, Any]:
+        """Kind and sizes, and the labels if they are text."""
+        text = {"labels": list(self.names), "ordered": self.ordered} if self.names else {}
+        return {**super().summary(), **text}
 
     @property
     def rows(self) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Scored
 from crowdrank.data.arrays import Floats
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, UsageError, name_hint
 from crowdrank.measures import listwise, order
 
 
@@ -73,7 +73,8 @@ def _parse_measure(text: str) -> MeasureSpec:
     if match is None or name not in {**_LISTWISE, **_ORDER}:
         raise UsageError(
             f"There is no measure {text!r}.",
-            hint=f"The measures are {NAMES}; for example nDCG@10 or RBP(p=0.95).",
+            hint=f"{name_hint(re.split('[@(]', text)[0], NAMES.split(), 'The measures are')} For example nDCG@10 "
+            "or RBP(p=0.95).",
         )
     parameters: dict[str, Any] = {}
     allowed = _LISTWISE[name][1] if name in _LISTWISE else set()

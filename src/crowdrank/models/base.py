@@ -335,12 +335,16 @@ class ListsModel(PreparedModel[Lists]):
 class LabelsModel(PreparedModel[Labels]):
     """A model of graded labels."""
 
+    needs_order: ClassVar[bool] = True  # whether labels must be numbers, or have an order
+
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
         if not isinstance(table, Ratings):
             raise InputError(
                 f"{self.name} takes ratings, but these judgments are {table.kind}.",
                 hint=("Choose a model that takes them, for example ", Remedy("model", PLAIN_MODELS[table.kind])),
             )
+        if self.needs_order:
+            table.require_order(self.name)
         return Labels(table), (*table.notes, *self._unused_anchor_notes(anchors))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
 ESTIMATED = "estimated"
 AUTO = "auto"
@@ -82,7 +82,7 @@ class Configurable:
         for name, value in params.items():
             if name not in known:
                 raise UsageError(
-                    f"{self.name} has no parameter {name!r}.", hint=f"Its parameters are {', '.join(known)}."
+                    f"{self.name} has no parameter {name!r}.", hint=name_hint(name, known, "Its parameters are")
                 )
             setattr(self, name, value)
         return self

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, Ratings, named_nodes, node_codes, summed
+from crowdrank.data.tables import ORDER
 from crowdrank.errors import InputError, Note
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import Confusion, Easiness, Evidence, LabelPosterior
@@ -20,15 +21,17 @@ class Labels(Subjects):
     """Labels as rows sorted by (node, worker, label). Equal labels by one worker for one node form one row.
 
     ``label`` is an index into ``values``, the distinct labels in ascending order. ``worker`` is 0 everywhere if
-    the workers are unknown.
+    the workers are unknown. ``names``: the labels, if they are text; ``nominal``: they have no order.
     """
 
     def __init__(self, ratings: Ratings) -> None:
         self.index, self.backend = ratings.index, ratings.backend
+        self.nominal = not ratings.ordered
         self.nodes = named_nodes(len(self.index.items), ratings.query, ratings.item)
         self.values, label = np.unique(ratings.label, return_inverse=True)
         if np.abs(self.values).max() > LARGEST:
             raise InputError(f"Labels must lie between -{LARGEST:g} and {LARGEST:g}.")
+        self.names = tuple(ratings.names[int(value)] for value in self.values) if ratings.names else ()
         node = node_codes(self.nodes, self.index, ratings.query, ratings.item)
         worker = np.zeros(len(node), np.int32) if ratings.worker is None else ratings.worker
         order = np.lexsort((label, worker, node))
@@ -73,12 +76,14 @@ class Labels(Subjects):
 
     def posterior(self, probability: Floats) -> LabelPosterior:
         """The probability (N, K) of each label of each node, as a table."""
-        return LabelPosterior(self.queries(), self.items(), self.values, probability, backend=self.backend)
+        return LabelPosterior(
+            self.queries(), self.items(), self.values, probability, self.names, backend=self.backend
+        )
 
     def confusion(self, probability: Floats) -> Confusion:
         """The probability (W, true, said) of what each worker says of each label, as a table."""
         assert self.index.workers is not None
-        return Confusion(self.index.workers, self.values, probability, backend=self.backend)
+        return Confusion(self.index.workers, self.values, probability, self.names, backend=self.backend)
 
     def easiness(self, easiness: Floats) -> Easiness:
         """The easiness (N,) of each node, as a table."""
@@ -92,7 +97,14 @@ class Labels(Subjects):
             verb = "item has" if len(unjudged) == 1 else "items have"
             notes.append(Note("unjudged", f"{len(unjudged)} {verb} no label: {self.item_names(unjudged)}."))
         if len(self.values) == 1:
-            notes.append(Note("one-label", f"Every label is {self.values[0]:g}: no items differ."))
+            only = self.names[0] if self.names else f"{self.values[0]:g}"
+            notes.append(Note("one-label", f"Every label is {only}: no items differ."))
+        if self.nominal:
+            message = (
+                "The labels are text without an order, so the score of an item is the probability of its most "
+                "probable label, and the ranking says whose label is surest."
+            )
+            notes.append(Note("nominal-labels", message, ("For a ranking by label: ", ORDER)))
         if self.n_workers == 1:
             notes.append(Note("one-worker", "One worker gave all labels."))
         return notes

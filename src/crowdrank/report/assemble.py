@@ -182,9 +182,9 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
     )
 
 
-def _label(value: float | None) -> float | None:
+def _label(value: float | str | None) -> float | str | None:
     """A label for display: whole numbers become integers."""
-    return int(value) if value is not None and value == int(value) else value
+    return int(value) if isinstance(value, float) and value == int(value) else value
 
 
 COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")

@@ -38,7 +38,7 @@ class Item:
     comparisons: float
     opponents: int
     group: int
-    label: float | None = None
+    label: float | str | None = None
     probability: float | None = None
 
 

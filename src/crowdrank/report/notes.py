@@ -124,6 +124,26 @@ KINDS: dict[str, tuple[str, str]] = {
         "Some lists are there more than once",
         "Each copy counts. If a file was given twice, the workers look more certain than they are.",
     ),
+    "two-columns": (
+        "Two columns could be meant",
+        "Check that the right one was read.",
+    ),
+    "split-queries": (
+        "The same items in every query",
+        "Each query has a ranking of its own; read the judgments without the query for one ranking over all.",
+    ),
+    "outcomes": (
+        "What the outcomes mean was guessed",
+        "Check that 1 means the first item; give the meaning of the outcomes to be certain.",
+    ),
+    "outcomes-left-out": (
+        "Outcomes that were left out",
+        "These rows have no effect, as asked.",
+    ),
+    "nominal-labels": (
+        "Labels without an order",
+        "The labels of the items are the answer, in the table of labels; the ranking says how sure they are.",
+    ),
     "unknown-workers": (
         "Judgments without a worker",
         "Nothing is learned about who gave them; name the workers if you can.",

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Scored, read_gold
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.models.parameters import number, whole
 from crowdrank.results import QUALITY
@@ -194,7 +194,7 @@ def _split(
                 hint="Give gamma as a number, or as halved or auto.",
             )
         if name not in known:
-            raise UsageError(f"A replay has no setting {name!r}.", hint=f"The settings are {', '.join(known)}.")
+            raise UsageError(f"A replay has no setting {name!r}.", hint=name_hint(name, known, "The settings are"))
     groups = (own, MODEL_SETTINGS, CROWD_SETTINGS)
     policy, model, crowd = ({name: settings[name] for name in settings if name in group} for group in groups)
     for name, value in crowd.items():

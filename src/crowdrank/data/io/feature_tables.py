@@ -15,7 +15,7 @@ from crowdrank.data.io.cells import MISSING_WORDS, ROW, TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.files import Source, as_text, explain_errors
 from crowdrank.data.io.reasons import NOT_A_VALUE
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, name_hint
 
 ROLES = {
     "query": ("query", "qid", "query_id"),
@@ -61,7 +61,8 @@ def parse_roles(columns: Mapped | str | None) -> dict[str, str | Sequence[str]]:
     unknown = [role for role in mapping if role not in (*ROLES, "ignore")]
     if unknown:
         raise UsageError(
-            f"Features have no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}, ignore."
+            f"Features have no column role {unknown[0]!r}.",
+            hint=name_hint(unknown[0], (*ROLES, "ignore"), "The roles are"),
         )
     ignored = mapping.get("ignore", ())
     mapping["ignore"] = ignored.split("+") if isinstance(ignored, str) else ignored
@@ -137,7 +138,7 @@ def _no_column(name: str, role: str, names: Sequence[str], source: str) -> Input
     return InputError(
         f"there is no column {name!r}, which was given for {role!r}.",
         source=source,
-        hint=f"The columns are {', '.join(map(repr, names))}.",
+        hint=name_hint(name, names, "The columns are", repr),
     )
 
 

@@ -20,6 +20,7 @@ from crowdrank.data.io.cells import ROW
 from crowdrank.data.io.columns import Wide
 from crowdrank.data.io.letor import LetorRole, letor_labels, letor_ranks
 from crowdrank.data.io.reasons import find_reason
+from crowdrank.data.io.signatures import as_usual_text, refuse_other_formats, refuse_other_tables
 from crowdrank.data.io.texts import Parser, find_parser, is_letor
 from crowdrank.data.spool.folder import Spool, writing
 from crowdrank.errors import InputError, Note
@@ -102,6 +103,18 @@ class Source:
         with explain_errors(self):
             return [name for name in self.table().collect_schema().names() if name != ROW]
 
+    def head(self, rows: int) -> pl.DataFrame:
+        """The first rows, with all columns as they are."""
+        with explain_errors(self):
+            return self.table().drop(ROW, strict=False).head(rows).collect()
+
+    def distinct(self, column: str) -> list[str]:
+        """The distinct values of a column, as text."""
+        with explain_errors(self):
+            schema = self.table().collect_schema()
+            texts = self.table().select(*as_text({column: pl.String()}, schema)).unique()
+            return texts.collect(engine="streaming").to_series().drop_nulls().to_list()
+
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to text and then to its type."""
         with explain_errors(self):
@@ -116,7 +129,9 @@ class Source:
         schema = self.table().collect_schema()
         nested = [name for name in columns if schema[name].is_nested()]
         if nested:
-            raise InputError("holds lists or objects, not plain values.", source=self.name, column=nested[0])
+            hint = 'Write one row per line, as in {"winner": "a", "loser": "b"}.' if "json" in self.form else None
+            problem = "holds lists or objects, not plain values."
+            raise InputError(problem, source=self.name, column=nested[0], hint=hint)
         numbers = [pl.col(ROW)] if ROW in schema else []
         return self.table().select(*as_text(columns, schema), *numbers)
 
@@ -228,14 +243,10 @@ def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> 
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
         return Source(name, pl.scan_parquet(where), data, form="parquet")
-    if head[:4] == b"PK\x03\x04":
-        raise InputError(
-            "is an Excel workbook or another zip archive.",
-            source=name,
-            hint="Save the sheet as CSV, or unpack it.",
-        )
-    if b"\x00" in head:
-        raise InputError("is neither UTF-8 text nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
+    usual = as_usual_text(head, data)
+    if usual is not None:
+        return _from_head(name, usual[:_SNIFF], usual, letor)
+    refuse_other_formats(name, head)
     if head.lstrip()[:1] == b"[":
         return _json_rows(name, data)
     if head.lstrip()[:1] == b"{":
@@ -248,8 +259,10 @@ def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> 
     if parser:
         return _parse_source(name, data, parser)
     declared = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
-    separator = declared[1] if declared else max(",\t;", key=first.count)
+    separator = declared[1] if declared else max(",\t;|", key=first.count)
     skip = 1 if declared else 0
+    if not declared:
+        refuse_other_tables(name, text.removeprefix("\ufeff").splitlines()[:2], separator)
     lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=skip)
     return Source(name, lazy, data, separator, skip)
 

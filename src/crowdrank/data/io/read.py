@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,26 @@ from numpy.typing import NDArray
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.index import Index
 from crowdrank.data.io.cells import ROW, from_native
-from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
-from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
+from crowdrank.data.io.checks import (
+    CheckedRows,
+    check,
+    losses_error,
+    lost_too_many,
+    no_rows_error,
+    notes_on_counts,
+)
+from crowdrank.data.io.columns import (
+    OPTIONAL,
+    RecognizedLayout,
+    parse_mapping,
+    split_names,
+    wide_columns,
+)
 from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.io.guesses import other_reading, recognize_source
 from crowdrank.data.io.letor import LetorRole
+from crowdrank.data.io.outcomes import Outcomes, parse_outcomes
+from crowdrank.data.io.split_queries import split_queries_note
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
@@ -40,6 +57,9 @@ def read(
     spool: str | Path | None = None,
     missing: str | None = None,
     pairs: str | None = None,
+    outcomes: Mapping[str, str] | str | None = None,
+    order: Sequence[str] | str | None = None,
+    allow_dropped: bool = False,
 ) -> AnyJudgments:
     """Judgments from files or frames; the columns determine the kind.
 
@@ -59,14 +79,30 @@ def read(
     ``pairs`` applies only to rankings. It says which pairs of a list a model of pairs sees: ``"all"``, the
     default, or only the ``"adjacent"`` ones; see ``to_pairs``.
 
+    ``outcomes`` applies only to pairs with a column for the outcome. It says what the values in it mean:
+    ``{"1": "left", "2": "right", "0": "tie"}``, or ``"1=left,2=right,0=tie"``. A value that means nothing
+    (``""``) leaves its rows out.
+
+    ``order`` applies only to ratings whose labels are text. It gives the labels from worst to best:
+    ``["bad", "good", "best"]``, or ``"bad,good,best"``. Without it such labels are names, which only the models
+    of labels take.
+
+    A pair of an item with itself, or without an outcome, is left out, with a note. If these are more than a tenth
+    of the rows of a file, that is an error unless ``allow_dropped``.
+
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
     if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
+        if outcomes or order:
+            raise UsageError(
+                "Outcomes and order are given when a file or a frame is read; this table was read before."
+            )
         return _as_meant(given, missing, pairs)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
+    meant = parse_outcomes(outcomes)
     many = isinstance(given, Sequence) and not isinstance(given, str)
     limit, place, letor = budget(memory), Spool(spool), LetorRole("ranks")
     tables = [
@@ -75,10 +111,35 @@ def read(
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
+    outcome_rules = Outcomes(meant, partial(_outcome_values, tables), {}, set())
+    rules = _Rules(outcome_rules, parse_order(order), allow_dropped, columns or {})
+    if rules.order and tables[0].found.kind != "ratings":
+        raise UsageError(f"'order' applies only to ratings. These judgments are {tables[0].found.kind}.")
+    if meant:
+        _require_outcomes(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
-    if tables[0].found.kind == "pairs" and large:
-        return _as_meant(_spool_pairs(tables, place), missing, pairs)
-    return _as_meant(_load_tables(tables), missing, pairs)
+    spooled = tables[0].found.kind == "pairs" and large
+    found = _spool_pairs(tables, place, rules) if spooled else _load_tables(tables, rules)
+    return _as_meant(_note_queries(found, tables[0]), missing, pairs)
+
+
+def _note_queries(found: AnyJudgments, table: _OpenTable) -> AnyJudgments:
+    """The table with a note if queries that the user did not name split one ranking into many."""
+    column = table.found.columns.get("query")
+    if column is None or "query" in table.found.named or table.source.form == "text":
+        return found
+    more = split_queries_note(found, table.source.name, column)
+    return replace(found, notes=(*found.notes, *more)) if more else found
+
+
+def parse_order(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Labels from worst to best, from a sequence or from ``bad,good,best``."""
+    if given is None:
+        return ()
+    order = tuple(split_names(given) if isinstance(given, str) else (str(label).strip() for label in given))
+    if len(set(order)) != len(order) or not order:
+        raise UsageError(f"The order names each label once, from worst to best. Got {', '.join(order)!r}.")
+    return order
 
 
 def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
@@ -93,6 +154,16 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> An
 
 
 @dataclass(frozen=True)
+class _Rules:
+    """What the caller says about outcomes, unusable rows and columns."""
+
+    outcomes: Outcomes
+    order: tuple[str, ...]
+    allow_dropped: bool
+    columns: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class _OpenTable:
     """A source with a recognized layout."""
 
@@ -100,14 +171,21 @@ class _OpenTable:
     found: RecognizedLayout
     backend: str
 
-    def batches(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[CheckedRows]:
+    @property
+    def outcome(self) -> str | None:
+        """The column of the outcome of pairs, if there is one."""
+        columns = self.found.columns
+        role = "label" if "label" in columns else "winner"
+        return columns.get(role) if self.found.kind == "pairs" and "loser" not in columns else None
+
+    def batches(self, names: _IdDictionaries, rules: _Rules, rows: int | None = None) -> Iterator[CheckedRows]:
         """Its checked rows, all at once or ``rows`` at a time."""
         dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
         done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
             roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
             renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
-            part = check(self.found, renamed, self.source.name, done)
+            part = check(self.found, renamed, self.source.name, rules.outcomes, rules.order, done)
             done += part.rows
             yield part
         if not done:
@@ -148,11 +226,26 @@ def _open_tables(
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = recognize(own.columns(), roles, own.name)
+        found = recognize_source(own, roles)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
         yield _OpenTable(own, found, backend)
+
+
+def _require_outcomes(tables: list[_OpenTable]) -> None:
+    """Raise an error if a table has no column for the outcome."""
+    for table in tables:
+        if table.outcome is None:
+            kind = "pairs of a winner and a loser" if table.found.kind == "pairs" else table.found.kind
+            raise UsageError(f"'outcomes' applies only to pairs with an outcome. {table.source.name} has {kind}.")
+
+
+def _outcome_values(tables: list[_OpenTable]) -> set[str]:
+    """The distinct values in the columns of outcomes."""
+    return {
+        value for table in tables if table.outcome is not None for value in table.source.distinct(table.outcome)
+    }
 
 
 def _require_same_layout(tables: list[_OpenTable]) -> None:
@@ -191,21 +284,31 @@ class _Census:
         return {"index": self.index, "notes": self.notes, "backend": self.backend}
 
 
-def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Census:
+def _check_all(
+    tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rules: _Rules, rows: int | None = None
+) -> _Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
     names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
+    lost: tuple[_OpenTable, int, Counter[str]] | None = None
     for table in tables:
-        counts = Counter[str]()
-        for part in table.batches(names, rows):
+        counts, total = Counter[str](), 0
+        for part in table.batches(names, rules, rows):
             keep(part.frame)
+            total += part.rows
             left += part.frame.height
             counts += part.counts
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
-        notes += table.source.notes + notes_on_counts(table.source.name, counts)
+        notes += table.found.notes + table.source.notes + notes_on_counts(table.source.name, counts)
+        if lost is None and not rules.allow_dropped and lost_too_many(total, counts):
+            lost = (table, total, counts)
     if not left:
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
+    if lost is not None:
+        table, total, counts = lost
+        other = other_reading(table.source, table.found, rules.columns)
+        raise losses_error(table.source.name, total, counts, other)
     index, codes = {}, {}
     for sort, distinct in ids.items():
         order = distinct.cast(pl.String).arg_sort()
@@ -213,20 +316,27 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
         numbers = distinct.gather(order).to_physical().to_numpy()
         codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
         codes[sort][numbers] = np.arange(len(numbers))
+    rules.outcomes.require_no_items(index["item"])
+    notes += rules.outcomes.notes()
     found = Index(index["item"], index.get("worker"), index.get("query"))
     return _Census(found, codes, sided, notes, tables[0].backend)
 
 
-def _load_tables(tables: list[_OpenTable]) -> AnyJudgments:
+def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     frames: list[pl.DataFrame] = []
-    known = _check_all(tables, frames.append)
+    known = _check_all(tables, frames.append, rules)
+    if len({"name" in frame.columns for frame in frames}) > 1:
+        texts = [table.source.name for table, own in zip(tables, frames, strict=True) if "name" in own.columns]
+        raise InputError(
+            "has labels that are text, but other files have numbers.", source=texts[0], column="label"
+        )
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
     if tables[0].found.kind == "pairs":
         return _pairs(frame, known)
     if tables[0].found.kind == "ratings":
-        return _ratings(frame, known)
+        return _ratings(frame, known, rules.order)
     names = ", ".join(table.source.name for table in tables)
     return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
 
@@ -236,9 +346,15 @@ def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
     return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns, **known.shared())
 
 
-def _ratings(frame: pl.DataFrame, known: _Census) -> Ratings:
+def _ratings(frame: pl.DataFrame, known: _Census, order: tuple[str, ...]) -> Ratings:
     columns: dict[str, Any] = code_columns(frame, known.codes, "item")
-    return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
+    names = order or (tuple(frame["name"].unique().sort()) if "name" in frame.columns else ())
+    if "name" in frame.columns:
+        places = pl.Series(range(len(names)), dtype=pl.Float64)
+        frame = frame.with_columns(label=pl.col("name").replace_strict(list(names), places))
+    return Ratings(
+        label=frame["label"].to_numpy(), names=names, ordered=bool(order) or not names, **columns, **known.shared()
+    )
 
 
 def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> Rankings:
@@ -259,7 +375,7 @@ def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> 
     )
 
 
-def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
+def _spool_pairs(tables: list[_OpenTable], spool: Spool, rules: _Rules) -> SpooledPairs:
     """Write the pairs as files of numbers, one file per batch."""
     folder, files, rows = spool.folder("pairs"), list[Path](), 0
     weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
@@ -274,7 +390,7 @@ def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
         write_parquet(numbers, files[-1])
         rows += frame.height
 
-    known = _check_all(tables, keep, BATCH_ROWS)
+    known = _check_all(tables, keep, rules, BATCH_ROWS)
     for table in tables:
         table.source.forget()
     return SpooledPairs(

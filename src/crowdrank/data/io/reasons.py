@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.errors import InputError
@@ -26,6 +27,13 @@ NOT_A_VALUE = "a feature is a finite number that float32 can hold, or empty."
 def find_reason(source: Source, error: BaseException) -> InputError:
     """The error to raise when Polars fails; its own message does not always name the row."""
     said = str(error).strip().splitlines()[0]
+    if "utf8" in said and (binary := _binary_columns(source)):
+        return InputError(
+            "holds bytes that are not text.",
+            source=source.name,
+            column=binary[0],
+            hint="Write ids as text, for example in hexadecimal: in Polars column.bin.encode('hex')",
+        )
     if source.form == "parquet":
         return InputError(
             f"the Parquet file is damaged or cut off ({said}).",
@@ -34,6 +42,10 @@ def find_reason(source: Source, error: BaseException) -> InputError:
         )
     found = _not_utf8(source) or (_bad_json(source) if source.form == "jsonl" else _too_wide(source))
     return found or InputError(f"cannot be read: {said}", source=source.name)
+
+
+def _binary_columns(source: Source) -> list[str]:
+    return [name for name, dtype in source.table().collect_schema().items() if dtype == pl.Binary]
 
 
 @contextmanager
@@ -67,6 +79,10 @@ def _bad_json(source: Source) -> InputError | None:
                 row = None
             if not isinstance(row, dict):
                 shown = line.decode("utf-8").rstrip()[:_SHOWN]
+                if number == 1 and line.strip() == b"{":
+                    problem = "is one JSON object over several lines, not rows."
+                    hint = "Write an array of rows, [{...}, {...}], or one row per line."
+                    return InputError(problem, source=source.name, hint=hint)
                 return InputError("is not a JSON object.", source=source.name, row=number, value=shown)
     return None
 
