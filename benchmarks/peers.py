@@ -3,8 +3,8 @@
 Bradley-Terry: votes of one scale from string columns, and 50,000 more votes that nobody is fitted to; every
 peer's scores have the same logistic probability there. Ours always has intervals. A peer's data is brought into
 its own form before the clock starts. Worker-aware: a crowd with 30 % spammers, each model with its own probability
-of a vote. Sizes: fits to what `read` returned, beside evalica's Bradley-Terry, which knows no workers, given columns
-of strings. Its winners are prepared before the clock starts; its indexing counts, as our coding of ids does.
+of a vote. Sizes: fits to what `read` returned, beside evalica's Bradley-Terry, which knows no workers, given
+columns of strings. Its winners are prepared before the clock starts, and its indexing counts.
 """
 
 from __future__ import annotations
@@ -236,10 +236,8 @@ def timed_evalica(votes: pl.DataFrame, repeats: int) -> tuple[float, float]:
 
 def sizes(counts: tuple[int, ...] = (100_000, 1_000_000)) -> None:
     """Ours by the number of items and votes; ratios above 1 say how many times as long as evalica it took."""
-    print(
-        "\n| items | workers | votes | evalica, columns, s | lists, s | model | ours, s | times columns | times lists |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    head = ("items", "workers", "votes", "evalica, s", "from lists, s", "model", "ours, s", "ratio", "to lists")
+    print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for items, workers in SIZES:
         repeats = 1 if items > SLOW else 3
         for count in counts:
@@ -247,7 +245,7 @@ def sizes(counts: tuple[int, ...] = (100_000, 1_000_000)) -> None:
             columns, lists = timed_evalica(votes, repeats)
             coded = cr.read(votes)
             for model in (cr.BradleyTerry, cr.CrowdBT, cr.JudgeBT):
-                seconds, _ = best(lambda model=model: model().fit(coded), repeats)
+                seconds, _ = best(lambda model=model, coded=coded: model().fit(coded), repeats)
                 figures = f"{columns:.2f} | {lists:.2f} | {model.name} | {seconds:.2f}"
                 ratios = f"{seconds / columns:.2f} | {seconds / lists:.2f}"
                 print(f"| {items:,} | {workers:,} | {count:,} | {figures} | {ratios} |", flush=True)
