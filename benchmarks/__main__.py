@@ -18,7 +18,8 @@ from benchmarks.page import DOCS, fill_marks
 
 NAMES = (
     "startup", "reading", "features", "peers", "labels", "consensus", "worker_weights", "growth", "crowd_agg",
-    "tpp", "rankers", "ranker_growth", "ltrma", "asking", "cluster", "coverage", "choices", "robustness", "threads",
+    "tpp", "rankers", "ranker_growth", "ltrma", "asking", "cluster", "coverage", "choices",
+    "robustness", "threads",
 )  # fmt: skip
 
 
