@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from benchmarks.page import DATA, DOCS, fill_marks
 from crowdrank.measures import pairwise_accuracy
 from crowdrank.models import entries
 
-DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FINE = 20
 """Labels of more distinct values are numbers: the models of classes do not take them."""
 CLASSES = ("dawid-skene", "glad")
