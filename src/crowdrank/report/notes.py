@@ -173,7 +173,21 @@ KINDS: dict[str, tuple[str, str]] = {
         "Documents without a label",
         "They were left out of the training; the ranker can still score them.",
     ),
-    "not-judged": ("Labels below 0", "They mean that nobody judged the document, so it was left out."),
+    "not-judged": ("Labels below 0", "They mean that nobody judged the item, so it was left out."),
+    "reversed-gold": (
+        "The ranking runs against the gold",
+        "Check whether the largest grade is the best one, or 1; read the column the other way if needed.",
+    ),
+    "totals-row": ("A row of totals in the gold", "A total is no item; remove its row and measure again."),
+    "undefined": (
+        "Measures without a value",
+        "Grades of further items, or different grades, are needed to measure the order.",
+    ),
+    "nothing-relevant": ("Nothing is relevant by gold", "Check the grades, or measure the order: acc, tau."),
+    "linear-gain": (
+        "Gains are the grades themselves",
+        "With 2^grade - 1, one large grade would outweigh all others; a measure may name its gain.",
+    ),
     "weight-0": ("Documents with the weight 0", "They were left out."),
     "constant-features": ("Features with one value only", "They tell no documents apart and may be left out."),
     "missing-values": ("Missing values", "Many of them in one feature may mean that it was not computed."),
