@@ -77,15 +77,15 @@ def test_the_same_side_in_both_orders_is_said(labels, said):
     assert [said in note for note in notes] == ([] if said is None else [True])
 
 
-@pytest.mark.parametrize("pairs", [9, 25, 60])
+@pytest.mark.parametrize("pairs", [25, *(pytest.param(pairs, marks=pytest.mark.long) for pairs in (9, 60))])
 def test_coin_tosses_seldom_look_like_the_same_side_in_both_orders(pairs):
-    """At most one crowd in a hundred is suspected, by the binomial tail; 300 crowds allow for 3 standard errors."""
+    """At most one crowd in a hundred is suspected, by the binomial tail; here plus 3 standard errors."""
     rng = np.random.default_rng(0)
     one, other = ([f"{side}{pair}" for pair in range(pairs)] for side in "xy")
     left, right = np.array(one + other), np.array(other + one)
     suspected = 0
-    for _ in range(300):
+    for _ in range(100):
         label = np.where(rng.random(2 * pairs) < 0.5, left, right)
         votes = Votes(cr.read(pl.DataFrame({"worker": "w", "left": left, "right": right, "label": label})))
         suspected += any(note.code == "both-orders" for note in votes.notes())
-    assert suspected / 300 < 0.01 + 3 * (0.01 * 0.99 / 300) ** 0.5
+    assert suspected / 100 < 0.01 + 3 * (0.01 * 0.99 / 100) ** 0.5

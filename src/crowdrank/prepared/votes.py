@@ -22,7 +22,7 @@ from crowdrank.solve import Covariance, Spread, spread
 
 ONE_SIDED = 0.9
 CHANCE = 0.01
-"""The same side in both orders is noted if coin tosses would choose it as often with less than this probability."""
+"""The same side in both orders is noted if coin tosses would choose it so often with a smaller probability."""
 EQUAL = 1e-9
 """Scores that differ by less count as tied, since the difference may be rounding."""
 

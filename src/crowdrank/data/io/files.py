@@ -61,6 +61,20 @@ class Source:
             where, separator=self.separator, infer_schema=False, skip_lines=self.skip, schema_overrides=types
         )
 
+    def with_exact_values(self) -> Source:
+        """JSON with every plain value as the text that it is: no number is rounded, and true is not 1."""
+        if self.form not in ("json", "jsonl") or self.data is None:
+            return self
+        with explain_errors(self):
+            schema = self.table().collect_schema()
+            texts = {name: pl.String() for name, dtype in schema.items() if not dtype.is_nested()}
+            where = self.data if isinstance(self.data, Path) else io.BytesIO(self.data)
+            if self.form == "jsonl":
+                exact = pl.scan_ndjson(where, infer_schema_length=None, schema_overrides=texts)
+            else:
+                exact = pl.read_json(where, infer_schema_length=None, schema_overrides=texts).lazy()
+        return replace(self, lazy=exact)
+
     def as_long(self, wide: Wide) -> Source:
         """A table with a column per item, as a table with a row per cell."""
         if not wide.items:

@@ -22,6 +22,8 @@ from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.suspicions import find_suspicions
+from crowdrank.data.suspicions.origins import Origin
 from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
 from crowdrank.errors import InputError, Note, UsageError
 
@@ -30,6 +32,8 @@ Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence 
 
 BATCH_ROWS = 1 << 22
 MISSING = ("below", "unknown")
+NUMBERS = ("weight", "timestamp", "rank", "label")
+"""Roles that are no ids; a label may be one, but then of an item in another column."""
 
 
 def read(
@@ -75,10 +79,10 @@ def read(
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
-    large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
-    if tables[0].found.kind == "pairs" and large:
-        return _as_meant(_spool_pairs(tables, place), missing, pairs)
-    return _as_meant(_load_tables(tables), missing, pairs)
+    large = tables[0].found.kind == "pairs" and sum(table.source.rows() for table in tables) * ROW_BYTES > limit
+    found, origins = _spool_pairs(tables, place) if large else _load_tables(tables)
+    found = replace(found, notes=(*found.notes, *find_suspicions(found, origins)))
+    return _as_meant(found, missing, pairs)
 
 
 def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
@@ -115,6 +119,15 @@ class _OpenTable:
                 "there are no rows.", source=self.source.name, hint="Write a header line and at least one row."
             )
 
+    def origin(self, rows: int, kept: int) -> Origin:
+        """What notes can say about the source, of which ``kept`` of ``rows`` rows are in the table."""
+        schema = self.source.table().collect_schema()
+        ids = [column for role, column in self.found.columns.items() if role not in NUMBERS]
+        decimals = tuple(column for column in ids if schema[column].is_float())
+        numbered = self.source.form != "text" and ROW not in schema
+        data = None if self.source.copied else self.source.data
+        return Origin(self.source.name, data, rows, kept, numbered, self.found.columns, decimals)
+
 
 class _IdDictionaries:
     """Dictionaries that turn ids into numbers while they are read.
@@ -143,7 +156,7 @@ def _open_tables(
     else:
         frame, backend = from_native(given)
         sources = [Source("frame", frame.lazy())]
-    for source in sources:
+    for source in (source.with_exact_values() for source in sources):
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
@@ -185,6 +198,7 @@ class _Census:
     sided: bool
     notes: tuple[Note, ...]
     backend: str
+    origins: tuple[Origin, ...]
 
     def shared(self) -> dict[str, Any]:
         """The arguments that every table of judgments shares."""
@@ -193,18 +207,20 @@ class _Census:
 
 def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
-    names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
+    names, ids, notes, sided = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True
+    origins = list[Origin]()
     for table in tables:
-        counts = Counter[str]()
+        counts, done, kept = Counter[str](), 0, 0
         for part in table.batches(names, rows):
             keep(part.frame)
-            left += part.frame.height
+            done, kept = done + part.rows, kept + part.frame.height
             counts += part.counts
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += table.source.notes + notes_on_counts(table.source.name, counts)
-    if not left:
+        origins.append(table.origin(done, kept))
+    if not any(origin.kept for origin in origins):
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     index, codes = {}, {}
     for sort, distinct in ids.items():
@@ -214,21 +230,21 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
         codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
         codes[sort][numbers] = np.arange(len(numbers))
     found = Index(index["item"], index.get("worker"), index.get("query"))
-    return _Census(found, codes, sided, notes, tables[0].backend)
+    return _Census(found, codes, sided, notes, tables[0].backend, tuple(origins))
 
 
-def _load_tables(tables: list[_OpenTable]) -> AnyJudgments:
+def _load_tables(tables: list[_OpenTable]) -> tuple[AnyJudgments, tuple[Origin, ...]]:
     frames: list[pl.DataFrame] = []
     known = _check_all(tables, frames.append)
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
     if tables[0].found.kind == "pairs":
-        return _pairs(frame, known)
+        return _pairs(frame, known), known.origins
     if tables[0].found.kind == "ratings":
-        return _ratings(frame, known)
+        return _ratings(frame, known), known.origins
     names = ", ".join(table.source.name for table in tables)
-    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
+    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables)), known.origins
 
 
 def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
@@ -259,7 +275,7 @@ def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> 
     )
 
 
-def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
+def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> tuple[SpooledPairs, tuple[Origin, ...]]:
     """Write the pairs as files of numbers, one file per batch."""
     folder, files, rows = spool.folder("pairs"), list[Path](), 0
     weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
@@ -277,6 +293,7 @@ def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
     known = _check_all(tables, keep, BATCH_ROWS)
     for table in tables:
         table.source.forget()
-    return SpooledPairs(
+    pairs = SpooledPairs(
         files=tuple(files), codes=known.codes, count=rows, spool=spool, sided=known.sided, **known.shared()
     )
+    return pairs, known.origins
