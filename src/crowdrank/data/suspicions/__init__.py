@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import polars as pl
-
 from crowdrank.data.suspicions.copies import note_copies
-from crowdrank.data.suspicions.ids import note_booleans, note_broken_text, note_invisible, note_similar
+from crowdrank.data.suspicions.ids import find_twins, note_booleans, note_broken_text, note_invisible, note_similar
 from crowdrank.data.suspicions.labels import note_odd_label, note_scales, note_swapped
 from crowdrank.data.suspicions.numbers import note_one_rank, note_time_weights, note_worker_per_row
 from crowdrank.data.suspicions.origins import Origin
@@ -18,12 +16,6 @@ from crowdrank.data.suspicions.rounded import note_rounded_ids
 from crowdrank.data.tables import Judgments
 from crowdrank.errors import Note
 
-ID_CHECKS: tuple[Callable[[pl.Series, str], Note | None], ...] = (
-    note_similar,
-    note_invisible,
-    note_broken_text,
-    note_booleans,
-)
 TABLE_CHECKS: tuple[Callable[[Judgments, Sequence[Origin]], Note | None], ...] = (
     note_copies,
     note_rounded_ids,
@@ -45,5 +37,7 @@ def _look(table: Judgments, origins: Sequence[Origin]) -> Iterator[Note | None]:
     index = table.index
     for ids, word in ((index.items, "item"), (index.workers, "worker"), (index.queries, "query")):
         if ids is not None:
-            yield from (check(ids, word) for check in ID_CHECKS)
+            twins = find_twins(ids)
+            yield from (note_similar(twins, word), note_invisible(twins, word))
+            yield from (note_broken_text(ids, word), note_booleans(ids, word))
     yield from (check(table, origins) for check in TABLE_CHECKS)

@@ -11,17 +11,19 @@ import polars as pl
 from crowdrank.data.suspicions.origins import SHOWN, count_words
 from crowdrank.errors import Note
 
+Groups = Sequence[Sequence[str]]
 INVISIBLE = "[\u00ad\u200b-\u200f\u2060\ufeff]"
 """Soft hyphens, zero-width spaces and joiners, marks of direction, byte order marks."""
 _WINDOWS = "\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122"
 # the sign for a byte that could not be read, or two bytes of UTF-8 that were read as Windows-1252
 _BROKEN = f"\ufffd|[\u00c2-\u00f4][\u0080-\u00bf{_WINDOWS}]"
+_SPACES, _BETWEEN_DIGITS = re.compile(r"\s+"), re.compile(r"(?<=\d)\s+(?=\d)")
 _FOREIGN = re.compile("[\u0080-\uffff]+")
 
 
-def note_similar(ids: pl.Series, word: str) -> Note | None:
+def note_similar(twins: Groups, word: str) -> Note | None:
     """A note on ids that differ only by case or spaces."""
-    groups = [group for group in _twins(ids) if len({_visible(own) for own in group}) > 1]
+    groups = [group for group in twins if len({_visible(own) for own in group}) > 1]
     if not groups:
         return None
     return Note(
@@ -31,10 +33,10 @@ def note_similar(ids: pl.Series, word: str) -> Note | None:
     )
 
 
-def note_invisible(ids: pl.Series, word: str) -> Note | None:
+def note_invisible(twins: Groups, word: str) -> Note | None:
     """A note on ids that look the same but differ by Unicode form, or by signs that cannot be seen."""
     groups = []
-    for group in _twins(ids):
+    for group in twins:
         seen: dict[str, list[str]] = {}
         for own in group:
             seen.setdefault(_visible(own), []).append(own)
@@ -80,21 +82,24 @@ def note_booleans(ids: pl.Series, word: str) -> Note | None:
     )
 
 
-def _twins(ids: pl.Series) -> list[list[str]]:
+def find_twins(ids: pl.Series) -> list[list[str]]:
     """Groups of ids that are the same apart from case, spaces, signs that cannot be seen, and Unicode form.
 
-    A space between two digits counts: ``1 11`` is not ``11 1``.
+    A space between two digits counts: ``1 11`` is not ``11 1``. Only ids that are the same without any space are
+    looked at closely.
     """
-    key = ids.str.to_lowercase()
-    odd = ids.str.contains("[^!-~]")  # spaces, and everything that is not ASCII
+    text = ids.str.to_lowercase().str.replace_all(" ", "", literal=True)
+    odd = text.str.contains("[^!-~]")
     if odd.any():
-        text = key.filter(odd).str.normalize("NFC").str.replace_all(INVISIBLE, "")
-        for _ in range(2):  # matches do not overlap: 1 2 3
-            text = text.str.replace_all(r"(\d)\s+(\d)", "$1\t$2")
-        text = text.str.replace_all(r"[\s&&[^\t]]+", "").str.strip_chars()
-        key = key.scatter(odd.arg_true(), text)
-    same = pl.DataFrame({"id": ids, "key": key}).filter(key.is_duplicated())
-    return same.group_by("key", maintain_order=True).agg("id")["id"].to_list() if same.height else []
+        bare = text.filter(odd).str.normalize("NFC").str.replace_all(INVISIBLE, "").str.replace_all(r"\s", "")
+        text = text.scatter(odd.arg_true(), bare)
+    hashed = text.hash()  # numbers are compared faster than texts
+    if hashed.n_unique() == len(hashed):
+        return []
+    groups: dict[str, list[str]] = {}
+    for own in ids.filter(hashed.is_duplicated()).to_list():
+        groups.setdefault(_SPACES.sub("", _BETWEEN_DIGITS.sub("|", _visible(own).lower())), []).append(own)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _visible(text: str) -> str:
@@ -116,11 +121,11 @@ def _repair(text: str) -> str:
     return _FOREIGN.sub(decode, text)
 
 
-def _count_groups(groups: Sequence[Sequence[str]], word: str) -> str:
+def _count_groups(groups: Groups, word: str) -> str:
     more = sum(len(group) - 1 for group in groups)
     return f"{count_words(more, word)} differ{'s' if more == 1 else ''} from another"
 
 
-def _name(groups: Sequence[Sequence[str]], show: Callable[[str], str] = repr) -> str:
+def _name(groups: Groups, show: Callable[[str], str] = repr) -> str:
     shown = [" and ".join(show(own) for own in group[:SHOWN]) for group in groups[:SHOWN]]
     return ", ".join(shown) + (", ..." if len(groups) > SHOWN else "")
