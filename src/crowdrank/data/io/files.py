@@ -67,13 +67,13 @@ class Source:
             return self
         with explain_errors(self):
             schema = self.table().collect_schema()
-            texts = {name: pl.String() for name, dtype in schema.items() if not dtype.is_nested()}
+            if not any(dtype.is_numeric() for dtype in schema.values()):
+                return self
+            texts = {name: dtype if dtype.is_nested() else pl.String() for name, dtype in schema.items()}
             where = self.data if isinstance(self.data, Path) else io.BytesIO(self.data)
             if self.form == "jsonl":
-                exact = pl.scan_ndjson(where, infer_schema_length=None, schema_overrides=texts)
-            else:
-                exact = pl.read_json(where, infer_schema_length=None, schema_overrides=texts).lazy()
-        return replace(self, lazy=exact)
+                return replace(self, lazy=pl.scan_ndjson(where, schema=texts))
+            return replace(self, lazy=pl.read_json(where, schema=texts).lazy())
 
     def as_long(self, wide: Wide) -> Source:
         """A table with a column per item, as a table with a row per cell."""
