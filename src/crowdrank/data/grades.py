@@ -9,6 +9,8 @@ from crowdrank.errors import Note
 
 TOTALS = ("total", "totals", "grand total", "sum", "all", "overall", "average", "avg", "mean")
 """What an item is called that sums up the others."""
+MOST_TOTALS = 20
+"""How many such items are looked at: the first of many queries will do."""
 NEAR = 1e-6
 """Totals are written with a few digits: this share of them may be rounding."""
 
@@ -39,10 +41,11 @@ def note_not_judged(gold: Scored) -> Note | None:
 
 def note_totals(gold: Scored) -> Note | None:
     """A note on an item that is called a total and has the sum or the mean of the other grades of its query."""
-    words = gold.frame["item"].str.strip_chars().str.to_lowercase()
-    for row in words.is_in(TOTALS).arg_true():
-        query, item, value = gold.frame.row(row)
-        others = gold.frame.filter(pl.col("query").eq_missing(query) & (pl.col("item") != item))["value"]
+    frame = gold.frame.select("query", "item", "value")
+    words = frame["item"].str.strip_chars().str.to_lowercase()
+    for row in words.is_in(TOTALS).arg_true()[:MOST_TOTALS]:
+        query, item, value = frame.row(row)
+        others = frame.filter(pl.col("query").eq_missing(query) & (pl.col("item") != item))["value"]
         for name, whole in (("sum", others.sum()), ("mean", others.mean())):
             if len(others) > 1 and abs(value - float(whole)) <= NEAR * max(abs(value), 1.0):  # type: ignore[arg-type]
                 message = f"The item {item!r} of the gold has the {name} of the other grades, {value:g}."

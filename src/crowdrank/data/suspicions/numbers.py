@@ -33,15 +33,17 @@ def note_worker_per_row(table: Judgments, origins: Sequence[Origin]) -> Note | N
 
 def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | None:
     """A note on weights that look like times. Of pairs on disk, only the first part is looked at."""
-    part = next(table.batches()) if isinstance(table, SpooledPairs) else table
-    weight = part.weight
+    if not any("weight" in origin.columns for origin in origins):
+        return None
+    weight = (next(table.batches()) if isinstance(table, SpooledPairs) else table).weight
     if weight is None or not len(weight) or weight.min() < TIMES[0] or weight.max() > TIMES[1]:
         return None
+    name = next(origin.columns["weight"] for origin in origins if "weight" in origin.columns)
     return Note(
         "time-weights",
         f"Every weight is between {weight.min():.0f} and {weight.max():.0f}, as times in seconds since 1970 are "
         f"({name_rows(origins, [0])}: {weight[0]:.0f}).",
-        ("If they are times: ", Remedy("columns", f"weight=,timestamp={origins[0].columns['weight']}")),
+        ("If they are times: ", Remedy("columns", f"weight=,timestamp={name}")),
     )
 
 
