@@ -28,8 +28,8 @@ ENOUGH = 5
 def note_swapped(table: Judgments, origins: Sequence[Origin]) -> Note | None:
     """A note on ratings whose items look like grades and whose labels look like ids.
 
-    Items are few whole numbers, and there are more labels. With workers, each rates hardly any label twice, but
-    items again and again; without, there are many more labels than any scale has.
+    Items are few numbers, and there are more labels. With workers, none meets a label twice, but items again and
+    again; without, there are many more labels than any scale has.
     """
     if not isinstance(table, Ratings) or len(table.index.items) > LEVELS:
         return None
@@ -41,7 +41,7 @@ def note_swapped(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         odd = len(labels) > 101 and table.rows > 2 * len(grades)
     else:
         place = np.searchsorted(labels, table.label)
-        odd = _repeats(table, table.item) > 1.5 and _repeats(table, place) < 1.1
+        odd = _repeats(table, table.item) > 1.5 and _never_twice(table, place, len(labels))
     if not odd:
         return None
     columns = origins[0].columns
@@ -52,6 +52,13 @@ def note_swapped(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         f"{name_rows(origins, [0])}: item {table.index.items[int(table.item[0])]!r}, label {table.label[0]:g}.",
         ("If so: ", Remedy("columns", f"item={columns['label']},label={columns['item']}")),
     )
+
+
+def _never_twice(table: Ratings, codes: NDArray[np.signedinteger], count: int) -> bool:
+    """Whether no worker meets a code twice, though by chance some would: 1 in e^4 crowds has no such case."""
+    assert table.worker is not None
+    rows = np.bincount(table.worker).astype(float)
+    return float((rows * (rows - 1)).sum()) / (2 * count) > 4 and _repeats(table, codes) == 1
 
 
 def _repeats(table: Ratings, codes: NDArray[np.signedinteger]) -> float:
@@ -114,11 +121,14 @@ def _is_apart(rest: Floats, counts: NDArray[np.int64], odd: Floats, odd_counts: 
         return share <= (SHARE if codes else RARE) or odd_counts.sum() == 1
     if len(rest) < 3:
         return False
-    if codes and (gap >= 2).all():  # 9 above 1 to 5, -1 below 1 to 5
+    usual = rest[0] in (0, 1) and rest[-1] <= 7
+    if usual and codes and (gap >= 2).all():  # 9 above 1 to 5, -1 below 1 to 5
         return share <= SHARE
     below = len(odd) == 1 and odd[0] in (-1, 0) and gap[0] == 1  # -1 below 0 to 4, 0 below 1 to 5
     seldom = share <= RARE or odd_counts.sum() == 1
-    return below and seldom and bool((counts >= 3 * odd_counts.sum()).all())
+    # the grade next to it is common: the lowest grades of a scale that is used to its end become rare step by step
+    common = counts[0] >= max(10 * odd_counts.sum(), counts.mean() / 2)
+    return usual and below and seldom and bool(common)
 
 
 def note_scales(table: Judgments, origins: Sequence[Origin]) -> Note | None:
