@@ -93,6 +93,8 @@ def command(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
                 ties=ties, sample=sample, seed=seed, engine=place, status=shown,
             )  # fmt: skip
+        if found.coverage is not None:
+            print(f"gold has {found.coverage}", file=sys.stderr)
         present(found, "compare.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
 
 

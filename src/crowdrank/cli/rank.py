@@ -33,7 +33,8 @@ from crowdrank.cli.output import Folder, check_format, write_result
 from crowdrank.cli.sources import Sources
 
 if TYPE_CHECKING:
-    from crowdrank.data import AnyJudgments
+    from crowdrank.data import AnyJudgments, Scored
+    from crowdrank.measures import Evaluation
     from crowdrank.models.base import Model
 
 NAME = "rank"
@@ -104,7 +105,7 @@ class _Request:
 
 
 def _rank(asked: _Request, folder: Folder | None) -> None:
-    from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
+    from crowdrank.cli.terminal import print_frame, print_measured, print_ranking, progress, warn
     from crowdrank.data import Anchors
     from crowdrank.engine import open_engine
     from crowdrank.models.registry import make
@@ -121,17 +122,17 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
         _announce_conversion(estimator, table)
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
-    result = estimator.result_.with_seconds(read=reading)
+    measured = _measure(estimator, grades, asked.measures)
+    result = estimator.result_.with_seconds(read=reading).with_details(*(measured.notes if measured else ()))
     warn(result.fit.warnings)
-    measure_by_gold = _measure(estimator, grades, asked.measures)
     if folder is not None:
-        write_result(folder, result, measure_by_gold, asked.form)
+        write_result(folder, result, measured, asked.form)
     elif sys.stdout.isatty() and asked.form == "csv":
         print_ranking(result.ranking.polars())
     else:
         print_frame(result.ranking.polars(), asked.form)
-    for name, value in measure_by_gold.items():
-        print(f"{name} by gold: {value:.4f}", file=sys.stderr)
+    if measured is not None:
+        print_measured(measured)
 
 
 def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
@@ -163,9 +164,9 @@ def _default_model(table: AnyJudgments) -> str:
     return "auto"
 
 
-def _measure(estimator: Model, grades: Any, measures: str) -> dict[str, float]:
+def _measure(estimator: Model, grades: Scored | None, measures: str) -> Evaluation | None:
     if grades is None:
-        return {}
+        return None
     from crowdrank.compare import measure_by_gold
     from crowdrank.measures import GOLD_MEASURES
 

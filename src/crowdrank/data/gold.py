@@ -22,7 +22,9 @@ from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.data.tables import RIGHT, TIE, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
 
-GRADES = ("grade", "gold", "label", "relevance", "true_rank")
+GRADES = ("grade", "gold", "label", "relevance")
+RANKS = ("true_rank", "rank")
+"""Columns of gold in which smaller is better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +32,13 @@ class Scored:
     """A number for each item, by query: a gold standard's grades or a ranking's scores.
 
     ``frame`` has query (null if there is only one query), item, value; larger = better. ``source``: the file.
+    ``column``: the column of the values; ``ranks``: they were ranks there, smaller = better.
     """
 
     frame: pl.DataFrame
     source: str | None = None
+    column: str | None = None
+    ranks: bool = False
 
     def require_common(self, index: Index) -> None:
         """Raise an error, before any fit, if this gold cannot score judgments with this index."""
@@ -49,10 +54,11 @@ class Scored:
 
 
 def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> Scored:
-    """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.
+    """Gold grades: ``[query,] item`` and one of grade, gold, label, relevance; TREC qrels; LETOR labels.
 
-    A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` maps these names
-    to other column names: ``"item=doc,grade=rel"``. A list of files is read as one.
+    Or true_rank or rank (1 = best), which becomes the grade ``largest rank - rank``. Grades and ranks below 0 mean
+    "not judged". ``columns`` maps these names to other column names: ``"item=doc,grade=rel"``. A list of files is
+    read as one.
     """
     letor = LetorRole("labels")
     if isinstance(given, list | tuple):
@@ -61,18 +67,24 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
 
 
 def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, letor: LetorRole) -> Scored:
+    mapping = parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}
     frame, name, columns = _open(given, mapping, letor)
-    found = next((grade for grade in GRADES if grade in columns), None)
+    known = (*GRADES, *RANKS)
+    # a column that was named counts more than one that is called so
+    found = next((role for own in (mapping, columns) for role in known if own.get(role)), None)
     if found is None or "item" not in columns:
         raise InputError(
             f"is not a gold file; its columns are {', '.join(frame.columns)}.",
             source=name,
-            hint=f"Gold has item and one of {', '.join(GRADES)}; query is optional.",
+            hint=f"Gold has item and one of {', '.join(known)}; query is optional.",
         )
     scored = _read_scores(frame, name, columns, found)
-    if found == "true_rank":
-        scored = scored.with_columns(pl.col("value").max().over("query") - pl.col("value"))
-    return Scored(scored, name)
+    if found in RANKS:
+        rank = pl.col("value")
+        scored = scored.with_columns(
+            pl.when(rank < 0).then(-1.0).otherwise(rank.max().over("query") - rank).alias("value")
+        )
+    return Scored(scored, name, columns[found], found in RANKS)
 
 
 def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
@@ -86,7 +98,7 @@ def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
             f"the item {twice['item'][0]!r} is graded in more than one of {len(names)} files.",
             source=str(names[0]),
         )
-    return Scored(frame)
+    return Scored(frame, column=parts[0].column, ranks=parts[0].ranks)
 
 
 def read_ranking(given: Any) -> Scored:
@@ -104,18 +116,17 @@ def read_ranking(given: Any) -> Scored:
 
 
 def _open(
-    given: Any, mapping: Mapping[str, str] | str | None = None, letor: LetorRole | None = None
+    given: Any, mapping: Mapping[str, str] | None = None, letor: LetorRole | None = None
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, its name in errors, and its columns by role."""
     frame, name, columns = read_text_table(given, letor=letor)
     for alias in ("qid", "query_id"):
         if alias in columns:
             columns.setdefault("query", columns[alias])
+    roles = ("query", "item", *GRADES, *RANKS)
     for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
-        if role not in ("query", "item", *GRADES):
-            raise UsageError(
-                f"Gold has no role {role!r}.", hint=name_hint(role, ("query", "item", *GRADES), "Its roles are")
-            )
+        if role not in roles:
+            raise UsageError(f"Gold has no role {role!r}.", hint=name_hint(role, roles, "Its roles are"))
         if column and column not in frame.columns:
             hint = name_hint(column, frame.columns, "The columns are", repr)
             raise InputError(
@@ -164,7 +175,7 @@ class Anchors:
         found = next((role for role in ("eta", "quality") if role in columns), None)
         if found and "worker" in columns:
             return cls(workers=_known_workers(frame, name, columns, found))
-        label = next((role for role in GRADES[:-1] if role in columns), None)
+        label = next((role for role in GRADES if role in columns), None)
         if label and "item" in columns and "worker" not in columns:
             return cls(labels=Scored(_read_scores(frame, name, columns, label)))
         again = isinstance(given, str | Path) and str(given) != "-"  # so that errors name the file

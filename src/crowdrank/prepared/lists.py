@@ -57,9 +57,7 @@ class Lists(Subjects):
         total = summed(place, table.weight[order] if table.weight is not None else None, self.lists_given)
         self.weight: Floats = (total / np.bincount(place))[orders]  # the mean weight of its rows
         if not len(self):
-            raise InputError(
-                "No list orders two items.", hint="A list is one (query, worker) with at least two items."
-            )
+            raise _no_order(table)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -186,3 +184,11 @@ class Lists(Subjects):
             together = (columns[:, first : first + BLOCK].T @ self.incidence).tocsr()
             found[first : first + BLOCK] = np.diff(together.indptr)
         return np.maximum(found - 1, 0)
+
+
+def _no_order(table: Rankings) -> InputError:
+    """The error if no list orders two items, with the reason if reading has noted it."""
+    for note in table.notes:
+        if note.code in ("one-rank", "worker-per-row"):
+            return InputError(f"No list orders two items. {note.message}", hint=note.hint)
+    return InputError("No list orders two items.", hint="A list is one (query, worker) with at least two items.")

@@ -9,7 +9,7 @@ from typing import Any, cast
 import polars as pl
 
 from crowdrank.data.tables import UNKNOWN_WORKER
-from crowdrank.errors import Hint, InputError
+from crowdrank.errors import Hint, InputError, Remedy
 
 MOST_WEIGHT = 1e12
 ROW = "#row"
@@ -146,8 +146,11 @@ class TextCells:
         values = column.cast(pl.Float64, strict=False)
         bad = values.is_null() | ~values.is_finite() | (values < 0) | (values > MOST_WEIGHT)
         if bad.any():
-            problem = f"a weight must be a number from 0 to {MOST_WEIGHT:g}."
-            raise self._number_error("weight", first_row(bad), problem)
+            problem, row = f"a weight must be a number from 0 to {MOST_WEIGHT:g}.", first_row(bad)
+            if (values[row] or 0.0) > MOST_WEIGHT:
+                remedy = Remedy("columns", f"weight=,timestamp={self.columns['weight']}")
+                raise self.error("weight", row, problem, ("If it is a time: ", remedy))
+            raise self._number_error("weight", row, problem)
         return values
 
     def timestamp(self) -> pl.Series:

@@ -62,6 +62,20 @@ class Source:
             where, separator=self.separator, infer_schema=False, skip_lines=self.skip, schema_overrides=types
         )
 
+    def with_exact_values(self) -> Source:
+        """JSON with every plain value as the text that it is: no number is rounded, and true is not 1."""
+        if self.form not in ("json", "jsonl") or self.data is None:
+            return self
+        with explain_errors(self):
+            schema = self.table().collect_schema()
+            if not any(dtype.is_numeric() for dtype in schema.values()):
+                return self
+            texts = {name: dtype if dtype.is_nested() else pl.String() for name, dtype in schema.items()}
+            where = self.data if isinstance(self.data, Path) else io.BytesIO(self.data)
+            if self.form == "jsonl":
+                return replace(self, lazy=pl.scan_ndjson(where, schema=texts))
+            return replace(self, lazy=pl.read_json(where, schema=texts).lazy())
+
     def as_long(self, wide: Wide) -> Source:
         """A table with a column per item, as a table with a row per cell."""
         if not wide.items:

@@ -39,6 +39,8 @@ from crowdrank.data.io.split_queries import split_queries_note
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.suspicions import find_suspicions
+from crowdrank.data.suspicions.origins import Origin
 from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
 from crowdrank.errors import InputError, Note, UsageError
 
@@ -47,6 +49,8 @@ Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence 
 
 BATCH_ROWS = 1 << 22
 MISSING = ("below", "unknown")
+NUMBERS = ("weight", "timestamp", "rank", "label")
+"""Roles that are no ids; a label may be one, but then of an item in another column."""
 
 
 def read(
@@ -119,7 +123,8 @@ def read(
         _require_outcomes(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
     spooled = tables[0].found.kind == "pairs" and large
-    found = _spool_pairs(tables, place, rules) if spooled else _load_tables(tables, rules)
+    found, origins = _spool_pairs(tables, place, rules) if spooled else _load_tables(tables, rules)
+    found = replace(found, notes=(*found.notes, *find_suspicions(found, origins)))
     return _as_meant(_note_queries(found, tables[0]), missing, pairs)
 
 
@@ -193,6 +198,15 @@ class _OpenTable:
                 "there are no rows.", source=self.source.name, hint="Write a header line and at least one row."
             )
 
+    def origin(self, rows: int, kept: int) -> Origin:
+        """What notes can say about the source, of which ``kept`` of ``rows`` rows are in the table."""
+        schema = self.source.table().collect_schema()
+        ids = [column for role, column in self.found.columns.items() if role not in NUMBERS]
+        decimals = tuple(column for column in ids if schema[column].is_float())
+        numbered = self.source.form != "text" and ROW not in schema
+        data = None if self.source.copied else self.source.data
+        return Origin(self.source.name, data, rows, kept, numbered, self.found.columns, decimals)
+
 
 class _IdDictionaries:
     """Dictionaries that turn ids into numbers while they are read.
@@ -221,7 +235,7 @@ def _open_tables(
     else:
         frame, backend = from_native(given)
         sources = [Source("frame", frame.lazy())]
-    for source in sources:
+    for source in (source.with_exact_values() for source in sources):
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
@@ -278,6 +292,7 @@ class _Census:
     sided: bool
     notes: tuple[Note, ...]
     backend: str
+    origins: tuple[Origin, ...]
 
     def shared(self) -> dict[str, Any]:
         """The arguments that every table of judgments shares."""
@@ -288,22 +303,22 @@ def _check_all(
     tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rules: _Rules, rows: int | None = None
 ) -> _Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
-    names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
-    lost: tuple[_OpenTable, int, Counter[str]] | None = None
+    names, ids, notes, sided = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True
+    origins, lost = list[Origin](), None
     for table in tables:
-        counts, total = Counter[str](), 0
+        counts, done, kept = Counter[str](), 0, 0
         for part in table.batches(names, rules, rows):
             keep(part.frame)
-            total += part.rows
-            left += part.frame.height
+            done, kept = done + part.rows, kept + part.frame.height
             counts += part.counts
             sided = sided and part.sided
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += table.found.notes + table.source.notes + notes_on_counts(table.source.name, counts)
-        if lost is None and not rules.allow_dropped and lost_too_many(total, counts):
-            lost = (table, total, counts)
-    if not left:
+        origins.append(table.origin(done, kept))
+        if lost is None and not rules.allow_dropped and lost_too_many(done, counts):
+            lost = (table, done, counts)
+    if not any(origin.kept for origin in origins):
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     if lost is not None:
         table, total, counts = lost
@@ -319,10 +334,10 @@ def _check_all(
     rules.outcomes.require_no_items(index["item"])
     notes += rules.outcomes.notes()
     found = Index(index["item"], index.get("worker"), index.get("query"))
-    return _Census(found, codes, sided, notes, tables[0].backend)
+    return _Census(found, codes, sided, notes, tables[0].backend, tuple(origins))
 
 
-def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
+def _load_tables(tables: list[_OpenTable], rules: _Rules) -> tuple[AnyJudgments, tuple[Origin, ...]]:
     frames: list[pl.DataFrame] = []
     known = _check_all(tables, frames.append, rules)
     if len({"name" in frame.columns for frame in frames}) > 1:
@@ -334,11 +349,11 @@ def _load_tables(tables: list[_OpenTable], rules: _Rules) -> AnyJudgments:
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
     if tables[0].found.kind == "pairs":
-        return _pairs(frame, known)
+        return _pairs(frame, known), known.origins
     if tables[0].found.kind == "ratings":
-        return _ratings(frame, known, rules.order)
+        return _ratings(frame, known, rules.order), known.origins
     names = ", ".join(table.source.name for table in tables)
-    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
+    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables)), known.origins
 
 
 def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
@@ -375,7 +390,7 @@ def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> 
     )
 
 
-def _spool_pairs(tables: list[_OpenTable], spool: Spool, rules: _Rules) -> SpooledPairs:
+def _spool_pairs(tables: list[_OpenTable], spool: Spool, rules: _Rules) -> tuple[SpooledPairs, tuple[Origin, ...]]:
     """Write the pairs as files of numbers, one file per batch."""
     folder, files, rows = spool.folder("pairs"), list[Path](), 0
     weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
@@ -393,6 +408,7 @@ def _spool_pairs(tables: list[_OpenTable], spool: Spool, rules: _Rules) -> Spool
     known = _check_all(tables, keep, rules, BATCH_ROWS)
     for table in tables:
         table.source.forget()
-    return SpooledPairs(
+    pairs = SpooledPairs(
         files=tuple(files), codes=known.codes, count=rows, spool=spool, sided=known.sided, **known.shared()
     )
+    return pairs, known.origins

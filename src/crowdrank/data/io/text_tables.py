@@ -22,7 +22,7 @@ def read_text_table(
     one counts.
     """
     if isinstance(given, str | Path):
-        source = open_source(given, letor or LetorRole("ranks"))
+        source = open_source(given, letor or LetorRole("ranks")).with_exact_values()
         frame, name = source.read_text(), source.name
     else:
         frame, _ = from_native(given, what)
