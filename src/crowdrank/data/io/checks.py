@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.io.cells import MISSING_WORDS, TextCells, first_row
+from crowdrank.data.io.cells import MISSING_WORDS, TextCells, WeightRange, first_row
 from crowdrank.data.io.columns import RecognizedLayout
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
 from crowdrank.errors import InputError, Note, Remedy
@@ -48,9 +48,12 @@ class CheckedRows:
 
     frame: pl.DataFrame
     rows: int  # how many there were
-    ids: dict[str, pl.Series]  # every item, worker and query named, including in omitted rows
+    ids: dict[
+        str, pl.Series
+    ]  # every item and worker named, including in omitted rows, and the queries of the others
     counts: Counter[str] = field(default_factory=Counter)
     sided: bool = True
+    weights: WeightRange | None = None
 
 
 def notes_on_counts(name: str, counts: Counter[str]) -> tuple[Note, ...]:
@@ -77,7 +80,7 @@ def check(found: RecognizedLayout, frame: pl.DataFrame, name: str, offset: int =
     frame = cells.frame
     cells.refuse_header()
     checked = {"pairs": _check_pairs, "ratings": _check_ratings, "rankings": _check_rankings}[found.kind](cells)
-    columns, keep, counts = dict(checked.columns), checked.keep, checked.counts
+    columns, keep, counts, weights = dict(checked.columns), checked.keep, checked.counts, None
     for role in ("query", "list"):
         if role in frame.columns:
             columns[role] = cells.required(role)
@@ -85,6 +88,7 @@ def check(found: RecognizedLayout, frame: pl.DataFrame, name: str, offset: int =
         columns["worker"], counts["unknown-workers"] = cells.worker()
     if "weight" in frame.columns:
         columns["weight"] = cells.weight()
+        weights = cells.weight_range(columns["weight"])
         keep = keep & (columns["weight"].to_numpy() > 0)
     if "timestamp" in frame.columns:
         columns["timestamp"] = cells.timestamp()
@@ -92,11 +96,11 @@ def check(found: RecognizedLayout, frame: pl.DataFrame, name: str, offset: int =
     if not keep.all():
         table = table.filter(pl.Series(keep))
     ids = {"item": pl.concat([cells.distinct(role) for role in checked.items])}
-    if "query" in columns:
-        ids["query"] = cells.distinct("query")
+    if "query" in columns:  # a query without a row would be one without items
+        ids["query"] = cells.distinct("query") if keep.all() else table["query"].unique()
     if "worker" in columns:
         ids["worker"] = columns["worker"].unique() if counts["unknown-workers"] else cells.distinct("worker")
-    return CheckedRows(table, rows, ids, counts, checked.sided)
+    return CheckedRows(table, rows, ids, counts, checked.sided, weights)
 
 
 @dataclass
@@ -172,12 +176,12 @@ def _count_tie_kinds(cells: TextCells) -> Counter[str]:
 
 
 def _check_ratings(cells: TextCells) -> _CheckedColumns:
-    columns = {"item": cells.required("item"), "label": cells.number("label")}
+    columns = {"item": cells.required("item"), "label": cells.judged_number("label")}
     return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
 
 
 def _check_rankings(cells: TextCells) -> _CheckedColumns:
-    item, rank = cells.required("item"), cells.number("rank", gaps=True)
+    item, rank = cells.required("item"), cells.judged_number("rank", gaps=True)
     negative = (rank < 0).fill_null(False)
     if negative.any():
         hint = "Leave the cell empty if the item was not ranked."

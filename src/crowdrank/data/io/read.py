@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.index import Index
-from crowdrank.data.io.cells import ROW, from_native
+from crowdrank.data.io.cells import ROW, WeightRange, from_native
 from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
 from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
 from crowdrank.data.io.files import Source, open_sources
@@ -106,7 +106,7 @@ class _OpenTable:
         done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
             roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
-            renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
+            renamed = frame.select(*roles, *([ROW] if self.source.numbered else []))
             part = check(self.found, renamed, self.source.name, done)
             done += part.rows
             yield part
@@ -194,6 +194,7 @@ class _Census:
 def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
     names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
+    weights: WeightRange | None = None
     for table in tables:
         counts = Counter[str]()
         for part in table.batches(names, rows):
@@ -201,9 +202,12 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
             left += part.frame.height
             counts += part.counts
             sided = sided and part.sided
+            weights = part.weights.join(weights) if part.weights else weights
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += table.source.notes + notes_on_counts(table.source.name, counts)
+    if weights is not None:
+        weights.check()
     if not left:
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     index, codes = {}, {}
