@@ -11,7 +11,7 @@ import crowdrank
 import crowdrank as cr
 from crowdrank.cli.words import GIVEN, flag
 from crowdrank.engine import open_engine
-from crowdrank.errors import InputError, Note, Remedy, Retry, name_hint, parameter
+from crowdrank.errors import InputError, Note, Remedy, Retry, UsageError, name_hint, parameter
 from crowdrank.measures.evaluate import parse
 from crowdrank.models import registry
 from crowdrank.rankers.registry import find_ranker
@@ -36,6 +36,27 @@ def test_a_retry_is_the_whole_command_with_other_values():
     GIVEN.set(("rank", "my file.csv", "--columns", "x=y", "--model", "bt", "--outcomes=1=left"))
     expected = "crowdrank rank 'my file.csv' --model bt --columns 'left=my doc,right=b' --outcomes 1=left,0=right"
     assert flag(retry) == expected
+
+
+def test_no_message_is_longer_than_a_thousand_characters():
+    long, many = "x" * 5000, ", ".join(f"'{number}'" for number in range(5000))
+    hint = ("The columns are ", Remedy("columns", many))
+    for error in (
+        InputError(f"there is no column {long!r}.", source="votes.csv", row=3, column=long, value=many, hint=hint),
+        UsageError(many, hint=many),
+        Note("code", many, hint=hint),
+    ):
+        assert 500 < len(f"crowdrank: {error.wording(flag)}") <= 1000
+    named = InputError("a number is needed here.", source="votes.csv", row=3, column="label", value=long)
+    assert str(named).startswith("votes.csv, row 3, column 'label': a number is needed here. Got 'xxx")
+    assert len(str(named)) < 300
+    path = f"/data/{'folder/' * 40}votes.csv"
+    assert str(InputError("the file is empty.", source=path)).endswith("folder/votes.csv: the file is empty.")
+
+
+def test_a_usual_message_is_not_shortened():
+    words = "a list of several names " * 25
+    assert str(UsageError(words)) == words
 
 
 def test_no_flag_is_named_outside_the_command_line():

@@ -3,14 +3,31 @@
 A hint is text, or a sequence of text and remedies. A remedy names an argument of the library and a value for it.
 A retry is the same call again with other arguments. Whoever shows the error chooses the wording: the command line
 shows a flag or the whole command, a page shows a sentence.
+
+Values, ids and lists from a file may be of any length. Messages are shortened here, and nowhere else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
+
+LONGEST = 980
+"""The most characters of a message with its hint; the command line puts a few words before it."""
+_LONGEST_MESSAGE = 640
+_LONGEST_WORD = 200
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def shorten(text: str, most: int = _LONGEST_MESSAGE) -> str:
+    """The text with the middle of very long words, and the end of a very long text, left out."""
+    if len(text) <= _LONGEST_WORD:
+        return text
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:120]}...{word[0][-60:]}", text[: 1 << 20])
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +102,8 @@ class CrowdrankError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: Hint | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = shorten(message)
+        super().__init__(self.message)
         self.hint = hint
 
     def __str__(self) -> str:
@@ -94,7 +111,8 @@ class CrowdrankError(Exception):
 
     def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
-        return f"{self.message}\nHint: {word_hint(self.hint, word)}" if self.hint else self.message
+        hint = shorten(word_hint(self.hint, word), LONGEST - len(self.message) - 7)
+        return f"{self.message}\nHint: {hint}" if self.hint else self.message
 
 
 class InputError(CrowdrankError):
@@ -119,7 +137,7 @@ class InputError(CrowdrankError):
             place.append(f"column '{column}'")
         message = f"{', '.join(place)}: {problem}" if place else problem
         if value is not None:
-            message += f" Got {value!r}."
+            message = f"{shorten(message, _LONGEST_MESSAGE - 200)} Got {shorten(repr(value), 180)}."
         super().__init__(message, hint=hint)
         self.source, self.row, self.column, self.value = source, row, column, value
 
@@ -149,6 +167,10 @@ class Note:
     message: str
     hint: Hint | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shorten(self.message))
+
     def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
-        return f"{self.message} {word_hint(self.hint, word)}" if self.hint else self.message
+        hint = shorten(word_hint(self.hint, word), LONGEST - len(self.message) - 1)
+        return f"{self.message} {hint}" if self.hint else self.message

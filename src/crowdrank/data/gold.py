@@ -18,13 +18,9 @@ from crowdrank.data.io.cells import TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
-from crowdrank.data.io.text_tables import read_text_table
+from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
 from crowdrank.data.tables import RIGHT, TIE, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
-
-GRADES = ("grade", "gold", "label", "relevance")
-RANKS = ("true_rank", "rank")
-"""Columns of gold in which smaller is better."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +115,13 @@ def _open(
     given: Any, mapping: Mapping[str, str] | None = None, letor: LetorRole | None = None
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, its name in errors, and its columns by role."""
-    frame, name, columns = read_text_table(given, letor=letor)
+    mapping = parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}
+    frame, name, columns = read_text_table(given, letor=letor, named=list(mapping.values()))
     for alias in ("qid", "query_id"):
         if alias in columns:
             columns.setdefault("query", columns[alias])
     roles = ("query", "item", *GRADES, *RANKS)
-    for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
+    for role, column in mapping.items():
         if role not in roles:
             raise UsageError(f"Gold has no role {role!r}.", hint=name_hint(role, roles, "Its roles are"))
         if column and column not in frame.columns:
@@ -140,10 +137,11 @@ def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], val
     roles = [role for role in ("query", "item", value) if role in columns]
     named = frame.select(pl.col(columns[role]).alias(role) for role in roles)
     cells = TextCells(named, columns, name)
-    query = (
-        named["query"] if "query" in named.columns else pl.repeat(None, len(named), dtype=pl.String, eager=True)
-    )
-    scored = pl.DataFrame({"query": query, "item": cells.required("item"), "value": cells.number(value)})
+    scored = pl.DataFrame({"item": cells.required("item"), "value": cells.number(value)})
+    if scored.is_empty():
+        raise InputError("there are no rows.", source=name)
+    query = cells.frame["query"] if "query" in roles else pl.lit(None, pl.String)
+    scored = scored.select(query.alias("query"), "item", "value")
     twice = scored.select(pl.struct("query", "item").is_duplicated()).to_series()
     if twice.any():
         repeat = scored.select(~pl.struct("query", "item").is_first_distinct()).to_series()
@@ -251,7 +249,7 @@ class Anchors:
 
 
 def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> dict[str, float]:
-    named = frame.rename({columns[own]: own for own in ("worker", role)})
+    named = frame.select(pl.col(columns[own]).alias(own) for own in ("worker", role))
     cells = TextCells(named, columns, name)
     quality, ids = cells.number(role), cells.required("worker")
     outside = (quality < 0) | (quality > 1)

@@ -97,6 +97,18 @@ class Judgments(ABC):
         workers, queries = used_ids(self.index.workers, self.worker), used_ids(self.index.queries, self.query)
         return self.coded_as(Index(items, workers, queries))
 
+    def without_empty_queries(self) -> Self:
+        """The same judgments with an index of only the queries that have rows."""
+        queries = self.index.queries
+        if self.query is None or queries is None:
+            return self
+        used = np.flatnonzero(np.bincount(self.query, minlength=len(queries)))
+        if len(used) == len(queries):
+            return self
+        codes = np.zeros(len(queries), np.int32)
+        codes[used] = np.arange(len(used))
+        return replace(self, index=replace(self.index, queries=queries.gather(used)), query=codes[self.query])
+
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, as fit.json shows them."""
         index = self.index
@@ -130,6 +142,10 @@ class Pairs(Judgments):
     def rows(self) -> int:
         """Number of comparisons."""
         return len(self.left)
+
+    def without_empty_queries(self) -> Pairs:
+        """The same judgments; queries whose items were judged without a pair are kept as well."""
+        return self if self.judged is not None else super().without_empty_queries()
 
     def batches(self) -> Iterator[Pairs]:
         """All pairs as one batch: they are already in memory."""

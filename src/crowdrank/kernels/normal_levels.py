@@ -84,7 +84,8 @@ class GridTable:
         away = self.grid - self.distinct[:, None]
         log_density = -0.5 * away**2 - 0.5 * math.log(2 * math.pi)
         self.density, self.hazard = np.exp(log_density), hazard(-away)
-        self.log_below = log_density - np.log(self.hazard)
+        seen = self.hazard > 0  # far above x the hazard vanishes, and Phi is 1
+        self.log_below = np.where(seen, log_density - np.log(np.where(seen, self.hazard, 1.0)), 0.0)
 
     @cached_property
     def rule(self) -> Floats:

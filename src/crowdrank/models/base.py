@@ -222,7 +222,7 @@ class PreparedModel(Model, Generic[S]):
     ) -> Self:
         """Fit to judgments, as every model does."""
         began = time.perf_counter()
-        table: Judgments = read(judgments)
+        table: Judgments = read(judgments).without_empty_queries()  # a fold may leave a query without rows
         self._check(table)
         known = Anchors() if anchors is None else Anchors.read(anchors)
         ready, notes = self._prepare(table, known)

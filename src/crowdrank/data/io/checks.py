@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data.io.cells import MISSING_WORDS, TextCells, first_row
+from crowdrank.data.io.cells import MISSING_WORDS, TextCells, WeightRange, first_row
 from crowdrank.data.io.columns import RecognizedLayout, join_names
 from crowdrank.data.io.outcomes import BOTH_BAD_WORDS, INCONSISTENT_WORDS, Outcomes
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
@@ -58,9 +58,12 @@ class CheckedRows:
 
     frame: pl.DataFrame
     rows: int  # how many there were
-    ids: dict[str, pl.Series]  # every item, worker and query named, including in omitted rows
+    ids: dict[
+        str, pl.Series
+    ]  # every item and worker named, including in omitted rows, and the queries of the others
     counts: Counter[str] = field(default_factory=Counter)
     sided: bool = True
+    weights: WeightRange | None = None
 
 
 def notes_on_counts(
@@ -117,7 +120,7 @@ def check(
         checked = _check_ratings(cells, order)
     else:
         checked = _check_rankings(cells)
-    columns, keep, counts = dict(checked.columns), checked.keep, checked.counts
+    columns, keep, counts, weights = dict(checked.columns), checked.keep, checked.counts, None
     for role in ("query", "list"):
         if role in frame.columns:
             columns[role] = cells.required(role)
@@ -125,6 +128,7 @@ def check(
         columns["worker"], counts["unknown-workers"] = cells.worker()
     if "weight" in frame.columns:
         columns["weight"] = cells.weight()
+        weights = cells.weight_range(columns["weight"])
         keep = keep & (columns["weight"].to_numpy() > 0)
     if "timestamp" in frame.columns:
         columns["timestamp"] = cells.timestamp()
@@ -132,11 +136,11 @@ def check(
     if not keep.all():
         table = table.filter(pl.Series(keep))
     ids = {"item": pl.concat([cells.distinct(role) for role in checked.items])}
-    if "query" in columns:
-        ids["query"] = cells.distinct("query")
+    if "query" in columns:  # a query without a row would be one without items
+        ids["query"] = cells.distinct("query") if keep.all() else table["query"].unique()
     if "worker" in columns:
         ids["worker"] = columns["worker"].unique() if counts["unknown-workers"] else cells.distinct("worker")
-    return CheckedRows(table, rows, ids, counts, checked.sided)
+    return CheckedRows(table, rows, ids, counts, checked.sided, weights)
 
 
 @dataclass
@@ -279,7 +283,7 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
             raise cells.error("label", first_row(missing), "the label is missing.")
         columns["name"] = label
     else:
-        columns["label"] = cells.number("label")
+        columns["label"] = cells.judged_number("label")
     return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
 
 
@@ -292,7 +296,7 @@ def _are_words(label: pl.Series) -> bool:
 
 
 def _check_rankings(cells: TextCells) -> _CheckedColumns:
-    item, rank = cells.required("item"), cells.number("rank", gaps=True)
+    item, rank = cells.required("item"), cells.judged_number("rank", gaps=True)
     negative = (rank < 0).fill_null(False)
     if negative.any():
         hint = "Leave the cell empty if the item was not ranked."

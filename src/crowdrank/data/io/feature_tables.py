@@ -25,6 +25,9 @@ ROLES = {
 }
 """The columns that are not features, and the names that they may have."""
 
+RESERVED = frozenset({ROW, *(f"#{role}" for role in ROLES)})
+"""The names that the columns of other roles have while a batch is read."""
+
 BATCH_BYTES = 1 << 22
 """Values of a batch of rows."""
 
@@ -117,6 +120,10 @@ def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], so
     found = tuple(name for name in names if name.strip() and name not in roles.values() and name not in ignored)
     if not found:
         raise InputError("there are no columns of features.", source=source)
+    reserved = next((name for name in found if name in RESERVED), None)
+    if reserved is not None:
+        hint = ("Rename it, or leave it out: ", Remedy("columns", f"ignore={reserved}"))
+        raise InputError("a feature cannot have this name.", source=source, column=reserved, hint=hint)
     notes = []
     if any(not name.strip() for name in names):
         problem = f"{source}: a column without a name is left out."
@@ -152,6 +159,7 @@ def table_blocks(source: Source, found: FeatureColumns) -> Iterator[Block]:
     word for a missing value, or it is named in the error.
     """
     _require_numbers(source, found)
+    source.require_readable((*found.roles.values(), *found.names))
     rows, done = max(BATCH_BYTES // (4 * len(found.names)), 1), 0
     try:
         for frame in _batches(source, found, source.numbers(found.names), 0, rows):
@@ -194,7 +202,9 @@ def _batches(
     chosen = lazy.select(*roles, *found.names)
     chosen = chosen.slice(first) if first else chosen
     done = first
-    for frame in chosen.collect_batches(chunk_size=rows, maintain_order=True, engine="streaming"):
+    for frame in chosen.collect_batches(
+        chunk_size=rows, maintain_order=True, engine="streaming", optimizations=source.reading()
+    ):
         yield frame.with_row_index(ROW, done)
         done += frame.height
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.index import Index
-from crowdrank.data.io.cells import ROW, from_native
+from crowdrank.data.io.cells import ROW, WeightRange, from_native
 from crowdrank.data.io.checks import (
     CheckedRows,
     check,
@@ -189,7 +189,7 @@ class _OpenTable:
         done = 0
         for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
             roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
-            renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
+            renamed = frame.select(*roles, *([ROW] if self.source.numbered else []))
             part = check(self.found, renamed, self.source.name, rules.outcomes, rules.order, done)
             done += part.rows
             yield part
@@ -305,6 +305,7 @@ def _check_all(
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
     names, ids, notes, sided = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True
     origins, lost = list[Origin](), None
+    weights: WeightRange | None = None
     for table in tables:
         counts, done, kept = Counter[str](), 0, 0
         for part in table.batches(names, rules, rows):
@@ -312,12 +313,15 @@ def _check_all(
             done, kept = done + part.rows, kept + part.frame.height
             counts += part.counts
             sided = sided and part.sided
+            weights = part.weights.join(weights) if part.weights else weights
             for sort, own in part.ids.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += table.found.notes + table.source.notes + notes_on_counts(table.source.name, counts)
         origins.append(table.origin(done, kept))
         if lost is None and not rules.allow_dropped and lost_too_many(done, counts):
             lost = (table, done, counts)
+    if weights is not None:
+        weights.check()
     if not any(origin.kept for origin in origins):
         raise no_rows_error(", ".join(table.source.name for table in tables), notes)
     if lost is not None:

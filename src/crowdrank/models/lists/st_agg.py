@@ -65,7 +65,7 @@ class StAgg(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         for name, value, choices in (("measure", self.measure, MEASURES), ("pair", self.pair, PAIRS)):
-            if value not in choices:
+            if value not in tuple(choices):
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         p = number("p", self.p, low=1e-6, high=1 - 1e-6)
         contests = JudgeContests.of(votes, self.pair)
