@@ -163,12 +163,17 @@ class Pairs(Judgments):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ratings(Judgments):
-    """Graded judgments: an ``item`` and its ``label``, larger = better."""
+    """Graded judgments: an ``item`` and its ``label``, larger = better.
+
+    ``pairs`` says which pairs a model of pairs sees: ``"all"`` that a worker's labels make, a sample with a number
+    of opponents for each item, or ``"auto"``, a sample of long lists only.
+    """
 
     kind = "ratings"
 
     item: Ints
     label: Floats
+    pairs: str | int = "auto"
 
     @property
     def classes(self) -> int:
@@ -180,6 +185,10 @@ class Ratings(Judgments):
         """Number of labels."""
         return len(self.item)
 
+    def summary(self) -> dict[str, Any]:
+        """Kind and sizes, and which pairs count."""
+        return {**super().summary(), "pairs": self.pairs}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rankings(Judgments):
@@ -188,7 +197,8 @@ class Rankings(Judgments):
     ``rank`` is NaN if a list names an item without ranking it. ``missing`` says what it means if a list does
     not rank an item of its query. ``"below"``: the item is below all ranked items, with no order among those
     below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items. ``pairs``
-    says which pairs a model of pairs sees: ``"all"`` of a list, or only the ``"adjacent"`` ones.
+    says which pairs a model of pairs sees: ``"all"`` of a list, only the ``"adjacent"`` ones, a sample with a
+    number of opponents for each item, or ``"auto"``, a sample of long lists only.
     """
 
     kind = "rankings"
@@ -198,7 +208,7 @@ class Rankings(Judgments):
     list: Ints
     lists: int = field(default=0)
     missing: str = "unknown"
-    pairs: str = "all"
+    pairs: str | int = "auto"
 
     @property
     def rows(self) -> int:

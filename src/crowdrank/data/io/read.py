@@ -39,7 +39,7 @@ def read(
     memory: str | int | None = None,
     spool: str | Path | None = None,
     missing: str | None = None,
-    pairs: str | None = None,
+    pairs: str | int | None = None,
 ) -> AnyJudgments:
     """Judgments from files or frames; the columns determine the kind.
 
@@ -56,8 +56,9 @@ def read(
     ``"below"``, the item is below all ranked items; ``"unknown"``, nothing. The default is "below" for TREC
     runs and if lists name items without a rank (LETOR's NULL, an empty cell), otherwise "unknown".
 
-    ``pairs`` applies only to rankings. It says which pairs of a list a model of pairs sees: ``"all"``, the
-    default, or only the ``"adjacent"`` ones; see ``to_pairs``.
+    ``pairs`` applies to ratings and rankings. It says which pairs of a list a model of pairs sees: ``"auto"``, the
+    default, all of them, but a sample of long lists; ``"all"``; a number of opponents for each item; or, for
+    rankings, only the ``"adjacent"`` ones; see ``to_pairs``.
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
@@ -81,7 +82,7 @@ def read(
     return _as_meant(_load_tables(tables), missing, pairs)
 
 
-def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
+def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | int | None) -> AnyJudgments:
     """The table with the caller's choice of what a missing item means, and of the pairs that count."""
     if pairs is not None:
         table = choose_pairs(table, pairs)
