@@ -17,7 +17,8 @@ from pathlib import Path
 from benchmarks.page import DOCS, fill_marks
 
 NAMES = (
-    "startup", "reading", "features", "peers", "labels", "consensus", "worker_weights", "growth", "crowd_agg",
+    "startup", "reading", "features", "peers", "labels", "consensus", "worker_weights", "growth", "long_lists",
+    "crowd_agg",
     "tpp", "rankers", "ranker_growth", "ltrma", "asking", "cluster", "coverage", "choices",
     "robustness", "threads",
 )  # fmt: skip

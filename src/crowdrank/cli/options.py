@@ -61,7 +61,12 @@ AllowDropped = Annotated[
 ]
 
 PairsOfLists = Annotated[
-    str | None, typer.Option("--pairs", help="Pairs of a list that models of pairs see: all or adjacent.")
+    str | None,
+    typer.Option(
+        "--pairs",
+        help="Pairs of a list that models of pairs see: all, adjacent, a number for each item, or auto (a sample "
+        "of long lists).",
+    ),
 ]
 
 Selector = Annotated[

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import summed
+from crowdrank.data.arrays import Floats, Integers, summed
 from crowdrank.data.index import named_nodes
+from crowdrank.data.pair_sample import LONG, OPPONENTS, PairSample, RowPlaces, count_sampled, sample_pairs
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 
 MOST_PAIRS = 200_000_000
-PAIRS = ("all", "adjacent")
-"""Which pairs of a ranking count."""
+PAIRS = ("auto", "all", "adjacent")
+"""Which pairs of a list count; or a number."""
+FEWEST = 2
+"""The smallest number of opponents that may be asked for."""
 
 
-def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | None = None) -> Pairs | SpooledPairs:
-    """Every pair of items that one worker judged within one query (or list), as a comparison.
+def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | int | None = None) -> Pairs | SpooledPairs:
+    """The pairs of items that one worker judged within one query (or list), as comparisons.
 
     The better label, or the smaller rank, wins. Equal ones are a tie, which is kept (``ties="keep"``) or
     left out (``"drop"``). If missing items are below, each item that a list ranks wins against each item
     that it does not rank; two unranked items form no pair. A pair's weight is the geometric mean of the
     weights of its two rows. Pairs are returned unchanged.
 
-    ``pairs``: which pairs of a ranking count, ``"all"`` or only the ``"adjacent"`` ones. The chain X > Y > Z is
-    then X > Y and Y > Z (Crowd-BT section 3). Tied items are adjacent to each other, and each of them to the
-    items of the next rank. The default is what the table says (``read(..., pairs=...)``).
+    ``pairs``: which of them count. ``"all"``; a number: in lists with more items than that, each item is compared
+    with about so many others, and the weights of these pairs stand for all (see ``pair_sample``); ``"auto"``: the
+    same with 50 others, in lists of more than 200 items; ``"adjacent"``, only for rankings: the chain X > Y > Z is
+    X > Y and Y > Z (Crowd-BT section 3). Tied items are adjacent to each other, and each of them to the items of
+    the next rank. The default is what the table says (``read(..., pairs=...)``), and "auto" if it says nothing.
     """
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
@@ -48,12 +53,19 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | None = No
     return found
 
 
-def choose_pairs(judgments: Judgments, pairs: str) -> Rankings:
-    """The rankings with this choice of the pairs that count."""
-    if pairs not in PAIRS:
-        raise UsageError(f"pairs must be 'all' or 'adjacent'. Got {pairs!r}.")
-    if not isinstance(judgments, Rankings):
-        raise UsageError(f"'pairs' applies only to rankings. These judgments are {judgments.kind}.")
+def choose_pairs(judgments: Judgments, pairs: str | int) -> Ratings | Rankings:
+    """The ratings or rankings with this choice of the pairs that count."""
+    if isinstance(pairs, str) and pairs.isdecimal():
+        pairs = int(pairs)
+    if (isinstance(pairs, int) and (isinstance(pairs, bool) or pairs < FEWEST)) or (
+        not isinstance(pairs, int) and pairs not in PAIRS
+    ):
+        wanted = "'auto', 'all', 'adjacent' or a number of opponents from 2 on"
+        raise UsageError(f"pairs must be {wanted}. Got {pairs!r}.")
+    if not isinstance(judgments, Ratings | Rankings):
+        raise UsageError(f"'pairs' applies only to ratings and rankings. These judgments are {judgments.kind}.")
+    if pairs == "adjacent" and not isinstance(judgments, Rankings):
+        raise UsageError(f"pairs=adjacent applies only to rankings. These judgments are {judgments.kind}.")
     return replace(judgments, pairs=pairs)
 
 
@@ -67,23 +79,30 @@ def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     if isinstance(judgments, Rankings):
         judgments = judgments.complete()
     order, partners = _partners(judgments)
+    long = _long_lists(judgments)
+    every = int(partners.sum())
+    partners = np.where(long.of_row[order], 0, partners)
     total = int(partners.sum())
     if total > MOST_PAIRS:
         raise InputError(
             f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
-            hint="Use a model that takes ratings or rankings as they are, or split the queries.",
+            hint=("Compare each item only with some others of its list: ", Remedy("pairs", str(OPPONENTS))),
         )
     first, second = _pairs_of(order, partners)
     value = _values(judgments)
+    sample = long.sample(judgments, value)
+    if sample is not None:
+        first, second = np.concatenate([first, sample.first]), np.concatenate([second, sample.second])
     left, right = judgments.item[first], judgments.item[second]
-    difference = np.sign(value[first] - value[second])
-    keep = left != right
+    keep = (left != right) & ((value[first] > -np.inf) | (value[second] > -np.inf))
     if ties == "drop":
-        keep &= difference != 0
+        keep &= value[first] != value[second]
+    weight = None if sample is None else np.concatenate([np.ones(total), sample.weight])[keep]
     first, second, left, right = first[keep], second[keep], left[keep], right[keep]
-    difference = difference[keep]
-    outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
-    weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
+    ahead, behind = value[first] > value[second], value[first] < value[second]
+    if judgments.weight is not None:
+        own = np.sqrt(judgments.weight[first] * judgments.weight[second])
+        weight = own if weight is None else weight * own
     kind = "adjacent pairs" if _only_adjacent(judgments) else "pairs"
     below = isinstance(judgments, Rankings) and not judgments.ranked.all()
     how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
@@ -92,16 +111,69 @@ def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
         index=judgments.index,
         left=left,
         right=right,
-        outcome=outcome,
+        outcome=np.where(ahead, LEFT, np.where(behind, RIGHT, TIE)).astype(np.int8),
         sided=False,
         judged=judged,
         weight=weight,
         worker=_take_optional(judgments.worker, first),
         query=_take_optional(judgments.query, first),
         timestamp=None if judgments.timestamp is None else judgments.timestamp[second],
-        notes=(*judgments.notes, Note("conversion", message)),
+        notes=(*judgments.notes, Note("conversion", message), *long.notes(sample, every)),
         backend=judgments.backend,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _LongLists:
+    """The lists whose pairs are sampled: their numbers, whether each row is in one, and how many others each of
+    their items meets."""
+
+    group: Integers
+    lists: Integers
+    opponents: int
+
+    @property
+    def of_row(self) -> NDArray[np.bool_]:
+        return np.isin(self.group, self.lists)
+
+    def count(self) -> int:
+        """How many pairs are taken."""
+        sizes = np.bincount(self.group)[self.lists]
+        return sum(count_sampled(int(size), self.opponents) for size in sizes)
+
+    def sample(self, judgments: Ratings | Rankings, value: Floats) -> PairSample | None:
+        if not len(self.lists):
+            return None
+        node = judgments.item.astype(np.int64)
+        if judgments.query is not None:
+            node += judgments.query.astype(np.int64) * len(judgments.index.items)
+        node = np.unique(node, return_inverse=True)[1]
+        return sample_pairs(RowPlaces(self.group, node, value, judgments.weight), self.lists, self.opponents)
+
+    def notes(self, sample: PairSample | None, every: int) -> list[Note]:
+        if sample is None:
+            return []
+        count = len(self.lists)
+        message = (
+            f"{count} {'list is' if count == 1 else 'lists are'} long. Each of their items is compared with about "
+            f"{self.opponents} others of its list, whose weights stand for all: {every} pairs in total."
+        )
+        if not sample.exact:
+            message += (
+                " Many items have the same judgments; which of them are compared depends on the order of the rows."
+            )
+        return [Note("pairs-sampled", message, hint=("All pairs count with ", Remedy("pairs", "all")))]
+
+
+def _long_lists(judgments: Ratings | Rankings) -> _LongLists:
+    """The lists to sample from."""
+    group = np.unique(_group_codes(judgments), return_inverse=True)[1].astype(np.int64)
+    pairs = judgments.pairs
+    if isinstance(pairs, int):
+        least, opponents = pairs + 1, pairs
+    else:
+        least, opponents = (LONG if pairs == "auto" else len(group)), OPPONENTS
+    return _LongLists(group, np.flatnonzero(np.bincount(group) > least), opponents)
 
 
 def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
@@ -169,7 +241,11 @@ def size_in_words(judgments: Ratings | Rankings) -> str:
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs the judgments convert to, ties and repeated items included."""
-    return int(_partners(judgments.complete() if isinstance(judgments, Rankings) else judgments)[1].sum())
+    if isinstance(judgments, Rankings):
+        judgments = judgments.complete()
+    order, partners = _partners(judgments)
+    long = _long_lists(judgments)
+    return int(partners[~long.of_row[order]].sum()) + long.count()
 
 
 def _only_adjacent(judgments: Ratings | Rankings) -> bool:

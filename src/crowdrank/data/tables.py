@@ -188,7 +188,8 @@ class Ratings(Judgments):
     """Graded judgments: an ``item`` and its ``label``, larger = better.
 
     If the labels are text, ``names`` has them, and a label is the place of its name. They are ``ordered``, worst
-    first, if the caller gave their order.
+    first, if the caller gave their order. ``pairs`` says which pairs a model of pairs sees: ``"all"`` that the labels
+    of a worker make, a sample with a number of opponents for each item, or ``"auto"``, a sample of long lists only.
     """
 
     kind = "ratings"
@@ -197,6 +198,7 @@ class Ratings(Judgments):
     label: Floats
     names: tuple[str, ...] = ()
     ordered: bool = True
+    pairs: str | int = "auto"
 
     @property
     def classes(self) -> int:
@@ -214,9 +216,9 @@ class Ratings(Judgments):
             )
 
     def summary(self) -> dict[str, Any]:
-        """Kind and sizes, and the labels if they are text."""
+        """Kind and sizes, which pairs count, and the labels if they are text."""
         text = {"labels": list(self.names), "ordered": self.ordered} if self.names else {}
-        return {**super().summary(), **text}
+        return {**super().summary(), "pairs": self.pairs, **text}
 
     @property
     def rows(self) -> int:
@@ -231,7 +233,8 @@ class Rankings(Judgments):
     ``rank`` is NaN if a list names an item without ranking it. ``missing`` says what it means if a list does
     not rank an item of its query. ``"below"``: the item is below all ranked items, with no order among those
     below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items. ``pairs``
-    says which pairs a model of pairs sees: ``"all"`` of a list, or only the ``"adjacent"`` ones.
+    says which pairs a model of pairs sees: ``"all"`` of a list, only the ``"adjacent"`` ones, a sample with a
+    number of opponents for each item, or ``"auto"``, a sample of long lists only.
     """
 
     kind = "rankings"
@@ -241,7 +244,7 @@ class Rankings(Judgments):
     list: Ints
     lists: int = field(default=0)
     missing: str = "unknown"
-    pairs: str = "all"
+    pairs: str | int = "auto"
 
     @property
     def rows(self) -> int:

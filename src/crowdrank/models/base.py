@@ -5,12 +5,24 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
+from crowdrank.data import (
+    Anchors,
+    Floats,
+    Ints,
+    Judgments,
+    Pairs,
+    Rankings,
+    Ratings,
+    node_codes,
+    read,
+    to_lists,
+    to_pairs,
+)
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
 from crowdrank.models.parameters import Configurable, number, whole
@@ -299,9 +311,17 @@ class PreparedModel(Model, Generic[S]):
 
 
 class VotesModel(PreparedModel[Votes]):
-    """A model of pairwise votes. Other judgments are converted to pairs, and a note says so."""
+    """A model of pairwise votes. Other judgments are converted to pairs, and a note says so.
+
+    ``needs_every_pair``: what the model makes of a list is not a sum over its pairs, so a sample of them will not
+    do unless it is asked for.
+    """
+
+    needs_every_pair: ClassVar[bool] = False
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
+        if self.needs_every_pair and isinstance(table, Ratings | Rankings) and table.pairs == "auto":
+            table = replace(table, pairs="all")
         votes, notes = self._add_anchors(Votes(to_pairs(table)), anchors)
         return votes, (*votes.pairs.notes, *notes)
 

@@ -177,13 +177,32 @@ class Lists(Subjects):
         return summed(cell[kept], weight[kept], cells)
 
     def _opponents(self) -> Integers:
-        """How many other nodes each node shares a list with."""
+        """How many other nodes each node shares a list with. Nodes of the same lists have the same ones."""
+        from scipy.sparse import csr_array
+
+        kind, first = self._kinds()
+        size = np.bincount(kind)
+        columns = self.incidence.tocsc()[:, first]
+        rows = csr_array(columns)
+        found = np.zeros(len(size), np.int64)
+        for begin in range(0, len(found), BLOCK):
+            together = (columns[:, begin : begin + BLOCK].T @ rows).tocsr()
+            together.data[:] = 1.0
+            found[begin : begin + BLOCK] = together @ size
+        return np.maximum(found - 1, 0)[kind]
+
+    def _kinds(self) -> tuple[Integers, Integers]:
+        """The kind of each node, equal for nodes that are in the same lists, and the first node of each kind."""
         columns = self.incidence.tocsc()
-        found = np.zeros(len(self.nodes), np.int64)
-        for first in range(0, len(found), BLOCK):
-            together = (columns[:, first : first + BLOCK].T @ self.incidence).tocsr()
-            found[first : first + BLOCK] = np.diff(together.indptr)
-        return np.maximum(found - 1, 0)
+        start, degree = columns.indptr, np.diff(columns.indptr)
+        kind, first = np.zeros(len(degree), np.int64), list[Integers]()
+        for size in np.unique(degree):
+            nodes = np.flatnonzero(degree == size)
+            lists = columns.indices[start[nodes][:, None] + np.arange(size)]
+            _, found, number = np.unique(lists, axis=0, return_index=True, return_inverse=True)
+            kind[nodes] = sum(len(own) for own in first) + number.ravel()
+            first.append(nodes[found])
+        return kind, np.concatenate(first)
 
 
 def _no_order(table: Rankings) -> InputError:

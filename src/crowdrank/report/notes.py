@@ -317,6 +317,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The judgments were converted",
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
     ),
+    "pairs-sampled": (
+        "Long lists were compared by a sample of their pairs",
+        "Another sample would give slightly other scores; all pairs take longer and say about the same.",
+    ),
     "side-info": (
         "Some side information was not used",
         "Check the ids of its workers and the names of its columns.",

@@ -88,7 +88,8 @@ def trec(data: Path | None) -> GoldData:
     gold = pl.read_csv(folder / "gold.csv", schema_overrides=text)
     labels = pl.read_csv(folder / "labels.csv", schema_overrides=text).join(gold, on="item", how="semi")
     one = pl.lit(None, pl.String).alias("query")
-    return _with_relevance(to_pairs(read(labels), ties="drop"), gold.select(one, "item", grade=pl.col("gold") - 1))
+    pairs = to_pairs(read(labels), ties="drop", pairs="all")
+    return _with_relevance(pairs, gold.select(one, "item", grade=pl.col("gold") - 1))
 
 
 def reading_level(data: Path | None) -> GoldData:

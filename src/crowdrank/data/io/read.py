@@ -60,7 +60,7 @@ def read(
     memory: str | int | None = None,
     spool: str | Path | None = None,
     missing: str | None = None,
-    pairs: str | None = None,
+    pairs: str | int | None = None,
     outcomes: Mapping[str, str] | str | None = None,
     order: Sequence[str] | str | None = None,
     allow_dropped: bool = False,
@@ -80,8 +80,9 @@ def read(
     ``"below"``, the item is below all ranked items; ``"unknown"``, nothing. The default is "below" for TREC
     runs and if lists name items without a rank (LETOR's NULL, an empty cell), otherwise "unknown".
 
-    ``pairs`` applies only to rankings. It says which pairs of a list a model of pairs sees: ``"all"``, the
-    default, or only the ``"adjacent"`` ones; see ``to_pairs``.
+    ``pairs`` applies to ratings and rankings. It says which pairs of a list a model of pairs sees: ``"auto"``, the
+    default, all of them, but a sample of long lists; ``"all"``; a number of opponents for each item; or, for
+    rankings, only the ``"adjacent"`` ones; see ``to_pairs``.
 
     ``outcomes`` applies only to pairs with a column for the outcome. It says what the values in it mean:
     ``{"1": "left", "2": "right", "0": "tie"}``, or ``"1=left,2=right,0=tie"``. A value that means nothing
@@ -147,7 +148,7 @@ def parse_order(given: Sequence[str] | str | None) -> tuple[str, ...]:
     return order
 
 
-def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
+def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | int | None) -> AnyJudgments:
     """The table with the caller's choice of what a missing item means, and of the pairs that count."""
     if pairs is not None:
         table = choose_pairs(table, pairs)

@@ -56,6 +56,7 @@ class StAgg(VotesModel):
     """
 
     name = "st-agg"
+    needs_every_pair = True
 
     def __init__(self, *, measure: str = "ndcg", pair: str = "direct", p: float = 0.95, seed: int = 0) -> None:
         self.measure = measure
