@@ -188,8 +188,10 @@ class Ratings(Judgments):
     """Graded judgments: an ``item`` and its ``label``, larger = better.
 
     If the labels are text, ``names`` has them, and a label is the place of its name. They are ``ordered``, worst
-    first, if the caller gave their order. ``pairs`` says which pairs a model of pairs sees: ``"all"`` that the labels
-    of a worker make, a sample with a number of opponents for each item, or ``"auto"``, a sample of long lists only.
+    first, if the caller gave their order.
+
+    ``pairs`` says which pairs a model of pairs sees: ``"all"`` that a worker's labels make, a sample with a number
+    of opponents for each item, or ``"auto"``, a sample of long lists only.
     """
 
     kind = "ratings"
