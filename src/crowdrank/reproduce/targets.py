@@ -128,9 +128,9 @@ def reproduce(
     target = TARGETS[name]
     draws = target.seeds if seeds is None else seeds
     if not target.keeps:
-        found = target.make(draws, data)
-        more = [] if work is None else [f"Nothing was kept in {work}: this table is computed in one piece."]
-        return replace(found, remarks=[*found.remarks, *more])
+        if work is not None and progress is not None:
+            progress(f"{name} is computed in one piece; nothing is kept in {work}.")
+        return target.make(draws, data)
     ledger = Ledger(name, work, progress=progress)
     found = target.make(draws, data, ledger=ledger)
     more = [f"{ledger.outdated} cells of another version were computed anew."] if ledger.outdated else []
