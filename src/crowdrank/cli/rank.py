@@ -144,11 +144,11 @@ def _default_model(table: AnyJudgments) -> str:
     `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few classes by known workers, and
     the average for other ratings.
     """
-    from crowdrank.data import Rankings, Ratings
+    from crowdrank.data import Rankings, Ratings, SpooledRankings, SpooledRatings
 
-    if isinstance(table, Rankings):
+    if isinstance(table, Rankings | SpooledRankings):
         return "plackett-luce"
-    if isinstance(table, Ratings):
+    if isinstance(table, Ratings | SpooledRatings):
         return "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
     return "auto"
 

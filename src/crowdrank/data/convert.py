@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import summed
 from crowdrank.data.index import named_nodes
 from crowdrank.data.spool.pairs import SpooledPairs
-from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
+from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
+from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, NamedNodes, Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 
 MOST_PAIRS = 200_000_000
@@ -35,24 +37,41 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | None = No
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
     if isinstance(judgments, Pairs | SpooledPairs):
         return judgments
-    if not isinstance(judgments, Ratings | Rankings):
-        raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
+    judgments = load_rows(judgments)
     if pairs is not None:
         judgments = choose_pairs(judgments, pairs)
+    if not isinstance(judgments, Ratings | Rankings):
+        raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
     found = make_pairs(judgments, ties=ties)
-    if not found.rows:
-        raise InputError(
-            f"These {judgments.kind} give no pair: no worker judged two items differently.",
-            hint="Comparisons need a worker (or list) with at least two items.",
-        )
+    require_pairs(found.rows, judgments.kind)
     return found
 
 
-def choose_pairs(judgments: Judgments, pairs: str) -> Rankings:
+def load_rows(judgments: Judgments, who: str | None = None) -> Judgments:
+    """The same judgments, with all rows in memory. If they were on disk, a note says who needs them."""
+    if not isinstance(judgments, SpooledRows):
+        return judgments
+    loaded: Ratings | Rankings = judgments.load()
+    if who is None:
+        return loaded
+    message = f"{who} needs all {judgments.kind} in memory, so the {judgments.rows} on disk were read back."
+    return replace(loaded, notes=(*loaded.notes, Note("read-back", message)))
+
+
+def require_pairs(count: int, kind: str) -> None:
+    """Raise an error if judgments give no pair."""
+    if not count:
+        raise InputError(
+            f"These {kind} give no pair: no worker judged two items differently.",
+            hint="Comparisons need a worker (or list) with at least two items.",
+        )
+
+
+def choose_pairs(judgments: Judgments, pairs: str) -> Rankings | SpooledRankings:
     """The rankings with this choice of the pairs that count."""
     if pairs not in PAIRS:
         raise UsageError(f"pairs must be 'all' or 'adjacent'. Got {pairs!r}.")
-    if not isinstance(judgments, Rankings):
+    if not isinstance(judgments, Rankings | SpooledRankings):
         raise UsageError(f"'pairs' applies only to rankings. These judgments are {judgments.kind}.")
     return replace(judgments, pairs=pairs)
 
@@ -60,44 +79,97 @@ def choose_pairs(judgments: Judgments, pairs: str) -> Rankings:
 def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     """The pairs that ratings or rankings give, possibly none."""
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
-    if isinstance(judgments, Ratings) and judgments.worker is not None:
-        judgments = _average_repeats(judgments)
+    rows = comparable_rows(judgments)
+    order, partners = _partners(rows)
+    refuse_too_many(int(partners.sum()))
+    found = _expand(rows, _values(rows), order, partners, ties)
+    below = isinstance(rows, Rankings) and not rows.ranked.all()
+    note = note_conversion(rows, rows.rows, found.rows, below=below, ties=ties)
+    return replace(found, judged=judged, notes=(*judgments.notes, note))
+
+
+def comparable_rows(judgments: Ratings | Rankings, named: NamedNodes | None = None) -> Ratings | Rankings:
+    """The rows of which pairs are made: one row for each item of a worker, and all items of a list."""
     if isinstance(judgments, Rankings):
-        judgments = judgments.complete()
-    order, partners = _partners(judgments)
-    total = int(partners.sum())
+        return judgments.complete(named)
+    return judgments if judgments.worker is None else _average_repeats(judgments)
+
+
+def refuse_too_many(total: int) -> None:
+    """Raise an error if there would be more pairs than MOST_PAIRS."""
     if total > MOST_PAIRS:
         raise InputError(
             f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
             hint="Use a model that takes ratings or rankings as they are, or split the queries.",
         )
+
+
+def note_conversion(
+    judgments: Ratings | Rankings, rows: int, pairs: int, *, below: bool, ties: str = "keep"
+) -> Note:
+    """The note on judgments with so many ``rows`` that were read as so many ``pairs``."""
+    kind = "adjacent pairs" if _only_adjacent(judgments) else "pairs"
+    how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
+    return Note("conversion", f"{size_in_words(judgments, rows)} were read as {pairs} {kind} ({how}).")
+
+
+def count_expanded(rows: Ratings | Rankings) -> tuple[int, int]:
+    """How many pairs comparable rows expand to, and how many of these are pairs of two different items."""
+    total = count_partners(rows)
+    if len(np.unique(_label_codes(rows))) == len(rows.item):
+        return total, total
+    refuse_too_many(total)
+    return total, sum(piece.rows for piece in pieces_of_pairs(rows, 1 << 20))
+
+
+def count_partners(rows: Ratings | Rankings) -> int:
+    """How many pairs comparable rows expand to, those of an item with itself included."""
+    return int(_partners(rows)[1].sum())
+
+
+def pieces_of_pairs(rows: Ratings | Rankings, most: int, *, ties: str = "keep") -> Iterator[Pairs]:
+    """The pairs of comparable rows, about ``most`` at a time, in the order in which ``make_pairs`` has them."""
+    order, partners = _partners(rows)
+    ends, value, first = np.cumsum(partners), _values(rows), 0
+    while first < len(ends):
+        before = int(ends[first - 1]) if first else 0
+        end = max(int(np.searchsorted(ends, before + most, side="right")), first + 1)
+        yield _expand(rows, value, order[first:], partners[first:end], ties)
+        first = end
+
+
+def _expand(
+    judgments: Ratings | Rankings,
+    value: NDArray[np.float64],
+    order: NDArray[np.int64],
+    partners: NDArray[np.int64],
+    ties: str,
+) -> Pairs:
+    """The pairs of each of the first rows in this order with as many of the rows after it as ``partners`` says.
+
+    ``value``: how good each row is.
+    """
     first, second = _pairs_of(order, partners)
-    value = _values(judgments)
     left, right = judgments.item[first], judgments.item[second]
     difference = np.sign(value[first] - value[second])
     keep = left != right
     if ties == "drop":
         keep &= difference != 0
-    first, second, left, right = first[keep], second[keep], left[keep], right[keep]
-    difference = difference[keep]
+    if not keep.all():
+        first, second, left, right = first[keep], second[keep], left[keep], right[keep]
+        difference = difference[keep]
     outcome = np.where(difference > 0, LEFT, np.where(difference < 0, RIGHT, TIE)).astype(np.int8)
     weight = None if judgments.weight is None else np.sqrt(judgments.weight[first] * judgments.weight[second])
-    kind = "adjacent pairs" if _only_adjacent(judgments) else "pairs"
-    below = isinstance(judgments, Rankings) and not judgments.ranked.all()
-    how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
-    message = f"{size_in_words(judgments)} were read as {len(first)} {kind} ({how})."
     return Pairs(
         index=judgments.index,
         left=left,
         right=right,
         outcome=outcome,
         sided=False,
-        judged=judged,
         weight=weight,
         worker=_take_optional(judgments.worker, first),
         query=_take_optional(judgments.query, first),
         timestamp=None if judgments.timestamp is None else judgments.timestamp[second],
-        notes=(*judgments.notes, Note("conversion", message)),
         backend=judgments.backend,
     )
 
@@ -107,6 +179,7 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
 
     The larger label comes first, equal labels are tied. Ratings without workers are one list per query.
     """
+    judgments = load_rows(judgments, model)
     if isinstance(judgments, Rankings):
         return judgments
     if not isinstance(judgments, Ratings):
@@ -137,9 +210,9 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     )
 
 
-def _label_codes(ratings: Ratings) -> NDArray[np.int64]:
-    """A number for each combination of query, worker and item."""
-    return np.asarray(_group_codes(ratings).astype(np.int64) * len(ratings.index.items) + ratings.item)
+def _label_codes(judgments: Ratings | Rankings) -> NDArray[np.int64]:
+    """A number for each combination of query, worker (or list) and item."""
+    return np.asarray(_group_codes(judgments).astype(np.int64) * len(judgments.index.items) + judgments.item)
 
 
 def _average_repeats(ratings: Ratings) -> Ratings:
@@ -157,16 +230,17 @@ def _average_repeats(ratings: Ratings) -> Ratings:
     return replace(ratings.take(first), label=label / weight, weight=weight)
 
 
-def size_in_words(judgments: Ratings | Rankings) -> str:
-    """How many judgments there are, in words."""
+def size_in_words(judgments: Ratings | Rankings, rows: int | None = None) -> str:
+    """How many judgments there are, in words. ``rows``: those of all, if these are only some of the lists."""
+    rows = judgments.rows if rows is None else rows
     if isinstance(judgments, Ratings):
-        return f"{judgments.rows} ratings"
-    return f"{judgments.lists} rankings of {judgments.rows} items"
+        return f"{rows} ratings"
+    return f"{judgments.lists} rankings of {rows} items"
 
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs the judgments convert to, ties and repeated items included."""
-    return int(_partners(judgments.complete() if isinstance(judgments, Rankings) else judgments)[1].sum())
+    return count_partners(judgments.complete() if isinstance(judgments, Rankings) else judgments)
 
 
 def _only_adjacent(judgments: Ratings | Rankings) -> bool:
@@ -186,14 +260,7 @@ def _take_optional(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDAr
 
 def _group_codes(judgments: Ratings | Rankings) -> NDArray[Any]:
     """The group of each row, within which items are compared: a list, or a (query, worker) of ratings."""
-    if isinstance(judgments, Rankings):
-        return judgments.list
-    group = np.zeros(judgments.rows, np.int64)
-    if judgments.query is not None:
-        group += judgments.query
-    if judgments.worker is not None and judgments.index.workers is not None:
-        group = group * len(judgments.index.workers) + judgments.worker
-    return group
+    return judgments.groups()
 
 
 def _partners(judgments: Ratings | Rankings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -225,6 +292,6 @@ def _pairs_of(
     order: NDArray[np.int64], partners: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row numbers of the first and of the second row of every pair."""
-    first = np.repeat(np.arange(len(order)), partners)
+    first = np.repeat(np.arange(len(partners)), partners)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
     return order[first], order[second]

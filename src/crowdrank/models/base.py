@@ -10,7 +10,19 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from crowdrank.data import Anchors, Floats, Ints, Judgments, Pairs, Ratings, node_codes, read, to_lists, to_pairs
+from crowdrank.data import (
+    Anchors,
+    Floats,
+    Ints,
+    Judgments,
+    Pairs,
+    Ratings,
+    SpooledRatings,
+    node_codes,
+    read,
+    stream_pairs,
+    to_lists,
+)
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
 from crowdrank.models.parameters import Configurable, number, whole
@@ -302,7 +314,7 @@ class VotesModel(PreparedModel[Votes]):
     """A model of pairwise votes. Other judgments are converted to pairs, and a note says so."""
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
-        votes, notes = self._add_anchors(Votes(to_pairs(table)), anchors)
+        votes, notes = self._add_anchors(Votes(stream_pairs(table)), anchors)
         return votes, (*votes.pairs.notes, *notes)
 
     def _add_anchors(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
@@ -336,7 +348,7 @@ class LabelsModel(PreparedModel[Labels]):
     """A model of graded labels."""
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
-        if not isinstance(table, Ratings):
+        if not isinstance(table, Ratings | SpooledRatings):
             raise InputError(
                 f"{self.name} takes ratings, but these judgments are {table.kind}.",
                 hint=("Choose a model that takes them, for example ", Remedy("model", PLAIN_MODELS[table.kind])),

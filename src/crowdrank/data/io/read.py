@@ -14,18 +14,26 @@ from numpy.typing import NDArray
 
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.index import Index
-from crowdrank.data.io.cells import ROW, from_native
-from crowdrank.data.io.checks import CheckedRows, check, no_rows_error, notes_on_counts
+from crowdrank.data.io.cells import ROW, TextCells, from_native
+from crowdrank.data.io.checks import (
+    CheckedRows,
+    check,
+    no_rows_error,
+    notes_on_counts,
+    repeat_error,
+    rows_naming,
+)
 from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
 from crowdrank.data.io.files import Source, open_sources
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings
 from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
 from crowdrank.errors import InputError, Note, UsageError
 
-AnyJudgments = Pairs | SpooledPairs | Ratings | Rankings
+AnyJudgments = Pairs | SpooledPairs | Ratings | SpooledRatings | Rankings | SpooledRankings
 Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
 
 BATCH_ROWS = 1 << 22
@@ -48,9 +56,10 @@ def read(
     read as one table. ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left":
     "a", ...}``, or ``"worker=judge,left=a"``.
 
-    Pairs that would take more than ``memory`` (``"8GB"`` or bytes; by default half of the free memory) are
+    Judgments that would take more than ``memory`` (``"8GB"`` or bytes; by default half of the free memory) are
     kept as coded Parquet files in a folder within ``spool`` (by default the system's temporary folder), which
     is removed when they are no longer used. Models accept them in the same way and give the same results.
+    Some models need all ratings or rankings at once: they read them back into memory, and a note says so.
 
     ``missing`` applies only to rankings. It says what it means if a list does not rank an item of its query:
     ``"below"``, the item is below all ranked items; ``"unknown"``, nothing. The default is "below" for TREC
@@ -63,7 +72,7 @@ def read(
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
-    if isinstance(given, Pairs | SpooledPairs | Ratings | Rankings):
+    if isinstance(given, AnyJudgments):
         return _as_meant(given, missing, pairs)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
@@ -76,9 +85,7 @@ def read(
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
-    if tables[0].found.kind == "pairs" and large:
-        return _as_meant(_spool_pairs(tables, place), missing, pairs)
-    return _as_meant(_load_tables(tables), missing, pairs)
+    return _as_meant(_spool_tables(tables, place) if large else _load_tables(tables), missing, pairs)
 
 
 def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
@@ -87,7 +94,7 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> An
         table = choose_pairs(table, pairs)
     if missing is None:
         return table
-    if not isinstance(table, Rankings):
+    if not isinstance(table, Rankings | SpooledRankings):
         raise UsageError(f"'missing' applies only to rankings. These judgments are {table.kind}.")
     return replace(table, missing=missing)
 
@@ -102,18 +109,22 @@ class _OpenTable:
 
     def batches(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[CheckedRows]:
         """Its checked rows, all at once or ``rows`` at a time."""
-        dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
         done = 0
-        for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
-            roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
-            renamed = frame.select(*roles, *([ROW] if ROW in frame.columns else []))
-            part = check(self.found, renamed, self.source.name, done)
+        for frame in self.frames(names, rows):
+            part = check(self.found, frame, self.source.name, done)
             done += part.rows
             yield part
         if not done:
             raise InputError(
                 "there are no rows.", source=self.source.name, hint="Write a header line and at least one row."
             )
+
+    def frames(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[pl.DataFrame]:
+        """Its rows as they are, with their roles as names."""
+        dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
+        for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
+            roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
+            yield frame.select(*roles, *([ROW] if ROW in frame.columns else []))
 
 
 class _IdDictionaries:
@@ -185,6 +196,7 @@ class _Census:
     sided: bool
     notes: tuple[Note, ...]
     backend: str
+    list_ids: pl.Series | None = None
 
     def shared(self) -> dict[str, Any]:
         """The arguments that every table of judgments shares."""
@@ -201,7 +213,9 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
             left += part.frame.height
             counts += part.counts
             sided = sided and part.sided
-            for sort, own in part.ids.items():
+            named = table.found.kind == "rankings" and "list" in part.frame.columns
+            lists = {"list": part.frame["list"].unique()} if rows and named else {}
+            for sort, own in {**part.ids, **lists}.items():
                 ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
         notes += table.source.notes + notes_on_counts(table.source.name, counts)
     if not left:
@@ -214,7 +228,7 @@ def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], r
         codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
         codes[sort][numbers] = np.arange(len(numbers))
     found = Index(index["item"], index.get("worker"), index.get("query"))
-    return _Census(found, codes, sided, notes, tables[0].backend)
+    return _Census(found, codes, sided, notes, tables[0].backend, index.get("list"))
 
 
 def _load_tables(tables: list[_OpenTable]) -> AnyJudgments:
@@ -259,24 +273,62 @@ def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> 
     )
 
 
-def _spool_pairs(tables: list[_OpenTable], spool: Spool) -> SpooledPairs:
-    """Write the pairs as files of numbers, one file per batch."""
-    folder, files, rows = spool.folder("pairs"), list[Path](), 0
-    weighted, timed = (any(role in table.found.columns for table in tables) for role in ("weight", "timestamp"))
-
-    def keep(frame: pl.DataFrame) -> None:
-        nonlocal rows
-        more = [] if not weighted or "weight" in frame.columns else [pl.lit(1.0).alias("weight")]
-        if timed and "timestamp" not in frame.columns:
-            more.append(pl.lit(None, pl.Float64).alias("timestamp"))
-        files.append(folder / f"{len(files):06d}.parquet")
-        numbers = frame.with_columns(pl.col(pl.Categorical).to_physical(), *more)
-        write_parquet(numbers, files[-1])
-        rows += frame.height
-
-    known = _check_all(tables, keep, BATCH_ROWS)
+def _spool_tables(tables: list[_OpenTable], spool: Spool) -> SpooledPairs | SpooledRatings | SpooledRankings:
+    """Write the rows as files of numbers, one file per batch."""
+    kept = _SpoolFiles(spool.folder(tables[0].found.kind), tables)
+    known = _check_all(tables, kept.add, BATCH_ROWS)
+    shared: dict[str, Any] = {"files": tuple(kept.files), "codes": known.codes, "count": kept.rows, "spool": spool}
+    made: SpooledPairs | SpooledRatings | SpooledRankings
+    if tables[0].found.kind == "pairs":
+        made = SpooledPairs(sided=known.sided, **shared, **known.shared())
+    elif tables[0].found.kind == "ratings":
+        made = SpooledRatings(**shared, **known.shared())
+    else:
+        if not kept.ranked:
+            raise no_rows_error(", ".join(table.source.name for table in tables), known.notes)
+        below = any(table.source.cut for table in tables) or kept.ranked < kept.rows
+        missing = "below" if below else "unknown"
+        made = SpooledRankings(
+            ranked=kept.ranked, missing=missing, list_ids=known.list_ids, **shared, **known.shared()
+        )
+        _refuse_repeats(made, tables)
     for table in tables:
         table.source.forget()
-    return SpooledPairs(
-        files=tuple(files), codes=known.codes, count=rows, spool=spool, sided=known.sided, **known.shared()
-    )
+    return made
+
+
+class _SpoolFiles:
+    """Checked rows as files of numbers. All files have the same columns."""
+
+    def __init__(self, folder: Path, tables: list[_OpenTable]) -> None:
+        self.folder, self.files, self.rows, self.ranked = folder, list[Path](), 0, 0
+        found = {role for table in tables for role in table.found.columns}
+        defaults: dict[str, float | None] = {"weight": 1.0, "timestamp": None}
+        self.more = {
+            role: pl.lit(value, pl.Float64).alias(role) for role, value in defaults.items() if role in found
+        }
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Write one batch."""
+        more = [column for role, column in self.more.items() if role not in frame.columns]
+        self.files.append(self.folder / f"{len(self.files):06d}.parquet")
+        write_parquet(frame.with_columns(pl.col(pl.Categorical).to_physical(), *more), self.files[-1])
+        self.rows += frame.height
+        if "rank" in frame.columns:
+            self.ranked += int(frame["rank"].is_not_nan().sum())
+
+
+def _refuse_repeats(rankings: SpooledRankings, tables: list[_OpenTable]) -> None:
+    """Raise an error if a list ranks an item twice. Within a batch, the checks have found it already."""
+    repeat = rankings.find_repeat()
+    if repeat is None:
+        return
+    names, seen = _IdDictionaries(), 0
+    for table in tables:
+        done = 0
+        for frame in table.frames(names, BATCH_ROWS):
+            cells = TextCells(frame, table.found.columns, table.source.name, done)
+            rows = rows_naming(cells, repeat)
+            if seen + len(rows) > 1:
+                raise repeat_error(cells, rows[1 - seen])
+            seen, done = seen + len(rows), done + frame.height

@@ -38,10 +38,11 @@ class MajorityVote(LabelsModel):
         posterior = normalize_counts(labels.counts + smoothing / len(labels.values))
         people = None
         if labels.index.workers is not None:
-            chance = labels.weight * posterior[labels.node, labels.label]
-            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(
-                labels.judgments_of_workers, 1e-300
-            )
+            right = np.zeros(labels.people)
+            for part in labels.parts():
+                chance = part.weight * posterior[part.nodes][part.node, part.label]
+                right += summed(part.worker, chance, labels.people)
+            accuracy = right / np.maximum(labels.judgments_of_workers, 1e-300)
             r, _ = correlation_with_others(labels)
             people = workers_by_correlation(
                 labels, r, informative_share(labels) * labels.judgments_of_workers, {"accuracy": accuracy}
