@@ -21,7 +21,7 @@ def run_of(anchors=None):
 def rows_of(labels):
     return [
         row
-        for part in labels.parts()
+        for part in labels.pieces()
         for row in zip(part.node + part.first, part.worker, part.label, part.weight, strict=True)
     ]
 

@@ -57,7 +57,7 @@ class TestTempering:
                 chance *= confusion(who, node)[:, label] ** own
             softer = chance ** (1 / 1.7) / (chance ** (1 / 1.7)).sum()
             values.append(weight * math.log(softer @ confusion(worker, node)[:, said]))
-        (part,) = labels.parts()
+        (part,) = labels.pieces()
         chances = dawid_skene._chance_without_item(part, found, extra * em.center)
         held = calibration.HeldOut.of(part, chances, found.shares)
         assert held.value(math.log(1.7)) == pytest.approx(sum(values), abs=1e-8)

@@ -10,6 +10,7 @@ from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translat
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.features import read_features
 from crowdrank.data.io.read import AnyJudgments, read
+from crowdrank.data.list_stream import ListStream, stream_lists
 from crowdrank.data.pair_stream import ConvertedPairs, stream_pairs
 from crowdrank.data.side_info import SideInfo
 from crowdrank.data.spool.features import FeatureFile
@@ -35,6 +36,7 @@ __all__ = [
     "Integers",
     "Ints",
     "Judgments",
+    "ListStream",
     "Nodes",
     "Pairs",
     "Rankings",
@@ -61,6 +63,7 @@ __all__ = [
     "read_gold",
     "read_ranking",
     "size_in_words",
+    "stream_lists",
     "stream_pairs",
     "summed",
     "to_lists",

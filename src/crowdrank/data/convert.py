@@ -187,25 +187,39 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
             f"{model} takes rankings or ratings, but these judgments are {judgments.kind}.",
             hint=("Choose a model that takes them, for example ", Remedy("model", "bt")),
         )
-    if judgments.worker is None and len(np.unique(_label_codes(judgments))) < judgments.rows:
+    refuse_unknown_judges(judgments, model)
+    groups = np.unique(_group_codes(judgments))
+    found = ratings_as_lists(judgments, groups)
+    return replace(found, notes=(*judgments.notes, note_lists(judgments.rows, len(groups))))
+
+
+def refuse_unknown_judges(ratings: Ratings, model: str) -> None:
+    """Raise an error if ratings without workers rate an item several times, so that they are not one list."""
+    if ratings.worker is None and len(np.unique(_label_codes(ratings))) < ratings.rows:
         raise InputError(
             f"{model} needs to know who judged: these ratings name no worker, and rate some items several times.",
             hint=("Name the column: ", Remedy("columns", "worker=NAME")),
         )
-    ratings = _average_repeats(judgments)
-    groups, lists = np.unique(_group_codes(ratings), return_inverse=True)
-    message = f"{size_in_words(judgments)} were read as {len(groups)} lists."
+
+
+def note_lists(ratings: int, lists: int) -> Note:
+    """The note on ratings that were read as lists."""
+    return Note("conversion", f"{ratings} ratings were read as {lists} lists.")
+
+
+def ratings_as_lists(ratings: Ratings, groups: NDArray[np.int64]) -> Rankings:
+    """A list for each group of ratings; ``groups`` are the sorted codes of all groups."""
+    ratings = _average_repeats(ratings)
     return Rankings(
         index=ratings.index,
         item=ratings.item,
         rank=-ratings.label,
-        list=lists.astype(np.int32),
+        list=np.searchsorted(groups, _group_codes(ratings)).astype(np.int32),
         lists=len(groups),
         worker=ratings.worker,
         query=ratings.query,
         weight=ratings.weight,
         timestamp=ratings.timestamp,
-        notes=(*ratings.notes, Note("conversion", message)),
         backend=ratings.backend,
     )
 

@@ -17,9 +17,11 @@ from crowdrank.data import (
     Judgments,
     Pairs,
     Ratings,
+    SpooledRankings,
     SpooledRatings,
     node_codes,
     read,
+    stream_lists,
     stream_pairs,
     to_lists,
 )
@@ -29,6 +31,7 @@ from crowdrank.models.parameters import Configurable, number, whole
 from crowdrank.prepared.held_out import read_held_out
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
+from crowdrank.prepared.spooled_lists import SpooledLists
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import (
@@ -339,9 +342,18 @@ class VotesModel(PreparedModel[Votes]):
 class ListsModel(PreparedModel[Lists]):
     """A model of ranked lists. One worker's ratings within a query also form a list, larger ones first."""
 
+    @property
+    def _sums_suffice(self) -> bool:
+        """Whether passes over shards are all it needs, so that lists can stay on disk."""
+        return False
+
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
+        unused = self._unused_anchor_notes(anchors)
+        if isinstance(table, SpooledRankings | SpooledRatings) and self._sums_suffice:
+            stream = stream_lists(table, self.name)
+            return SpooledLists(stream), (*stream.notes, *unused)
         lists = to_lists(table, self.name)
-        return Lists(lists), (*lists.notes, *self._unused_anchor_notes(anchors))
+        return Lists(lists), (*lists.notes, *unused)
 
 
 class LabelsModel(PreparedModel[Labels]):

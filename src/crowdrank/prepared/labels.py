@@ -63,15 +63,15 @@ class Labels(Subjects):
                 shards.append(LabelRows(*columns, *sizes))
         return shards
 
-    def parts(self) -> Iterator[LabelRows]:
+    def pieces(self) -> Iterator[LabelRows]:
         """The shards, one after the other."""
         return (shard.load() for shard in self.shards())
 
-    def map_parts(self, function: Callable[[LabelRows], R]) -> Iterable[R]:
+    def map_pieces(self, function: Callable[[LabelRows], R]) -> Iterable[R]:
         """The value of the function for each shard. For rows in a file, it is computed anew in each iteration."""
         if isinstance(self._rows, SortedLabels):
             return _EachTime(self, function)
-        return [function(part) for part in self.parts()]
+        return [function(part) for part in self.pieces()]
 
     @property
     def people(self) -> int:
@@ -81,23 +81,23 @@ class Labels(Subjects):
     @cached_property
     def total(self) -> float:
         """The weight of all labels."""
-        return sum(float(part.weight.sum()) for part in self.parts())
+        return sum(float(part.weight.sum()) for part in self.pieces())
 
     @cached_property
     def judgments_of_nodes(self) -> Floats:
         """The weight of the labels of each node."""
-        return np.concatenate([summed(part.node, part.weight, len(part.known)) for part in self.parts()])
+        return np.concatenate([summed(part.node, part.weight, len(part.known)) for part in self.pieces()])
 
     @cached_property
     def judgments_of_workers(self) -> Floats:
         """The weight of the labels of each worker."""
-        return reduce(np.add, (summed(part.worker, part.weight, self.people) for part in self.parts()))
+        return reduce(np.add, (summed(part.worker, part.weight, self.people) for part in self.pieces()))
 
     @cached_property
     def counts(self) -> Floats:
         """The weight of each label of each node (N, K)."""
         width = len(self.values)
-        cells = [summed(part.cells, part.weight, len(part.known) * width) for part in self.parts()]
+        cells = [summed(part.cells, part.weight, len(part.known) * width) for part in self.pieces()]
         return np.concatenate(cells).reshape(-1, width)
 
     @property
@@ -170,4 +170,4 @@ class _EachTime(Generic[R]):
         self.labels, self.function = labels, function
 
     def __iter__(self) -> Iterator[R]:
-        return map(self.function, self.labels.parts())
+        return map(self.function, self.labels.pieces())

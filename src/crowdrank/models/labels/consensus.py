@@ -109,7 +109,7 @@ def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) ->
     it on an item that nobody else labeled, none of it if the true label is ``known``.
     """
     heard = np.zeros(labels.people)
-    for part in labels.parts():
+    for part in labels.pieces():
         own = part.weight / part.by_node(labels.judgments_of_nodes)
         if known is not None:
             own = np.where(known[part.nodes][part.node] >= 0, 0.0, own)
@@ -198,7 +198,7 @@ def correlation_with_others(labels: Labels) -> tuple[Floats, Floats]:
 
     As in ``ordinal``, each worker gets ``PRIOR`` extra labels with the crowd's own correlation.
     """
-    shared = labels.map_parts(partial(_shared_labels, labels))
+    shared = labels.map_pieces(partial(_shared_labels, labels))
     low, high = np.inf, -np.inf
     weights, means = 0.0, np.zeros(2)
     for own in shared:

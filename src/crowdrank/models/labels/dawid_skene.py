@@ -147,7 +147,7 @@ def _calibrate(
     labels: Labels, em: _ConfusionEM, found: _ConfusionFit, known: NDArray[np.int64], run: Run
 ) -> Calibrated:
     extra = em.shrinkage * em.center
-    held = labels.map_parts(lambda part: HeldOut.of(part, _chance_without_item(part, found, extra), found.shares))
+    held = labels.map_pieces(lambda part: HeldOut.of(part, _chance_without_item(part, found, extra), found.shares))
 
     def refit(rest: NDArray[np.int64]) -> Refit:
         return _ConfusionEM(labels, rest, em.shrinkage, run).refit()
@@ -228,7 +228,7 @@ class _ConfusionEM:
         self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
         self.center = normalize_counts(pooled + np.eye(self.size) + 1.0 / self.size)
-        self.counts = reduce(np.add, (said_by_class(part, votes[part.nodes]) for part in labels.parts()))
+        self.counts = reduce(np.add, (said_by_class(part, votes[part.nodes]) for part in labels.pieces()))
 
     def run(self) -> tuple[_ConfusionFit, dict[str, Any], list[Note]]:
         """Climb from the votes to the end; then from other orders of the classes, if that is better."""

@@ -133,7 +133,7 @@ class GLAD(LabelsModel):
 def _calibrate(
     labels: Labels, em: _AbilityEM, found: _AbilityFit, known: NDArray[np.int64], run: Run
 ) -> Calibrated:
-    held = labels.map_parts(lambda part: HeldOut.of(part, _chances(part, found), found.shares))
+    held = labels.map_pieces(lambda part: HeldOut.of(part, _chances(part, found), found.shares))
 
     def refit(rest: NDArray[np.int64]) -> Refit:
         return _AbilityEM(labels, rest, em.fitted, run).refit()

@@ -39,7 +39,7 @@ class MajorityVote(LabelsModel):
         people = None
         if labels.index.workers is not None:
             right = np.zeros(labels.people)
-            for part in labels.parts():
+            for part in labels.pieces():
                 chance = part.weight * posterior[part.nodes][part.node, part.label]
                 right += summed(part.worker, chance, labels.people)
             accuracy = right / np.maximum(labels.judgments_of_workers, 1e-300)

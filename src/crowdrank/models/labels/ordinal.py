@@ -105,7 +105,7 @@ class OrdinalLabels(LabelsModel):
         answer = uncalibrated(posterior)
         unused: list[Note] = []
         if flag("calibrate", self.calibrate):
-            temperature = held_out_temperature(labels.map_parts(partial(_held_out, em=em, found=found)))
+            temperature = held_out_temperature(labels.map_pieces(partial(_held_out, em=em, found=found)))
             known, unused = known_labels(labels, run.anchors, any_value=True)
             answer = calibrate(posterior, temperature, known, Refit(posterior[known >= 0], True), kept=False)
             found = replace(found, variance=temperature * found.variance)
