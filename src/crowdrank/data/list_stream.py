@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from crowdrank.data.arrays import Integers
 from crowdrank.data.convert import note_lists, ratings_as_lists, refuse_unknown_judges
 from crowdrank.data.index import Index, Nodes
 from crowdrank.data.spool.folder import Spool

@@ -78,7 +78,7 @@ class ListShard(Resident):
 
 @dataclass(frozen=True, eq=False)
 class ListFile:
-    """A shard that is a range of rows of a file; ``start`` (lists + 1): positions there; ``part``: the file of it."""
+    """A shard that is a range of rows of a file; ``start`` (lists + 1): positions there; ``part``: a file."""
 
     path: Path
     start: Integers
