@@ -1,7 +1,10 @@
 """Ratings and rankings on disk: the same tables, results and errors as in memory."""
 
+import contextlib
+import gc
 import importlib
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -9,6 +12,7 @@ import crowdrank as cr
 from cases import drawn, single_models
 from crowdrank.data import pair_stream
 from crowdrank.data.spool import sort
+from crowdrank.errors import InputError
 from shards import small_shards
 
 COLUMNS = {"lists": ("item", "rank", "list"), "labels": ("item", "label")}
@@ -54,12 +58,139 @@ def same(one, other):
     assert given == [note for note in found if note[0] != "read-back"]
 
 
-@pytest.mark.parametrize("kind", ["lists", "labels"])
+SHORT = ("borda", "elo", "majority-vote", "dawid-skene", "ordinal", "plackett-luce", "rrf")
+ON_DISK = {"majority-vote", "average", "dawid-skene", "glad", "ordinal", "plackett-luce", "rrf", "root-rank"}
+"""Models of labels and lists that need no more than passes over shards."""
+KINDS = {"lists": "rankings", "lists with items below": "rankings", "labels": "ratings"}
+
+
 @pytest.mark.parametrize("queries", [0, 3])
-@pytest.mark.parametrize("entry", single_models(), ids=lambda entry: entry.name)
-def test_the_same_result_to_the_bit(entry, queries, kind):
-    if {"lists": "rankings", "labels": "ratings"}[kind] not in entry.kinds:
-        pytest.skip("another kind of judgments")
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        pytest.param(
+            entry, kind, id=f"{entry.name}, {kind}", marks=[] if entry.name in SHORT else [pytest.mark.long]
+        )
+        for entry in single_models()
+        for kind in KINDS
+        if KINDS[kind] in entry.kinds
+    ],
+)
+def test_the_same_result_to_the_bit(entry, kind, queries):
     frame = drawn(kind, queries).with_columns(weight=0.1 + pl.int_range(pl.len()) % 3)
     with small_shards(20):
-        same(entry.make().fit(frame), entry.make().fit(on_disk(frame)))
+        other = entry.make().fit(on_disk(frame))
+        same(entry.make().fit(frame), other)
+    if entry.name in ON_DISK or "pairs" in entry.kinds:
+        assert "read-back" not in {note.code for note in other.fit_.warnings}
+
+
+def test_a_model_that_needs_all_rows_says_so():
+    fitted = cr.MedianRank().fit(on_disk(drawn("lists", 3)))
+    (note,) = [note for note in fitted.fit_.warnings if note.code == "read-back"]
+    count = cr.read(drawn("lists", 3)).rows
+    assert note.message == f"median-rank needs all rankings in memory, so the {count} on disk were read back."
+
+
+def test_plackett_luce_reads_rows_back_only_where_it_must():
+    frame = drawn("lists", 0)
+    for parameters in ({"slope": "by-worker"}, {"direction": "bottom"}):
+        other = cr.PlackettLuce(**parameters).fit(on_disk(frame))
+        same(cr.PlackettLuce(**parameters).fit(frame), other)
+        assert ("read-back" in {note.code for note in other.fit_.warnings}) == ("direction" in parameters)
+
+
+def test_known_labels_calibrate_alike():
+    frame = drawn("labels", 0)
+    known = frame.unique("item", maintain_order=True).select("item", "label").head(6)
+    same(cr.DawidSkene().fit(frame, anchors=known), cr.DawidSkene().fit(on_disk(frame), anchors=known))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("model", "kind"), [("dawid-skene", "labels"), ("plackett-luce", "lists")])
+def test_the_same_on_a_cluster(model, kind, tmp_path):
+    frame, entry = drawn(kind, 3), next(entry for entry in single_models() if entry.name == model)
+    with small_shards(20), contextlib.closing(cr.DaskEngine(workers=2)) as engine:
+        same(entry.make().fit(frame), entry.make().fit(on_disk(frame, spool=tmp_path), engine=engine))
+
+
+def test_repeated_ratings_are_averaged_in_whole_groups():
+    frame = pl.concat([drawn("labels", 3), drawn("labels", 3).head(30)])
+    for model in (cr.Borda, cr.PlackettLuce):
+        same(model().fit(frame), model().fit(on_disk(frame)))
+
+
+def test_pairs_in_batches_are_those_of_the_conversion():
+    for kind in KINDS:
+        for table in (cr.read(drawn(kind, 3)), on_disk(drawn(kind, 3))):
+            stream, whole = pair_stream.stream_pairs(table), cr.to_pairs(table)
+            assert isinstance(stream, pair_stream.ConvertedPairs)
+            assert stream.notes == whole.notes
+            assert stream.rows == whole.rows
+            for column in ("left", "right", "outcome", "worker", "query"):
+                found = np.concatenate([getattr(batch, column) for batch in stream.batches()])
+                assert found.tolist() == getattr(whole, column).tolist()
+
+
+def test_odd_ids_and_a_weight_of_zero():
+    odd = ["a,b", "é", " x", "10", "9", "", "日本"]
+    frame = drawn("lists", 3).with_columns(
+        item=pl.col("item").replace({"i1": odd[0], "i2": odd[1], "i3": odd[2], "i4": odd[6]}),
+        worker=pl.col("worker").replace({"w1": odd[5], "w2": odd[3], "w3": odd[4]}),
+        weight=(pl.int_range(pl.len()) % 5 > 0).cast(pl.Float64),
+    )
+    whole, spooled = cr.read(frame), on_disk(frame)
+    assert spooled.summary() == whole.summary()
+    assert spooled.notes == whole.notes
+    same(cr.PlackettLuce().fit(whole), cr.PlackettLuce().fit(spooled))
+
+
+@pytest.mark.parametrize(("kind", "column", "value"), [("labels", "label", "good"), ("lists", "rank", "-1")])
+def test_the_row_of_a_mistake_in_a_late_batch_is_that_of_the_file(kind, column, value, tmp_path):
+    frame = drawn(kind, 3).with_columns(pl.col(column).cast(pl.String))
+    last = frame.height - 2
+    frame[last, column] = value
+    frame.write_csv(tmp_path / "rows.csv")
+    (tmp_path / "spool").mkdir()
+    with pytest.raises(InputError, match=rf"rows.csv, row {last + 1}, column '{column}'.*Got '{value}'"):
+        on_disk(tmp_path / "rows.csv", spool=tmp_path / "spool")
+    gc.collect()
+    assert not any((tmp_path / "spool").iterdir())
+
+
+def test_an_item_ranked_twice_in_batches_far_apart(tmp_path):
+    frame = drawn("lists", 3)
+    pl.concat([frame, frame[3:4]]).write_csv(tmp_path / "rows.csv")
+    for memory in (None, 0):
+        with pytest.raises(InputError, match=rf"rows.csv, row {frame.height + 1}, column 'item'.*ranked twice"):
+            cr.read(tmp_path / "rows.csv", memory=memory)
+
+
+def test_the_folder_goes_with_the_judgments_even_after_an_interruption(tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    for kind, model in (("labels", cr.DawidSkene), ("lists", cr.PlackettLuce)):
+        table = on_disk(drawn(kind, 3), spool=tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            model().fit(table, progress=interrupt)
+        assert any(tmp_path.iterdir())
+        del table
+        gc.collect()
+        assert not any(tmp_path.iterdir())
+
+
+def test_no_rank_at_all():
+    frame = drawn("lists", 0).with_columns(rank=pl.lit(None, pl.Float64))
+    with pytest.raises(InputError, match="no usable rows"):
+        on_disk(frame)
+
+
+def test_what_a_missing_item_means_can_be_chosen():
+    frame = drawn("lists", 3)
+    one, other = (
+        cr.read(frame, missing="below", pairs="adjacent"),
+        on_disk(frame, missing="below", pairs="adjacent"),
+    )
+    assert one.summary() == other.summary()
+    same(cr.Borda().fit(one), cr.Borda().fit(other))

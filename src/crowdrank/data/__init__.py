@@ -1,7 +1,7 @@
 """Judgments as coded tables. Only this package knows files, columns and ids."""
 
 from crowdrank.data.align import Aligned, align, check_rows, feature_rows
-from crowdrank.data.arrays import Floats, Integers, Ints, Resident, summed
+from crowdrank.data.arrays import Floats, Integers, Ints, Resident, add_by_code, summed
 from crowdrank.data.constraints import MOST_EXPERTISE, Constraints, Demands
 from crowdrank.data.convert import count_pairs, load_rows, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.features import Features
@@ -48,6 +48,7 @@ __all__ = [
     "SpooledRankings",
     "SpooledRatings",
     "SpooledRows",
+    "add_by_code",
     "align",
     "check_rows",
     "count_pairs",

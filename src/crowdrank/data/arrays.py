@@ -31,6 +31,11 @@ def summed(codes: NDArray[Any], values: NDArray[Any] | None, size: int) -> Float
     return cast(Floats, np.bincount(codes, values, size).astype(np.float64, copy=False))
 
 
+def add_by_code(total: Floats, codes: NDArray[Any], values: NDArray[Any] | float = 1.0) -> None:
+    """Add each value to the sum of its code: bit by bit what ``summed`` gives for all values at once."""
+    np.add.at(total, codes, values)
+
+
 class _Rows(Protocol):
     def take(self, rows: Any) -> Any:
         """These rows."""

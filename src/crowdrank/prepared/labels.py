@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Nodes, Ratings, SpooledRatings, named_nodes, node_codes, summed
+from crowdrank.data import (
+    Floats,
+    Integers,
+    Nodes,
+    Ratings,
+    SpooledRatings,
+    add_by_code,
+    named_nodes,
+    node_codes,
+    summed,
+)
 from crowdrank.errors import InputError, Note
 from crowdrank.prepared.label_shards import LabelFile, LabelRows, SortedLabels, sort_labels
 from crowdrank.prepared.plan import cut
@@ -91,7 +101,10 @@ class Labels(Subjects):
     @cached_property
     def judgments_of_workers(self) -> Floats:
         """The weight of the labels of each worker."""
-        return reduce(np.add, (summed(part.worker, part.weight, self.people) for part in self.pieces()))
+        total = np.zeros(self.people)
+        for part in self.pieces():
+            add_by_code(total, part.worker, part.weight)
+        return total
 
     @cached_property
     def counts(self) -> Floats:

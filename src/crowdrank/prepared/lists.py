@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Nodes, Rankings, named_nodes, node_codes, summed
+from crowdrank.data import Floats, Integers, Nodes, Rankings, add_by_code, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.kernels.kendall import agreements
 from crowdrank.kernels.plackett_luce import Orders
@@ -111,7 +111,7 @@ class Lists(Subjects):
         """The weight of the lists that contain each node."""
         total = np.zeros(len(self.nodes))
         for part in self.pieces():
-            total += summed(part.node, part.weight[part.list], len(total))
+            add_by_code(total, part.node, part.weight[part.list])
         return total
 
     def parts(self) -> list[Integers]:

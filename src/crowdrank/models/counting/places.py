@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, add_by_code, summed
 from crowdrank.models.base import Outcome
 from crowdrank.prepared.list_parts import ListShard
 from crowdrank.prepared.lists import Lists
@@ -45,16 +45,16 @@ def mean_over_lists(
     middle = overall = 0.0
     for piece in lists.pieces():
         own = weight[piece.lists][piece.list]
-        total += summed(piece.node, own, count)
+        add_by_code(total, piece.node, own)
         found = own * value(piece)
-        score += summed(piece.node, found, count)
+        add_by_code(score, piece.node, found)
         middle += float(found.sum()) / every
     known = total > 0
     safe = np.where(known, total, 1.0)
     score = np.where(known, score / safe, middle)
     for piece in lists.pieces():
         own, found = weight[piece.lists][piece.list], value(piece)
-        squares += summed(piece.node, own * (found - score[piece.node]) ** 2, count)
+        add_by_code(squares, piece.node, own * (found - score[piece.node]) ** 2)
         overall += float((own * (found - middle) ** 2).sum()) / every
     variance = np.where(known, (squares + overall) / (safe * (safe + 1.0)), overall)
     placed = spread(score, Independent(variance), lists.nodes.query, lists.members(), level=LEVEL)

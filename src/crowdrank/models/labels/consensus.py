@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Ints, summed
+from crowdrank.data import Floats, Ints, add_by_code, summed
 from crowdrank.models.predictors import values_at
 from crowdrank.prepared.label_shards import LabelRows
 from crowdrank.prepared.labels import Labels
@@ -113,7 +113,7 @@ def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) ->
         own = part.weight / part.by_node(labels.judgments_of_nodes)
         if known is not None:
             own = np.where(known[part.nodes][part.node] >= 0, 0.0, own)
-        heard += summed(part.worker, part.weight * (1.0 - own), labels.people)
+        add_by_code(heard, part.worker, part.weight * (1.0 - own))
     return heard / np.maximum(labels.judgments_of_workers, LEAST)
 
 
@@ -211,13 +211,14 @@ def correlation_with_others(labels: Labels) -> tuple[Floats, Floats]:
     for own in shared:
         x, y = own.others - means[0] / weights, own.value - means[1] / weights
         products = (np.ones_like(x), x, y, x * x, y * y, x * y)
-        sums += [summed(own.worker, own.weight * product, labels.people) for product in products]
-        apart += summed(own.worker, own.weight * (own.value - own.others), labels.people)
-    total = sums[0].copy()
+        for total, product in zip(sums, products, strict=True):
+            add_by_code(total, own.worker, own.weight * product)
+        add_by_code(apart, own.worker, own.weight * (own.value - own.others))
+    heard = sums[0].copy()
     sums += PRIOR * sums.sum(axis=1, keepdims=True) / sums[0].sum()
     n, x1, y1, xx, yy, xy = sums
     scale = np.sqrt(np.maximum(xx - x1 * x1 / n, 0.0) * np.maximum(yy - y1 * y1 / n, 0.0))
-    bias = apart / np.maximum(total, LEAST)
+    bias = apart / np.maximum(heard, LEAST)
     return np.where(scale > 0, (xy - x1 * y1 / n) / np.maximum(scale, LEAST), 0.0), bias
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdrank.data import summed
+from crowdrank.data import add_by_code
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import (
     SharePredictor,
@@ -41,7 +41,7 @@ class MajorityVote(LabelsModel):
             right = np.zeros(labels.people)
             for part in labels.pieces():
                 chance = part.weight * posterior[part.nodes][part.node, part.label]
-                right += summed(part.worker, chance, labels.people)
+                add_by_code(right, part.worker, chance)
             accuracy = right / np.maximum(labels.judgments_of_workers, 1e-300)
             r, _ = correlation_with_others(labels)
             people = workers_by_correlation(

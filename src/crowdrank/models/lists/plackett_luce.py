@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, add_by_code, summed
 from crowdrank.errors import InputError, UsageError, parameter
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
@@ -247,7 +247,7 @@ class LuceAscent(Ascent):
         self.wins = np.zeros(len(lists.nodes))
         for piece in lists.pieces():
             chosen = piece.weight[piece.list] * (piece.orders.level < piece.last)
-            self.wins += summed(piece.node, chosen, len(self.wins))
+            add_by_code(self.wins, piece.node, chosen)
 
     def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
