@@ -1,7 +1,7 @@
 """Time and memory against the number of labels and of ranked items, in memory and on disk.
 
-Each size and model runs in a process of its own, so that its peak memory is its own. ``write`` puts the table into
-docs/benchmarks.md, between the two marks there.
+Each size and model runs in a process of its own, so that its peak memory is its own. ``--write FILE`` puts what a
+run has printed into docs/benchmarks.md, between the two marks there.
 """
 
 from __future__ import annotations
@@ -88,16 +88,16 @@ def one(path: str, model: str, memory: str | None) -> None:
     print(json.dumps(figures))
 
 
-def table(sizes: tuple[int, ...]) -> Iterator[str]:
+def table(sizes: tuple[int, ...], kinds: tuple[str, ...] = tuple(MODELS)) -> Iterator[str]:
     """A row for each size, model and place."""
     yield "| rows | model | read, s | fit, s | fit, µs a row | peak, MB | steps |"
     yield "|---|---|---|---|---|---|---|"
     with tempfile.TemporaryDirectory() as folder:
-        for kind, models in MODELS.items():
+        for kind in kinds:
             for rows in sizes:
                 path = Path(folder) / f"{kind}-{rows}.csv"
                 (write_labels if kind == "labels" else write_lists)(path, rows)
-                for model in models:
+                for model in MODELS[kind]:
                     for memory in (None, TIGHT):
                         given = ["--memory", memory] if memory else []
                         found = alone("benchmarks.row_growth", "--one", str(path), "--model", model, *given)
@@ -115,33 +115,35 @@ def _row(rows: int, kind: str, model: str, found: dict[str, float]) -> str:
     )
 
 
-def write(lines: list[str]) -> None:
-    """Put the table between the marks of the page."""
+def write(files: list[Path]) -> None:
+    """Put the tables that runs have printed into the page, between its marks."""
+    lines = [line for file in files for line in file.read_text().splitlines() if line.startswith("| ")]
+    head, rule, *rows = [*lines[:1], "|---|---|---|---|---|---|---|", *lines[1:]]
+    rows = [row for row in rows if row != head]
     page = DOCS / "benchmarks.md"
     before, _, rest = page.read_text().partition(MARKS[0])
     after = rest.partition(MARKS[1])[2]
-    page.write_text(before + "\n\n".join([MARKS[0], "\n".join(lines), MARKS[1]]) + after)
+    page.write_text(before + "\n\n".join([MARKS[0], "\n".join([head, rule, *rows]), MARKS[1]]) + after)
 
 
-def main(sizes: tuple[int, ...] = SIZES[:-1], *, to_page: bool = False) -> None:
-    """Print the table, or write it."""
-    lines = []
-    for line in table(sizes):
+def main(sizes: tuple[int, ...] = SIZES[:-1], kinds: tuple[str, ...] = tuple(MODELS)) -> None:
+    """Print the table."""
+    for line in table(sizes, kinds):
         print(line, flush=True)
-        lines.append(line)
-    if to_page:
-        write(lines)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["write"])
+    parser.add_argument("--write", nargs="+", type=Path, help="files that runs have printed")
     parser.add_argument("--one")
     parser.add_argument("--model", default="borda")
+    parser.add_argument("--kinds", default=",".join(MODELS))
     parser.add_argument("--most", type=int, default=SIZES[-1])
     parser.add_argument("--memory")
     given = parser.parse_args()
-    if given.one:
+    if given.write:
+        write(given.write)
+    elif given.one:
         one(given.one, given.model, given.memory)
     else:
-        main(tuple(size for size in SIZES if size <= given.most), to_page=given.what == "write")
+        main(tuple(size for size in SIZES if size <= given.most), tuple(given.kinds.split(",")))
