@@ -241,6 +241,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The judgments were converted",
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
     ),
+    "read-back": (
+        "Judgments on disk were read into memory",
+        "The answer is the same. If memory runs short, use a model that can leave them on disk.",
+    ),
     "side-info": (
         "Some side information was not used",
         "Check the ids of its workers and the names of its columns.",
