@@ -7,17 +7,16 @@ gold, without known labels and with some of the gold as known labels, on the res
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from benchmarks.page import DATA, DOCS, fill_marks
 from crowdrank.measures import pairwise_accuracy
 from crowdrank.models import entries
 
-DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 FINE = 20
 """Labels of more distinct values are numbers: the models of classes do not take them."""
 CLASSES = ("dawid-skene", "glad")
@@ -90,20 +89,32 @@ def scale_of(labels: pl.DataFrame, gold: pl.DataFrame) -> str:
     return f"ordinal: the gold is {shift:.2f} + {slope:.2f} times the score; T by held-out labels is {heat:.2f}"
 
 
-def calibration(names: list[str]) -> None:
-    """Print the table of calibration."""
+def calibration(names: list[str], write: bool) -> None:
+    """Print the table of each task, or put it into its page."""
     print(f"Over {DRAWS} draws of the known labels.")
-    head = ("model", "known", "right", "said", "calibrated", "gap, rms", "largest", "held before", "held after")
     for task in names:
         labels, gold = tasks()[task]
-        print(f"\n{task}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
-        for name in CALIBRATED:
-            if name in CLASSES and labels["label"].n_unique() > FINE:
-                continue
-            for known in KNOWN:
-                if known == "half" or int(known) < len(gold) // 2:
-                    print(calibration_row(name, labels, gold, known), flush=True)
+        print(f"\n{task}\n", flush=True)
+        lines = []
+        for line in calibration_table(labels, gold):
+            print(line, flush=True)
+            lines.append(line)
+        if write:
+            fill_marks(DOCS / "calibration.md", f"calibration of {task}", "\n".join(lines))
         print(f"\n{scale_of(labels, gold)}", flush=True)
+
+
+def calibration_table(labels: pl.DataFrame, gold: pl.DataFrame) -> Iterator[str]:
+    """The table of one task."""
+    head = ("model", "known", "right", "said", "calibrated", "gap, rms", "largest", "held before", "held after")
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for name in CALIBRATED:
+        if name in CLASSES and labels["label"].n_unique() > FINE:
+            continue
+        for known in KNOWN:
+            if known == "half" or int(known) < len(gold) // 2:
+                yield calibration_row(name, labels, gold, known)
 
 
 def main() -> None:
@@ -124,8 +135,10 @@ if __name__ == "__main__":
         raise SystemExit(f"The real data is not at {DATA}; set CROWDRANK_DATA.")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calibration", nargs="*", metavar="TASK", help="websearch5, trec2010, snow2008 rte, ...")
-    chosen = parser.parse_args().calibration
+    parser.add_argument("--write", action="store_true", help="put the tables of calibration into their page")
+    given = parser.parse_args()
+    chosen = given.calibration
     if chosen is None:
         main()
     else:
-        calibration(chosen or ["websearch5", "trec2010"])
+        calibration(chosen or ["websearch5", "trec2010"], given.write)

@@ -73,8 +73,9 @@ def one(path: str, model: str, memory: str | None) -> None:
 
 def main(sizes: tuple[int, ...] = SIZES[:-1], memory: str | None = None) -> None:
     """A row for each size and model."""
-    print(f"{ITEMS} items, {WORKERS} workers; seconds and MB")
-    print(f"{'votes':>10} {'model':9} {'read':>7} {'fit':>7} {'fit, us/vote':>13} {'peak MB':>8} iterations")
+    print(
+        "| votes | model | read, s | fit, s | fit, µs a vote | peak, MB | steps |\n|---|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as folder:
         for votes in sizes:
             path = Path(folder) / f"{votes}.csv"
@@ -82,13 +83,10 @@ def main(sizes: tuple[int, ...] = SIZES[:-1], memory: str | None = None) -> None
             for model in ("bt", "crowd-bt"):
                 limit = ["--memory", memory] if memory else []
                 found = alone("benchmarks.growth", "--one", str(path), "--model", model, *limit)
-                spooled = " (spooled)" if found["spooled"] else ""
-                print(
-                    f"{votes:>10} {model:9} {found['read']:7.2f} {found['fit']:7.2f} "
-                    f"{1e6 * found['fit'] / votes:13.2f} {found['peak']:8.0f} {found['iterations']}"
-                    f"{spooled}{'' if found['converged'] else ' (not converged)'}",
-                    flush=True,
-                )
+                place = " (on disk)" if found["spooled"] else ""
+                steps = f"{found['iterations']}{'' if found['converged'] else ', not converged'}"
+                times = f"{found['read']:.2f} | {found['fit']:.2f} | {1e6 * found['fit'] / votes:.2f}"
+                print(f"| {votes:,}{place} | {model} | {times} | {found['peak']:.0f} | {steps} |", flush=True)
 
 
 if __name__ == "__main__":

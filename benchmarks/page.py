@@ -94,3 +94,13 @@ def lines(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Iterator[str
 
 def say(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
+
+
+def fill_marks(page: Path, name: str, text: str) -> None:
+    """Put the output of a benchmark between its marks, ``<!-- name -->`` and ``<!-- end of name -->``."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    before, found, rest = page.read_text().partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise SystemExit(f"{page} has no place for the benchmark {name}: {begin} ... {end}")
+    page.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}")

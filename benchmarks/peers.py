@@ -3,7 +3,8 @@
 Bradley-Terry: votes of one scale from string columns, and 50,000 more votes that nobody is fitted to; every
 peer's scores have the same logistic probability there. Ours always has intervals. A peer's data is brought into
 its own form before the clock starts. Worker-aware: a crowd with 30 % spammers, each model with its own probability
-of a vote.
+of a vote. Sizes: fits to what `read` returned, beside evalica's Bradley-Terry, which knows no workers, given
+columns of strings. Its winners are prepared before the clock starts, and its indexing counts.
 """
 
 from __future__ import annotations
@@ -213,6 +214,43 @@ def crowd_bt(count: int = 100_000, items: int = 100, workers: int = 200) -> None
           f"AUC of finding the spammers {found[0][1]:.3f} against {found[1][1]:.3f}.")  # fmt: skip
 
 
+SIZES = ((129, 500), (2_000, 2_000), (20_000, 2_000))
+"""Items and workers."""
+SLOW = 5_000
+"""With more items every fit is timed once."""
+
+
+def timed_evalica(votes: pl.DataFrame, repeats: int) -> tuple[float, float]:
+    """Seconds from columns of strings, as in its own examples, and from plain lists."""
+    import evalica
+
+    won = (votes["label"] == votes["left"]).to_list()
+    winners = [evalica.Winner.X if own else evalica.Winner.Y for own in won]
+    columns = votes["left"].to_pandas(), votes["right"].to_pandas()
+    lists = votes["left"].to_list(), votes["right"].to_list()
+    by_columns, by_lists = (
+        best(lambda sides=sides: evalica.bradley_terry(*sides, winners), repeats)[0] for sides in (columns, lists)
+    )
+    return by_columns, by_lists
+
+
+def sizes(counts: tuple[int, ...] = (100_000, 1_000_000)) -> None:
+    """Ours by the number of items and votes; ratios above 1 say how many times as long as evalica it took."""
+    head = ("items", "workers", "votes", "evalica, s", "from lists, s", "model", "ours, s", "ratio", "to lists")
+    print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for items, workers in SIZES:
+        repeats = 1 if items > SLOW else 3
+        for count in counts:
+            votes = bt_crowd(seed=0, items=items, workers=workers, votes=count, spread=1.0).judgments
+            columns, lists = timed_evalica(votes, repeats)
+            coded = cr.read(votes)
+            for model in (cr.BradleyTerry, cr.CrowdBT, cr.JudgeBT):
+                seconds, _ = best(lambda model=model, coded=coded: model().fit(coded), repeats)
+                figures = f"{columns:.2f} | {lists:.2f} | {model.name} | {seconds:.2f}"
+                ratios = f"{seconds / columns:.2f} | {seconds / lists:.2f}"
+                print(f"| {items:,} | {workers:,} | {count:,} | {figures} | {ratios} |", flush=True)
+
+
 def _noisy_loss(model: Any, held: pl.DataFrame, won: Any) -> float:
     """By its own model: with its skill a worker judges by the scores, else by a bias towards the left."""
     from scipy.special import expit, logit
@@ -233,6 +271,7 @@ def main(slow: bool = False) -> None:
         bradley_terry(count, slow)
     bootstrap()
     crowd_bt()
+    sizes()
 
 
 if __name__ == "__main__":

@@ -48,12 +48,10 @@ def main(rows: int = 10_000_000, repeats: int = 5) -> None:
                 runs.append(alone("benchmarks.reading", "--one", path, "--how", how))
     times = {how: min(run["seconds"] for run in runs) for how, runs in found.items()}
     peaks = {how: min(run["peak"] for run in runs) for how, runs in found.items()}
-    print(
-        f"{rows} rows: Polars alone {times['polars']:.2f} s, {peaks['polars']:.0f} MB; "
-        f"read and coded {times['crowdrank']:.2f} s, {peaks['crowdrank']:.0f} MB; "
-        f"ratio {times['crowdrank'] / times['polars']:.2f} in time, "
-        f"{peaks['crowdrank'] / peaks['polars']:.2f} in memory"
-    )
+    print(f"{rows:,} rows of string ids\n\n| | seconds | peak, MB |\n|---|---|---|")
+    print(f"| Polars reads the file | {times['polars']:.2f} | {peaks['polars']:.0f} |")
+    print(f"| read, checked and coded | {times['crowdrank']:.2f} | {peaks['crowdrank']:.0f} |")
+    print(f"| ratio | {times['crowdrank'] / times['polars']:.2f} | {peaks['crowdrank'] / peaks['polars']:.2f} |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Time and memory against the number of labels and of ranked items, in memory and on disk.
 
-Each size and model runs in a process of its own, so that its peak memory is its own. ``--write FILE`` puts what a
-run has printed into docs/benchmarks.md, between the two marks there.
+Each size and model runs in a process of its own, so that its peak memory is its own.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.page import DOCS
 from benchmarks.timing import alone, peak
 
 SIZES = (100_000, 1_000_000, 10_000_000)
@@ -22,7 +20,6 @@ WORKERS, ITEMS, CLASSES, LABELS, LENGTH = 1000, 300, 4, 20, 10
 MODELS = {"labels": ("majority-vote", "dawid-skene"), "lists": ("borda", "plackett-luce")}
 TIGHT = "200MB"
 """A limit that sends the larger sizes to disk."""
-MARKS = ("<!-- growth of labels and lists -->", "<!-- end of growth -->")
 
 
 def write_labels(path: Path, rows: int) -> None:
@@ -115,18 +112,7 @@ def _row(rows: int, kind: str, model: str, found: dict[str, float]) -> str:
     )
 
 
-def write(files: list[Path]) -> None:
-    """Put the tables that runs have printed into the page, between its marks."""
-    lines = [line for file in files for line in file.read_text().splitlines() if line.startswith("| ")]
-    head, rule, *rows = [*lines[:1], "|---|---|---|---|---|---|---|", *lines[1:]]
-    rows = [row for row in rows if row != head]
-    page = DOCS / "benchmarks.md"
-    before, _, rest = page.read_text().partition(MARKS[0])
-    after = rest.partition(MARKS[1])[2]
-    page.write_text(before + "\n\n".join([MARKS[0], "\n".join([head, rule, *rows]), MARKS[1]]) + after)
-
-
-def main(sizes: tuple[int, ...] = SIZES[:-1], kinds: tuple[str, ...] = tuple(MODELS)) -> None:
+def main(sizes: tuple[int, ...] = SIZES, kinds: tuple[str, ...] = tuple(MODELS)) -> None:
     """Print the table."""
     for line in table(sizes, kinds):
         print(line, flush=True)
@@ -134,16 +120,13 @@ def main(sizes: tuple[int, ...] = SIZES[:-1], kinds: tuple[str, ...] = tuple(MOD
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", nargs="+", type=Path, help="files that runs have printed")
     parser.add_argument("--one")
     parser.add_argument("--model", default="borda")
     parser.add_argument("--kinds", default=",".join(MODELS))
     parser.add_argument("--most", type=int, default=SIZES[-1])
     parser.add_argument("--memory")
     given = parser.parse_args()
-    if given.write:
-        write(given.write)
-    elif given.one:
+    if given.one:
         one(given.one, given.model, given.memory)
     else:
         main(tuple(size for size in SIZES if size <= given.most), tuple(given.kinds.split(",")))

@@ -30,12 +30,12 @@ def main() -> None:
         path, out = Path(folder) / "votes.csv", Path(folder) / "out"
         bt_crowd(seed=0, votes=1000).judgments.write_csv(path)
         base = seconds("-c", LIBRARIES)
+        print("| command | seconds | its libraries alone | ratio |\n|---|---|---|---|")
         for model in ("bt", "crowd-bt"):
             for extra in ([], ["--out", str(out)]):
                 own = seconds("-c", COMMAND, "rank", str(path), "--model", model, *extra)
                 what = "with a report" if extra else "to stdout"
-                print(f"rank, 1000 votes, {model}, {what}: {own:.2f} s; its libraries alone {base:.2f} s; "
-                      f"ratio {own / base:.2f}")  # fmt: skip
+                print(f"| `{model}`, {what} | {own:.2f} | {base:.2f} | {own / base:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -42,11 +42,10 @@ def one(pinned: bool) -> None:
 
 def main() -> None:
     """Both runs, and their ratio."""
-    print(f"{VOTES} votes on {ITEMS} items; seconds of a fit of bt")
     every, pinned = alone("benchmarks.threads", "--one"), alone("benchmarks.threads", "--one", PINNED)
-    for name, found in (("all cores", every), ("one core", pinned)):
-        print(f"{name:10} {found['threads']:3} threads {found['seconds']:7.2f}")
-    print(f"one core takes {pinned['seconds'] / every['seconds']:.1f} times as long")
+    print("| cores | threads | fit, s |\n|---|---|---|")
+    for name, found in (("all", every), ("one", pinned)):
+        print(f"| {name} | {found['threads']} | {found['seconds']:.2f} |")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import gzip
 import inspect
 import io
 import os
+import re
 import tempfile
 import textwrap
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -102,11 +103,23 @@ after the header.
 ## Judgments
 """
 
+SUSPECTS_HEAD = """## Files that look wrong
+
+These files can be read, so the exit code is 0. What looks like a mistake is said on stderr, in `fit.json` and in
+the report. Other warnings are left out here.
+"""
+OTHER = re.compile("never won|never lost|fewer than|were read as|no list orders two|order nothing|unjudged")
 VOTES = b"worker,left,right,label\n"
 MISTAKES = {
     "outcome.csv": ("an outcome that is neither item", VOTES + b"w1,a,b,a\nw1,a,b,c\n"),
     "column.csv": ("a column is missing", b"worker,left,right\nw1,a,b\n"),
     "kind.csv": ("columns that say nothing", b"id,name\n1,a\n"),
+    "pairs.csv": ("pairs under other names", b"query,doc1,doc2,winner\nq1,d1,d2,d1\nq1,d2,d3,d3\nq1,d1,d3,d1\n"),
+    "numbers.csv": ("outcomes as numbers", b"worker,left,right,winner\nw1,x,y,1\nw1,y,z,0\nw1,x,z,1\n"),
+    "same.csv": ("too many unusable rows", b"winner,loser\na,b\na,a\nb,c\n"),
+    "words.csv": ("labels of two sorts", b"item,worker,label\na,w1,3\nb,w1,good\n"),
+    "page.csv": ("a page instead of a file", b"<!DOCTYPE html>\n<html></html>\n"),
+    "spaces.txt": ("cells separated by spaces", b"winner loser\na b\nb c\n"),
     "empty.csv": ("an empty file", b""),
     "fields.csv": ("a cell too many", VOTES + b"w1,a,b,a\nw1,a,b,a,really\n"),
     "weight.csv": ("a negative weight", b"winner,loser,weight\na,b,1\na,b,-2\n"),
@@ -121,6 +134,61 @@ MISTAKES = {
     "votes.jsonl": ("a line that is no JSON", b'{"winner":"a","loser":"b"}\n{"winner":"a"\n'),
     "votes.soc": ("an order that does not end", b"3: 1,2\n2: {1,2\n"),
 }
+
+
+RATED = [(b"w%d" % (row % 5), b"d%d" % (row // 5), row * 7 % 11 % 5 + 1) for row in range(60)]
+"""Five workers rate twelve items from 1 to 5."""
+
+
+def rated(*changed: tuple[int, int], swapped: bool = False, wide: bytes = b"") -> bytes:
+    """The ratings as CSV: labels of some rows changed, columns swapped, or workers from this one on times 20."""
+    labels = {row: 20 * own[2] if wide and own[0] >= wide else own[2] for row, own in enumerate(RATED)}
+    labels |= dict(changed)
+    rows = [(worker, item, b"%d" % labels[row]) for row, (worker, item, _) in enumerate(RATED)]
+    cells = [(worker, label, item[1:]) if swapped else (worker, item, label) for worker, item, label in rows]
+    return b"worker,item,label\n" + b"\n".join(b",".join(row) for row in cells) + b"\n"
+
+
+def voted(items: str, since: int = 0, rows: bool = False) -> bytes:
+    """Votes as CSV: each item wins against the next one. With times as weights, or a worker for each row."""
+    names, head = items.split("|"), "worker,winner,loser" + (",weight" if since else "")
+    lines = [head]
+    for row in range(24):
+        pair = names[row % len(names)], names[(row + 1) % len(names)]
+        lines.append(
+            ",".join(
+                (str(1000 + row) if rows else f"w{row % 4}", *pair, *([str(since + 60 * row)] if since else []))
+            )
+        )
+    return ("\n".join(lines) + "\n").encode()
+
+
+SUSPECTS = {
+    "case.csv": ("ids that differ by case or spaces", voted("GPT-4|gpt-4 |claude")),
+    "form.csv": ("ids that look the same", voted("caf\u00e9|cafe\u0301|tea")),
+    "broken.csv": ("a broken encoding", voted("Caf\u00c3\u00a9|tea|milk")),
+    "rows.csv": ("row numbers as workers", voted("a|b|c", rows=True)),
+    "times.csv": ("times as weights", voted("a|b|c", since=1_700_000_000)),
+    "code.csv": ("a code among the labels", rated((37, 99))),
+    "scales.csv": ("two scales", rated(wide=b"w2")),
+    "swapped.csv": ("items and labels swapped", rated(swapped=True)),
+    "rounded.parquet": ("ids above 2^53 in a column of decimal numbers", b""),
+    "ids.json": ("true among ids that are numbers", b'[{"winner": 1, "loser": 2}, {"winner": true, "loser": 2}]'),
+    "votes.csv again.csv": ("a file given twice", voted("a|b|c|d")),
+    "ranks.csv": (
+        "every rank is 1",
+        b"worker,item,rank\n" + b"".join(b"w%d,d%d,1\n" % (n % 3, n // 3) for n in range(9)),
+    ),
+}
+"""Files that can be read, but look wrong."""
+GOLDS = {
+    "ranks read as grades": b"item,grade\na,1\nb,2\nc,3\nd,4\ne,5\n",
+    "a row of totals": b"item,grade\na,4\nb,3\nc,2\nd,1\ntotal,10\n",
+    "items that nobody judged": b"item,grade\na,2\nb,1\nc,0\nd,-1\n",
+    "grades above 10": b"item,grade\na,64\nb,50\nc,30\n",
+    "grades that are all equal": b"item,grade\na,1\nb,1\n",
+}
+RANKED = b"item,score\na,5\nb,4\nc,3\nd,2\ne,1\n"
 
 
 FEATURES = b"query,item,label,f1,f2\n" + b"".join(
@@ -281,6 +349,37 @@ def ranker_mistake(folder: Path, title: str, words: str, files: dict[str, Any]) 
     return said_to(folder, title, words)
 
 
+def noted(folder: Path, title: str, words: str) -> str:
+    """What a command notes about files that look wrong."""
+    with chdir(folder):
+        code, _, error = say(*words.split())
+    if code:
+        raise RuntimeError(f"{words}: exit code {code}")
+    lines = [
+        line for line in error.splitlines() if line.startswith(("warning:", "note:")) and not OTHER.search(line)
+    ]
+    said = "\n".join(textwrap.fill(line, 110) for line in lines)
+    return f"**{title[0].upper()}{title[1:]}**\n\n```text\n$ crowdrank {words}\n{said}\n```\n"
+
+
+def suspects() -> list[str]:
+    """The part on files that look wrong, and on such gold."""
+    parts = [SUSPECTS_HEAD]
+    with tempfile.TemporaryDirectory() as folder:
+        for names, (title, content) in SUSPECTS.items():
+            for name in names.split():
+                (Path(folder) / name).write_bytes(content)
+            if names.endswith(".parquet"):
+                pl.DataFrame({"winner": [2.0**53, 1.0], "loser": [2.0, 2.0]}).write_parquet(Path(folder) / names)
+            model = "average" if b"label" in content else "win-rate"
+            parts.append(noted(Path(folder), title, f"rank {names} --model {model}"))
+        (Path(folder) / "ranking.csv").write_bytes(RANKED)
+        for title, content in GOLDS.items():
+            (Path(folder) / "gold.csv").write_bytes(content)
+            parts.append(noted(Path(folder), f"gold: {title}", "evaluate ranking.csv gold.csv"))
+    return parts
+
+
 def mistakes() -> str:
     """The whole page of mistakes."""
     parts = [MISTAKES_HEAD]
@@ -288,6 +387,7 @@ def mistakes() -> str:
         for name, (title, content) in MISTAKES.items():
             (Path(folder) / name).write_bytes(content)
             parts.append(said_to(Path(folder), title, f"rank {name}"))
+    parts += suspects()
     parts.append("## Features and rankers\n")
     ranker = crowdrank.ListMLE().fit(pl.read_csv(FEATURES))
     for title, (words, files) in RANKER_MISTAKES.items():

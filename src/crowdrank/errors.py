@@ -1,14 +1,33 @@
 """One exception tree. A message says what is wrong, where, and what was found. The remedy is data.
 
 A hint is text, or a sequence of text and remedies. A remedy names an argument of the library and a value for it.
-Whoever shows the error chooses the wording: the command line shows a flag, a page shows a sentence.
+A retry is the same call again with other arguments. Whoever shows the error chooses the wording: the command line
+shows a flag or the whole command, a page shows a sentence.
+
+Values, ids and lists from a file may be of any length. Messages are shortened here, and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
+
+LONGEST = 980
+"""The most characters of a message with its hint; the command line puts a few words before it."""
+_LONGEST_MESSAGE = 640
+_LONGEST_WORD = 200
+_LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+
+
+def shorten(text: str, most: int = _LONGEST_MESSAGE) -> str:
+    """The text with the middle of very long words, and the end of a very long text, left out."""
+    if len(text) <= _LONGEST_WORD:
+        return text
+    text = _LONG_WORD.sub(lambda word: f"{word[0][:120]}...{word[0][-60:]}", text[: 1 << 20])
+    return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +41,8 @@ class Remedy:
     def __str__(self) -> str:
         if not self.value:
             return self.argument
-        return f'{self.argument}="{self.value}"' if "=" in self.value else f"{self.argument}={self.value}"
+        text = "=" in self.value or ("," in self.value and self.value[0] not in "([")
+        return f'{self.argument}="{self.value}"' if text else f"{self.argument}={self.value}"
 
 
 def parameter(name: str, value: Any) -> Remedy:
@@ -30,10 +50,43 @@ def parameter(name: str, value: Any) -> Remedy:
     return Remedy(name, str(value), parameter=True)
 
 
-Hint = str | Sequence[str | Remedy]
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The same call again with these arguments, each in place of what was given for it."""
+
+    remedies: tuple[Remedy, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.remedies))
 
 
-def word_hint(hint: Hint | None, word: Callable[[Remedy], str] = str) -> str:
+Hint = str | Sequence[str | Remedy | Retry]
+Word = Callable[[Remedy | Retry], str]
+
+
+def nearest(given: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name that looks most like the given one, if they are alike enough; case does not matter.
+
+    ``least`` is how alike they must be, from 0 to 1.
+    """
+    names = {name.strip().lower(): name for name in known}
+    close = get_close_matches(given.strip().lower(), names, 1, least)
+    return names[close[0]] if close else None
+
+
+def name_hint(given: str, known: Iterable[str], are: str, show: Callable[[str], str] = str) -> str:
+    """The hint for an unknown name. ``are`` introduces the known ones; ``show`` says how they are written.
+
+    >>> name_hint("crowdbt", ["bt", "crowd-bt"], "The models are")
+    "Did you mean 'crowd-bt'? The models are bt, crowd-bt."
+    """
+    known = list(known)
+    close = nearest(str(given), known)
+    listed = f"{are} {', '.join(map(show, known))}."
+    return f"Did you mean {close!r}? {listed}" if close else listed
+
+
+def word_hint(hint: Hint | None, word: Word = str) -> str:
     """A hint as text, with each remedy worded by ``word``."""
     if hint is None or isinstance(hint, str):
         return hint or ""
@@ -49,16 +102,17 @@ class CrowdrankError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: Hint | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = shorten(message)
+        super().__init__(self.message)
         self.hint = hint
 
     def __str__(self) -> str:
         return self.wording()
 
-    def wording(self, word: Callable[[Remedy], str] = str) -> str:
+    def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
-        return f"{self.message}\nHint: {word_hint(self.hint, word)}" if self.hint else self.message
+        hint = shorten(word_hint(self.hint, word), LONGEST - len(self.message) - 7)
+        return f"{self.message}\nHint: {hint}" if self.hint else self.message
 
 
 class InputError(CrowdrankError):
@@ -83,7 +137,7 @@ class InputError(CrowdrankError):
             place.append(f"column '{column}'")
         message = f"{', '.join(place)}: {problem}" if place else problem
         if value is not None:
-            message += f" Got {value!r}."
+            message = f"{shorten(message, _LONGEST_MESSAGE - 200)} Got {shorten(repr(value), 180)}."
         super().__init__(message, hint=hint)
         self.source, self.row, self.column, self.value = source, row, column, value
 
@@ -113,6 +167,10 @@ class Note:
     message: str
     hint: Hint | None = None
 
-    def wording(self, word: Callable[[Remedy], str] = str) -> str:
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shorten(self.message))
+
+    def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
-        return f"{self.message} {word_hint(self.hint, word)}" if self.hint else self.message
+        hint = shorten(word_hint(self.hint, word), LONGEST - len(self.message) - 1)
+        return f"{self.message} {hint}" if self.hint else self.message

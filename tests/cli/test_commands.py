@@ -134,6 +134,14 @@ class TestEvaluate:
         found = json.loads(crowdrank("evaluate", *files, "--measures", "acc AP P@2", "--json").out)
         assert found == pytest.approx({"acc": 2 / 3, "AP": (1 + 2 / 3) / 2, "P@2": 1 / 2})
 
+    def test_what_the_gold_covers_goes_to_stderr(self, crowdrank, files, tmp_path):
+        (tmp_path / "part.csv").write_text("item,grade\na,2\nb,1\nc,-1\nz,0\n")
+        for more in ([], ["--json"]):
+            ran = crowdrank("evaluate", files[0], "part.csv", "--measures", "acc", *more)
+            assert "gold has grades for 2 of 3 ranked items; 1 graded item is not ranked\n" in ran.err
+            assert "warning: 1 grade of the gold is below 0 (-1)" in ran.err
+        assert json.loads(ran.out) == {"acc": 1.0}
+
     def test_what_is_undefined_is_null(self, crowdrank, files, tmp_path):
         (tmp_path / "flat.csv").write_text("item,grade\na,1\nb,1\n")
         ran = crowdrank("evaluate", files[0], "flat.csv", "--measures", "acc", "--json")

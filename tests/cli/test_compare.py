@@ -37,6 +37,9 @@ def test_json(crowdrank, file, tmp_path):
     first, last = found["models"]
     assert {"model", "log_loss", "log_loss_se", "accuracy", "accuracy_se", "seconds", "gold"} <= set(first)
     assert set(first["gold"]) == {"acc", "tau", "nDCG@10"}
+    assert found["gold_coverage"]["items"] == found["gold_coverage"]["ranked_items"] == 12
+    assert "gold has grades for 12 of 12 ranked items\n" in ran.err
+    assert [note["code"] for note in found["notes"]] == ["linear-gain"]
     assert last["log_loss"] is None
     assert found["folds"] == 3
     assert found["votes"] == 400

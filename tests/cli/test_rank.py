@@ -85,11 +85,25 @@ class TestOutput:
         gold.write_csv(tmp_path / "gold.csv")
         ran = crowdrank("rank", file, "--gold", "gold.csv", "--out", "result")
         assert "acc by gold: 0." in ran.err
-        assert set(json.loads((tmp_path / "result" / "fit.json").read_text())["gold"]) == {
-            "acc",
-            "tau",
-            "nDCG@10",
-        }
+        assert "gold has grades for 12 of 12 ranked items\n" in ran.err
+        assert "note: Grades go up to 11, so the gains of nDCG@10 are the grades themselves." in ran.err
+        found = json.loads((tmp_path / "result" / "fit.json").read_text())
+        assert set(found["gold"]) == {"acc", "tau", "nDCG@10"}
+        assert found["gold_coverage"]["items"] == 12
+        assert "linear-gain" in {note["code"] for note in found["warnings"]}
+        assert "grades for 12 of 12 ranked items" in (tmp_path / "result" / "report.html").read_text()
+
+    def test_what_looks_wrong_is_said(self, crowdrank, file, tmp_path):
+        frame = pl.read_csv(file).with_columns(worker=pl.int_range(pl.len()))
+        frame.write_csv(tmp_path / "rows.csv")
+        ran = crowdrank("rank", "rows.csv", "--model", "bt", "--out", "result")
+        assert "has a worker of its own" in ran.err
+        assert "--columns worker=NAME" in ran.err
+        found = json.loads((tmp_path / "result" / "fit.json").read_text())["warnings"]
+        assert "worker-per-row" in {note["code"] for note in found}
+        assert "A worker for every row" in (tmp_path / "result" / "report.html").read_text()
+        assert "has a worker of its own" in crowdrank("compare", "rows.csv", "--models", "bt", "--folds", 2).err
+        assert "has a worker of its own" in crowdrank("next", "rows.csv", "--count", 2).err
 
     def test_an_undefined_measure_is_null(self, crowdrank, file, tmp_path):
         pl.DataFrame({"item": [f"i{k}" for k in range(12)], "grade": [1] * 12}).write_csv(tmp_path / "gold.csv")
@@ -252,7 +266,8 @@ class TestInput:
         assert accuracies[0] < 0.3 < 0.7 < accuracies[1]
 
     def test_warnings_go_to_stderr(self, crowdrank):
-        ran = crowdrank("rank", "-", stdin="worker,winner,loser\nx,a,b\nx,a,a\nx,c,d\n")
+        votes = "worker,winner,loser\nx,a,b\nx,a,a\nx,c,d\n"
+        ran = crowdrank("rank", "-", "--allow-dropped", stdin=votes)
         assert ran.code == 0
         assert ran.out.startswith(HEADER)
         for words in (

@@ -285,7 +285,7 @@ class TestLabels:
             ["--measure", "magic@3"],
             [
                 "There is no measure 'magic@3'.",
-                "Hint: The measures are nDCG DCG RBP AP P ERR RR tau acc spearman distance; for example "
+                "Hint: The measures are nDCG, DCG, RBP, AP, P, ERR, RR, tau, acc, spearman, distance. For example "
                 "nDCG@10 or RBP(p=0.95).",
             ],
             ["--measure", "nDCG@10"],

@@ -123,8 +123,11 @@ class TestAdjacentPairs:
 
     def test_other_words_and_other_judgments_are_errors(self):
         ratings = cr.read(pl.DataFrame({"worker": list("xx"), "item": list("ab"), "label": [3, 1]}))
-        with pytest.raises(cr.UsageError, match="'pairs' applies only to rankings"):
+        with pytest.raises(cr.UsageError, match="pairs=adjacent applies only to rankings"):
             cr.to_pairs(ratings, pairs="adjacent")
+        with pytest.raises(cr.UsageError, match="'pairs' applies only to ratings and rankings"):
+            cr.read(cr.Pairs.from_votes(winner=["a"], loser=["b"]), pairs="all")
         lists = pl.DataFrame({"worker": list("xx"), "item": list("ab"), "rank": [3, 1]})
-        with pytest.raises(cr.UsageError, match="pairs must be 'all' or 'adjacent'"):
-            cr.read(lists, pairs="next")
+        for word in ("next", 1, "0", True):
+            with pytest.raises(cr.UsageError, match="pairs must be 'auto', 'all', 'adjacent' or a number"):
+                cr.read(lists, pairs=word)

@@ -67,7 +67,10 @@ class TestReading:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("worker,kind,value\na,knwon,1\n", r"row 1, column 'kind': .* Got 'knwon'\.\nHint: Is it 'known'\?"),
+        (
+            "worker,kind,value\na,knwon,1\n",
+            r"row 1, column 'kind': .* Got 'knwon'\.\nHint: Did you mean 'known'\?",
+        ),
         ("worker,kind,value\na,zzz,1\n", "the kind is known, range or order"),
         ("worker,kind,value\na,,1\n", "row 1, column 'kind': the value is missing"),
         ("worker,kind,value\n,known,1\n", "row 1, column 'worker': the value is missing"),
@@ -95,7 +98,7 @@ class TestReading:
         ("worker,value\na,1\n", "column 'kind': missing: side information needs it"),
         (
             "worker,kind,value,confidance\na,known,1,2\n",
-            r"'confidance': .*no such column.\nHint: Is it 'confidence'",
+            r"'confidance': .*no such column.\nHint: Did you mean 'confidence'",
         ),
         ("worker,kind,value\n", "no rows"),
     ],

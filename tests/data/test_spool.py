@@ -28,7 +28,7 @@ from shards import cut_small
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.read"), "BATCH_ROWS", 64)
+    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.spooled"), "BATCH_ROWS", 64)
     monkeypatch.setattr(sort, "MERGE_ROWS", 100)
     monkeypatch.setattr(sort, "_SAMPLE", 8)
 

@@ -20,7 +20,7 @@ COLUMNS = {"lists": ("item", "rank", "list"), "labels": ("item", "label")}
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.read"), "BATCH_ROWS", 16)
+    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.spooled"), "BATCH_ROWS", 16)
     monkeypatch.setattr(pair_stream, "BATCH_PAIRS", 50)
     monkeypatch.setattr(sort, "MERGE_ROWS", 20)
     monkeypatch.setattr(sort, "_SAMPLE", 4)
@@ -194,3 +194,106 @@ def test_what_a_missing_item_means_can_be_chosen():
     )
     assert one.summary() == other.summary()
     same(cr.Borda().fit(one), cr.Borda().fit(other))
+
+
+class TestSamples:
+    """Long lists on disk: the same sample of their pairs."""
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("queries", [0, 3])
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_same_pairs(self, kind, queries, weighted):
+        frame = drawn(kind, queries)
+        if kind == "labels":
+            frame = pl.concat([frame, frame.head(9)])  # repeats, which are averaged
+        if weighted:
+            frame = frame.with_columns(weight=0.1 + pl.int_range(pl.len()) % 3)
+        whole = cr.to_pairs(cr.read(frame, pairs=3))
+        assert whole.notes[-1].code == "pairs-sampled"
+        for table in (cr.read(frame, pairs=3), on_disk(frame, pairs=3)):
+            stream = pair_stream.stream_pairs(table)
+            assert isinstance(stream, pair_stream.ConvertedPairs)
+            assert stream.notes == whole.notes
+            assert stream.rows == whole.rows
+            for column in ("left", "right", "outcome", "worker", "weight", *(["query"] if queries else [])):
+                found = np.concatenate([getattr(batch, column) for batch in stream.batches()])
+                assert found.tolist() == getattr(whole, column).tolist()
+
+    @pytest.mark.parametrize("model", [cr.Borda, cr.BradleyTerry, cr.CrowdBT])
+    def test_the_same_result(self, model):
+        for kind in KINDS:
+            frame = drawn(kind, 3)
+            same(model().fit(cr.read(frame, pairs=3)), model().fit(on_disk(frame, pairs=3)))
+
+    def test_a_model_that_needs_every_pair_has_them(self, monkeypatch):
+        monkeypatch.setattr("crowdrank.data.expand.LONG", 4)
+        frame = drawn("labels", 0)
+        fitted = cr.Condorcet().fit(on_disk(frame))
+        same(cr.Condorcet().fit(frame), fitted)
+        assert "pairs-sampled" not in {note.code for note in fitted.fit_.warnings}
+        assert "pairs-sampled" in {note.code for note in cr.Borda().fit(on_disk(frame)).fit_.warnings}
+
+
+class TestTextLabels:
+    """Labels that are text on disk: names, or numbers by their order."""
+
+    names = ("bad", "fair", "good", "great", "best")
+
+    def frame(self):
+        places = dict(zip(range(1, 6), self.names, strict=True))
+        frame = drawn("labels", 3)
+        assert set(frame["label"].unique()) <= set(places)
+        return frame.with_columns(label=pl.col("label").replace_strict(places, return_dtype=pl.String))
+
+    @pytest.mark.parametrize("model", [cr.MajorityVote, cr.DawidSkene, cr.GLAD])
+    @pytest.mark.parametrize("order", [None, names])
+    def test_the_same_result(self, model, order):
+        whole, spooled = cr.read(self.frame(), order=order), on_disk(self.frame(), order=order)
+        assert spooled.summary() == whole.summary()
+        assert spooled.load().names == whole.names
+        with small_shards(20):
+            same(model().fit(whole), model().fit(spooled))
+
+    @pytest.mark.parametrize("model", [cr.Average, cr.Borda, cr.PlackettLuce, cr.MedianRank])
+    def test_models_that_need_an_order(self, model):
+        with pytest.raises(InputError, match="needs labels that are numbers, or have an order"):
+            model().fit(on_disk(self.frame()))
+        same(
+            model().fit(cr.read(self.frame(), order=self.names)),
+            model().fit(on_disk(self.frame(), order=self.names)),
+        )
+
+    def test_text_in_some_batches_and_numbers_in_others(self, tmp_path):
+        frame = self.frame()
+        mixed = frame.with_columns(label=pl.when(pl.int_range(pl.len()) < 40).then(pl.lit("3")).otherwise("label"))
+        mixed.write_csv(tmp_path / "rows.csv")
+        errors = set()
+        for memory in (None, 0):
+            with pytest.raises(InputError, match=r"rows.csv, row 41, column 'label'") as caught:
+                cr.read(tmp_path / "rows.csv", memory=memory)
+            errors.add(str(caught.value))
+        assert len(errors) == 1
+
+
+def codes_of(frame):
+    whole, spooled = cr.read(frame), on_disk(frame)
+    assert spooled.notes == whole.notes
+    return [note.code for note in spooled.notes]
+
+
+def test_what_looks_like_a_mistake_is_noted():
+    lists = drawn("lists", 0)
+    assert "one-rank" in codes_of(lists.with_columns(rank=pl.lit(1)))
+    assert "time-weights" in codes_of(lists.with_columns(weight=pl.lit(1_700_000_000)))
+    labels = drawn("labels", 0)
+    assert "worker-per-row" in codes_of(labels.with_columns(worker=pl.format("w{}", pl.int_range(pl.len()))))
+    assert "similar-ids" in codes_of(labels.with_columns(item=pl.col("item").replace({"i05": "I06"})))
+    with pytest.raises(InputError, match=r"Every one of the .* ranks is 1"):
+        cr.PlackettLuce().fit(on_disk(lists.with_columns(rank=pl.lit(1))))
+
+
+def test_queries_that_split_one_ranking_are_noted():
+    rows = [(f"q{query}", f"w{worker}", f"i{item}", (item + query + worker) % 4)
+            for query in range(3) for worker in range(3) for item in range(5)]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["query", "worker", "item", "label"], orient="row")
+    assert "split-queries" in codes_of(frame)

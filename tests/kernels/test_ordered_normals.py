@@ -8,7 +8,7 @@ from math import factorial, lgamma
 import numpy as np
 import pytest
 
-from crowdrank.kernels import ordered_normals
+from crowdrank.kernels import normal_levels, ordered_normals
 from crowdrank.kernels.ordered_normals import derivatives, integral, rest
 from crowdrank.kernels.plackett_luce import Orders
 
@@ -112,6 +112,17 @@ class TestValue:
         n = sum(sizes)
         wanted = sum(lgamma(size + 1) for size in sizes) - lgamma(n + 1)
         assert value(np.zeros(n), orders_of(sizes)) == pytest.approx(wanted, abs=3e-4)
+
+    @pytest.mark.parametrize("deep", [0.5, 70.0, np.inf])
+    def test_it_does_not_matter_how_much_of_the_grid_is_looked_at_first(self, deep, monkeypatch):
+        """Infinity looks at all of it; what was too little is computed again."""
+        lists = [(3, 5, 4, 2), (1, 6, 3), (2, 2, 2, 2)]
+        x = np.random.default_rng(4).normal(0, 1.2, sum(map(sum, lists)))
+        wanted = derivatives(x, orders_of(*lists))
+        monkeypatch.setattr(normal_levels, "DEEP", deep)
+        found = derivatives(x, orders_of(*lists))
+        for name in ("value", "gradient", "curvature", "up", "down", "inside"):
+            np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-12)
 
     @pytest.mark.parametrize("sign", [1, -1])
     def test_a_finer_grid_says_the_same(self, sign, monkeypatch):

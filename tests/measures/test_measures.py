@@ -174,12 +174,14 @@ class TestEvaluate:
 
     def test_grades_of_any_size(self):
         gold = read_gold(pl.DataFrame({"item": ["a", "b", "c"], "true_rank": [3000, 1, 2]}))
-        found = m.evaluate(read_ranking(self.ranking), gold, "nDCG RBP ERR")
+        text = "nDCG(gain=exponential) RBP(gain=exp) ERR(gain=exponential)"
+        found = m.evaluate(read_ranking(self.ranking), gold, text)
         # gains of 2^2999 and 2^2998 against nothing: the two best stand second and third
-        assert found["nDCG"] == pytest.approx((1 / np.log2(3) + 0.5 / 2) / (1 + 0.5 / np.log2(3)))
+        expected = (1 / np.log2(3) + 0.5 / 2) / (1 + 0.5 / np.log2(3))
+        assert found["nDCG(gain=exponential)"] == pytest.approx(expected)
         assert all(np.isfinite(value) for value in found.values())
         with pytest.raises(cr.UsageError, match="gain=linear"):
-            m.evaluate(read_ranking(self.ranking), gold, "DCG")
+            m.evaluate(read_ranking(self.ranking), gold, "DCG(gain=exponential)")
 
     @pytest.mark.parametrize(
         "text", ["nope", "nDCG@", "tau@5", "AP(p=2)", "RBP(p=2)", "RBP(p=x)", "nDCG@0", "nDCG(gain=cubic)@3", ""]

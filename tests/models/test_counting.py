@@ -3,6 +3,7 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
+from crowdrank.prepared.votes import Votes
 
 
 def fitted(model, winner, loser):
@@ -60,15 +61,31 @@ def test_agreement_of_workers():
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (["left"] * 12, "6 times a worker judged the same two items twice, once in each order. 6 times (100%)"),
-        (["left", "right"] * 6, None),
-        (["left"] * 6 + ["left", "right"] * 3, None),  # coin tosses do that
+        (["left"] * 16, "8 times a worker judged the same two items twice, once in each order. 8 times (100%)"),
+        (["left"] * 14 + ["left", "right"], None),  # seven or eight of eight: 9 / 256 by coin tosses
+        (["left", "right"] * 8, None),
+        (["left"] * 8 + ["left", "right"] * 4, None),  # coin tosses do that
     ],
 )
 def test_the_same_side_in_both_orders_is_said(labels, said):
-    pairs = [pair for one, other in zip("abcdef", "ghijkl", strict=True) for pair in ((one, other), (other, one))]
+    items = zip("abcdefgh", "ijklmnop", strict=True)
+    pairs = [pair for one, other in items for pair in ((one, other), (other, one))]
     chosen = [pair[side == "right"] for pair, side in zip(pairs, labels, strict=True)]
     left, right = zip(*pairs, strict=True)
-    frame = pl.DataFrame({"worker": ["w"] * 12, "left": left, "right": right, "label": chosen})
+    frame = pl.DataFrame({"worker": ["w"] * 16, "left": left, "right": right, "label": chosen})
     notes = [note.message for note in cr.WinRate().fit(frame).fit_.warnings if note.code == "both-orders"]
     assert [said in note for note in notes] == ([] if said is None else [True])
+
+
+@pytest.mark.parametrize("pairs", [25, *(pytest.param(pairs, marks=pytest.mark.long) for pairs in (9, 60))])
+def test_coin_tosses_seldom_look_like_the_same_side_in_both_orders(pairs):
+    """At most one crowd in a hundred is suspected, by the binomial tail; here plus 3 standard errors."""
+    rng = np.random.default_rng(0)
+    one, other = ([f"{side}{pair}" for pair in range(pairs)] for side in "xy")
+    left, right = np.array(one + other), np.array(other + one)
+    suspected = 0
+    for _ in range(100):
+        label = np.where(rng.random(2 * pairs) < 0.5, left, right)
+        votes = Votes(cr.read(pl.DataFrame({"worker": "w", "left": left, "right": right, "label": label})))
+        suspected += any(note.code == "both-orders" for note in votes.notes())
+    assert suspected / 100 < 0.01 + 3 * (0.01 * 0.99 / 100) ** 0.5

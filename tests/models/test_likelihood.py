@@ -137,6 +137,42 @@ def test_gradient_and_curvature_match_finite_differences(shape):
     np.testing.assert_allclose(whole(here), by_gradient, rtol=1e-5, atol=1e-6)
 
 
+def test_outer_products_are_those_of_the_gradients_of_single_votes(shape):
+    table, start = rows(shape), values(shape[2])
+    found = evaluate(shape, table, SCORES, start, order="outer_products")
+    total, nothing = 0.0, np.zeros(1)
+    for row in range(len(table)):
+        one = table.take(slice(row, row + 1))
+        for outcome in ("wins", "losses", "ties"):
+            count = getattr(one, outcome)
+            if count is None or not count.any():
+                continue
+            only = dict.fromkeys(("wins", "losses"), nothing) | ({} if one.ties is None else {"ties": nothing})
+            single = replace(one, **{**only, outcome: np.ones(1)})
+            sums = evaluate(shape, single, SCORES, start, order="gradient")
+            gradient = np.concatenate([sums.scores, sums.workers.ravel()])
+            total = total + count[0] * np.outer(gradient, gradient)
+    np.testing.assert_allclose(whole(found), total, atol=1e-12)
+
+
+def test_blocks_of_rows_change_nothing(shape, monkeypatch):
+    table = rows(shape, votes=300)
+    at = At(SCORES, values(shape[2]), spread=np.full_like(values(shape[2]), 0.05))
+    whole_shard = PairedSums(*shape).curvature(table, at)
+    monkeypatch.setattr("crowdrank.models.pairs.row_terms.BLOCK", 7)
+    for name, value in vars(PairedSums(*shape).curvature(table, at)).items():
+        np.testing.assert_allclose(value, getattr(whole_shard, name), rtol=1e-12, atol=1e-12)
+
+
+def test_the_spread_is_the_mean_of_two_points(shape):
+    table, start = rows(shape), values(shape[2])
+    spread = np.linspace(0.01, 0.1, start.size).reshape(start.shape)
+    found = PairedSums(*shape).curvature(table, At(SCORES, start, spread=spread))
+    ends = [PairedSums(*shape).curvature(table, At(SCORES, start + sign * spread)) for sign in (-1, 1)]
+    for name, value in vars(found).items():
+        np.testing.assert_allclose(value, 0.5 * (getattr(ends[0], name) + getattr(ends[1], name)), atol=1e-12)
+
+
 def test_expected_information_is_the_mean_of_the_observed(shape):
     """Averaged over the outcomes of each row, the observed curvature is the Fisher information."""
     table, start = rows(shape), values(shape[2])

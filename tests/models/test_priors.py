@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
+import crowdrank as cr
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.priors import BETA_RANGE, MOST, BetaPrior, NormalPrior, Priors, VirtualNode, _match_beta
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
+from crowdrank.simulate import bt_crowd
 
 
 @pytest.mark.parametrize("strength", [0.2, 1.0, 5.0])
@@ -77,3 +79,21 @@ def test_a_strength_at_the_end_of_its_range_is_named():
     assert Priors(VirtualNode(LOGISTIC, 1.0), (beta,), estimates_strength=True).at_bounds() == [
         "b of the prior, 0.1"
     ]
+
+
+@pytest.mark.parametrize("model", [cr.BradleyTerry, cr.CrowdBT, cr.JudgeBT])
+def test_costly_variances_lead_to_the_same_strengths(model, monkeypatch):
+    """Conditional variances that are scaled and confirmed, and steps by conjugate gradients."""
+    from crowdrank.models import ascent
+    from crowdrank.solve import arrow
+
+    monkeypatch.setattr(ascent, "STRENGTH_TOLERANCE", 1e-5)
+    votes = bt_crowd(seed=3, items=15, workers=12, votes=900).judgments
+    exact = model().fit(votes)
+    monkeypatch.setattr(ascent, "COSTLY_SCORES", 1)
+    monkeypatch.setattr(arrow, "MANY_ROWS", 1)
+    scaled = model().fit(votes)
+    for name in ("score", "stderr"):
+        one, other = (fitted.ranking_.polars().sort("item")[name].to_numpy() for fitted in (exact, scaled))
+        np.testing.assert_allclose(one, other, rtol=2e-3)
+    assert scaled.fit_.converged

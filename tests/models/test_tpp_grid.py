@@ -24,7 +24,7 @@ from crowd_by_hand import (
 )
 from crowdrank.models.thurstonian import rounds
 from crowdrank.models.thurstonian.grid_sums import AloneRound, ChosenQueries, DomainRound, GridSums, Placement
-from crowdrank.models.thurstonian.rounds import ShardState, couple_terms, likelihood, slopes
+from crowdrank.models.thurstonian.rounds import ShardState, couple_terms, invert, likelihood, slopes
 from crowdrank.models.thurstonian.types import GRID, HALF, SIZES, Types, mirror
 from crowdrank.prepared.panels import Panel
 
@@ -367,3 +367,13 @@ def test_queries_are_reversed_with_their_likelihoods():
     np.testing.assert_array_equal(found.score, STATE.score * np.where(reverse, -1, 1)[QUERY])
     for cell, (query, _) in enumerate(CELLS):
         np.testing.assert_array_equal(found.like[cell], STATE.like[cell][:: -1 if reverse[query] else 1])
+
+
+@pytest.mark.parametrize("size", [3, 250])
+def test_small_and_large_matrices_are_inverted_alike(size):
+    factors = np.random.default_rng(size).normal(size=(2, size, size))
+    matrices = factors @ factors.transpose(0, 2, 1) + np.eye(size)
+    found = invert(matrices)
+    np.testing.assert_allclose(found @ matrices, np.broadcast_to(np.eye(size), found.shape), atol=1e-9)
+    np.testing.assert_allclose(found, np.linalg.inv(matrices), atol=1e-10)
+    assert (found == found.transpose(0, 2, 1)).all() or size < 200

@@ -123,9 +123,9 @@ class TestForms:
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_they_have_files_of_their_own(fitted, tmp_path, form):
     with Folder(tmp_path) as folder:
-        write_result(folder, fitted, {}, "parquet")
+        write_result(folder, fitted, None, "parquet")
     with Folder(tmp_path) as folder:
-        write_result(folder, fitted, {}, form)
+        write_result(folder, fitted, None, form)
     written = {path.name for path in tmp_path.iterdir()}
     assert {f"queries.{form}", f"skills.{form}"} <= written
     assert not written & {"queries.parquet", "skills.parquet"}
@@ -142,5 +142,5 @@ def test_files_of_another_model_are_removed(fitted, tmp_path):
     plain = cr.BradleyTerry().fit(random_votes()).result_
     for model in (fitted, plain):
         with Folder(tmp_path) as folder:
-            write_result(folder, model, {}, "csv")
+            write_result(folder, model, None, "csv")
     assert not {"queries.csv", "skills.csv"} & {path.name for path in tmp_path.iterdir()}

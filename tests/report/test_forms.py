@@ -77,7 +77,9 @@ class TestPage:
         assert "votes" not in told(html).lower()
 
     def test_labels_are_told_in_their_words(self):
-        html = to_html(report(random_labels(queries=2, labels=2000), cr.MajorityVote()))
+        html = to_html(
+            report(cr.read(random_labels(queries=2, labels=2000), columns="query=query"), cr.MajorityVote())
+        )
         assert "No warnings: the fit converged, and every item has labels." in html
         assert "connect" not in told(html).lower()
         assert re.search(r'<td class="num wide">\d \(\d\.\d\d\)</td></tr>', html)

@@ -294,10 +294,10 @@ def test_a_table_is_one_line_in_a_model(votes, tmp_path):
     assert "x &amp; y" in to_html(report)
     assert "## Notable things" in to_markdown(report)
     with Folder(tmp_path / "out") as folder:
-        write_result(folder, model.result_, {}, "csv")
+        write_result(folder, model.result_, None, "csv")
     assert (tmp_path / "out" / "notable_things.csv").read_text().startswith("thing,size")
     with Folder(tmp_path / "out") as folder:
-        write_result(folder, WinRate().fit(votes).result_, {}, "csv")
+        write_result(folder, WinRate().fit(votes).result_, None, "csv")
     assert not (tmp_path / "out" / "notable_things.csv").exists()
 
 

@@ -88,6 +88,36 @@ def test_intervals_that_do_not_overlap_count_like_differences():
     assert np.array(by_intervals).tolist() == np.array(by_differences).tolist()
 
 
+def tiers_one_by_one(found, query, part_of, deviation):
+    """Down the ranks, a tier ends before the first item certainly below its leader."""
+    tier = np.zeros(len(query), int)
+    for own in np.unique(query):
+        nodes = sorted(np.flatnonzero(query == own), key=lambda node: found.rank[node])
+        leader, number = nodes[0], 1
+        for node in nodes:
+            certain = found.score[leader] - found.score[node] > Z * deviation[leader, node]
+            if certain and part_of[leader] == part_of[node]:
+                leader, number = node, number + 1
+            tier[node] = number
+    return tier
+
+
+@pytest.mark.parametrize("pairwise", [True, False])
+def test_tiers_of_long_lists_are_those_found_item_by_item(pairwise):
+    rng = np.random.default_rng(5)
+    scores, variances = rng.normal(0, 3, 300), rng.gamma(0.5, 0.2, 300)
+    query = np.repeat([0, 1], [100, 200]).astype(np.int32)
+    part_of = np.repeat([0, 1, 2], [100, 150, 50])
+    given = Given(np.diag(variances))
+    given.pairwise_limit = 1000 if pairwise else 10
+    given.variance = lambda nodes: variances[nodes]
+    found = spread(scores, given, query, [np.flatnonzero(part_of == part) for part in range(3)])
+    own = variances if pairwise else found.stderr**2
+    deviation = np.sqrt(own[:, None] + own)
+    assert 20 < found.tier.max() < 150
+    assert found.tier.tolist() == tiers_one_by_one(found, query, part_of, deviation).tolist()
+
+
 class TestHighestDensity:
     def found(self, function, low, high):
         points = np.linspace(low, high, 49)

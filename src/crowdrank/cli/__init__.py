@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from crowdrank.cli import (
     ask,
@@ -30,13 +31,23 @@ from crowdrank.cli import (
     simulate,
     train,
 )
-from crowdrank.cli.words import flag
+from crowdrank.cli.words import GIVEN, flag
 from crowdrank.errors import CrowdrankError
 
 COMMANDS = (rank, models, compare, evaluate, train, score, export, next, ask, replay, simulate, reproduce, demo)
 
+
+class _Commands(TyperGroup):
+    """All commands. The words of the one that runs are kept, so that an error can show the command again."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        GIVEN.set(tuple(args))
+        return super().parse_args(ctx, args)
+
+
 app = typer.Typer(
     name="crowdrank",
+    cls=_Commands,
     help="Trustworthy rankings from the noisy judgments of a crowd.",
     no_args_is_help=True,
     add_completion=False,

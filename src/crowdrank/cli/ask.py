@@ -12,7 +12,16 @@ import typer
 
 from crowdrank.cli.answers_file import AnswersFile
 from crowdrank.cli.judge_process import ANSWERS, JudgeError, JudgeProcess
-from crowdrank.cli.options import Columns, Exclusions, Selector, join_columns, parse_settings
+from crowdrank.cli.options import (
+    AllowDropped,
+    Columns,
+    Exclusions,
+    Outcomes,
+    Selector,
+    join_columns,
+    parse_settings,
+)
+from crowdrank.cli.sources import Sources
 from crowdrank.errors import Note, UsageError
 
 if TYPE_CHECKING:
@@ -56,6 +65,8 @@ def command(
     ] = False,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 120.0,
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
 ) -> None:
     """Ask judges that are commands, question by question, until the budget is used.
@@ -82,7 +93,10 @@ def command(
         file = stack.enter_context(AnswersFile(out))
         file.check_header()
         listed = None if items is None else Roster.read(items, "item")
-        answered = _answers(judgments or [], join_columns(columns), file)
+        elsewhere = Sources(
+            judgments or [], join_columns(columns), outcomes=",".join(outcomes or []), allow_dropped=allow_dropped
+        )
+        answered = _answers(elsewhere, file)
         campaign = Campaign.start(
             answered, items=listed, judges=names, exclude=exclude, anchors=anchors, policy=policy, seed=seed,
             budget=budget + (0 if answered is None else answered.rows - file.rows),
@@ -158,12 +172,12 @@ def _names(judges: list[str], given: list[str]) -> list[str]:
     return names
 
 
-def _answers(files: list[str], columns: str, file: AnswersFile) -> Any:
+def _answers(elsewhere: Sources, file: AnswersFile) -> Any:
     """What was answered before, elsewhere and in the file itself; None if nothing was."""
-    from crowdrank.data import parse_mapping, read, to_pairs
+    from crowdrank.data import read, to_pairs
     from crowdrank.select.field import join_votes
 
-    tables = [to_pairs(read(files, columns=parse_mapping(columns)))] if files else []
+    tables = [to_pairs(elsewhere.read()[0])] if elsewhere.judgments else []
     if file.rows:
         tables.append(to_pairs(read(file.path)))
     return join_votes(tables) if tables else None

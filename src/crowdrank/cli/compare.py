@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crowdrank.cli.options import (
+    AllowDropped,
     Columns,
     Gold,
     GoldColumns,
@@ -17,11 +18,14 @@ from crowdrank.cli.options import (
     Measures,
     Memory,
     Missing,
+    Outcomes,
     PairsOfLists,
     Place,
     SpoolFolder,
     join_columns,
     parse_settings,
+    require_gold,
+    take_order,
 )
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
@@ -44,6 +48,8 @@ def command(
         list[str] | None, typer.Option("--set", help="A parameter, name=value, for the models that have it.")
     ] = None,
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     measures: Measures = "",
@@ -72,18 +78,23 @@ def command(
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         find(name)  # report a wrong name before reading any file
+    require_gold(measures, gold)
     own = parse_settings(settings or [])
+    order = take_order(own)
     with nullcontext() if out is None else Folder(out) as folder:
         from crowdrank.cli.terminal import status
 
         with open_engine(engine) as place, status("reading") as shown:
             table, grades = Sources(
-                judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs
-            ).read()
+                judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
+                ",".join(outcomes or []), allow_dropped, order,
+            ).read()  # fmt: skip
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
                 ties=ties, sample=sample, seed=seed, engine=place, status=shown,
             )  # fmt: skip
+        if found.coverage is not None:
+            print(f"gold has {found.coverage}", file=sys.stderr)
         present(found, "compare.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
 
 

@@ -40,6 +40,6 @@ def command(
     with Folder(out) as folder:
         truth = {"judgments": crowd.judgments, "gold": crowd.gold, "true_workers": crowd.workers}
         folder.write({f"{name}.csv": frame_writer(frame) for name, frame in truth.items()})
-        write_result(folder, model.result_.with_seconds(read=0.0), {}, "csv")
+        write_result(folder, model.result_.with_seconds(read=0.0), None, "csv")
     print(f"\nOpen {out / 'report.html'} in a browser. To do the same yourself:")
     print(f"  crowdrank rank {out / 'judgments.csv'} --model crowd-bt --out my-result")

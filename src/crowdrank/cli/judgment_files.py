@@ -9,10 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.errors import CrowdrankError, Remedy
+from crowdrank.errors import CrowdrankError, Remedy, Retry
 
 if TYPE_CHECKING:
-    from crowdrank.data import Judgments
+    from crowdrank.data import AnyJudgments, Judgments
 
 COLUMNS = "judgment_columns"
 """The argument that names the columns of judgments."""
@@ -20,11 +20,15 @@ COLUMNS = "judgment_columns"
 
 @dataclass(frozen=True)
 class JudgmentFiles:
-    """Files of judgments, the names of their columns, and what an unranked document means in lists."""
+    """Files of judgments, the names of their columns, what an unranked document means in lists, and what the
+    outcomes of pairs mean."""
 
     files: list[str]
     columns: str = ""
     unranked: str | None = None
+    outcomes: str = ""
+    allow_dropped: bool = False
+    order: Any = None
 
     def read(self, meant: str | None = None) -> list[Judgments]:
         """A table of each file. ``meant``: what an unranked document means in lists unless the user says so."""
@@ -33,10 +37,17 @@ class JudgmentFiles:
 
         with naming_columns(COLUMNS):
             mapping = parse_mapping(self.columns)
-            tables = [load_rows(read(file, columns=self._columns_of(file, mapping))) for file in self.files]
+            tables = [load_rows(self._read(file, self._columns_of(file, mapping))) for file in self.files]
             if self.unranked is None and meant is not None:
                 tables = [read(own, missing=meant) if isinstance(own, Rankings) else own for own in tables]
             return read_judgments(tables, unranked=self.unranked)
+
+    def _read(self, file: str, columns: Mapping[str, str]) -> AnyJudgments:
+        from crowdrank.data import read
+
+        return read(
+            file, columns=columns, outcomes=self.outcomes, allow_dropped=self.allow_dropped, order=self.order
+        )
 
     def _columns_of(self, file: str, mapping: Mapping[str, str]) -> Mapping[str, str]:
         """The names that are meant for this file. A name that only another file has is not."""
@@ -84,10 +95,15 @@ def naming_columns(argument: str) -> Iterator[None]:
 def names_columns(error: CrowdrankError) -> bool:
     """Whether the hint is to name columns."""
     parts = () if isinstance(error.hint, str) else error.hint or ()
-    return any(isinstance(part, Remedy) and part.argument == "columns" for part in parts)
+    remedies = [own for part in parts for own in (part.remedies if isinstance(part, Retry) else (part,))]
+    return any(isinstance(own, Remedy) and own.argument == "columns" for own in remedies)
 
 
-def _rename(part: str | Remedy, argument: str) -> str | Remedy:
-    if isinstance(part, Remedy) and part.argument == "columns":
-        return Remedy(argument, part.value)
-    return part
+def _rename(part: str | Remedy | Retry, argument: str) -> str | Remedy | Retry:
+    if isinstance(part, Retry):
+        return Retry(tuple(_rename_remedy(own, argument) for own in part.remedies))
+    return _rename_remedy(part, argument) if isinstance(part, Remedy) else part
+
+
+def _rename_remedy(remedy: Remedy, argument: str) -> Remedy:
+    return Remedy(argument, remedy.value) if remedy.argument == "columns" else remedy

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.models.registry import Entry
@@ -80,7 +80,7 @@ def _find(name: str) -> Entry | RankerEntry:
 
     known: dict[str, Entry | RankerEntry] = {**entries(), **ranker_entries()}
     if name not in known:
-        raise UsageError(f"There is no model {name!r}.", hint=f"The models and rankers are {', '.join(known)}.")
+        raise UsageError(f"There is no model {name!r}.", hint=name_hint(name, known, "The models and rankers are"))
     return known[name]
 
 

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from crowdrank.cli.options import Columns, Exclusions, Selector, join_columns, parse_settings
+from crowdrank.cli.options import (
+    AllowDropped,
+    Columns,
+    Exclusions,
+    Outcomes,
+    Selector,
+    join_columns,
+    parse_settings,
+)
 from crowdrank.cli.output import File, frame_writer
-from crowdrank.errors import UsageError
+from crowdrank.cli.sources import Sources
+from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.models.base import Model
@@ -48,6 +57,8 @@ def command(
         str, typer.Option(help="Columns of the items to add for both sides: text+image gives left_text, ...")
     ] = "",
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, typer.Option(help="File for the questions, as CSV.")] = None,
 ) -> None:
@@ -57,7 +68,6 @@ def command(
     --out FILE. The sides are random. Append the answers to the judgments and run it again.
     """
     from crowdrank.cli.terminal import print_frame, status, warn
-    from crowdrank.data import parse_mapping, read
     from crowdrank.data.roster import Roster
     from crowdrank.select.questions import next_questions
 
@@ -68,7 +78,13 @@ def command(
     inputs = [*(judgments or []), judges, items, exclude, anchors]
     with nullcontext() if out is None else File(out, inputs=inputs) as file:
         with status("reading") as show_step:
-            answered = read(judgments, columns=parse_mapping(join_columns(columns))) if judgments else None
+            sources = Sources(
+                judgments or [],
+                join_columns(columns),
+                outcomes=",".join(outcomes or []),
+                allow_dropped=allow_dropped,
+            )
+            answered = sources.read()[0] if judgments else None
             listed = None if items is None else Roster.read(items, "item")
             if show_step is not None:
                 show_step("choosing")
@@ -98,9 +114,8 @@ def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, 
     mine = {name: value for name, value in given.items() if name in own}
     if model is None:
         if rest:
-            raise UsageError(
-                f"There is no setting {next(iter(rest))!r} of the selection.",
-                hint=f"Its settings are {', '.join(sorted(own))}. For one of a model, add --model NAME",
-            )
+            unknown = next(iter(rest))
+            hint = f"{name_hint(unknown, sorted(own), 'Its settings are')} For one of a model, add --model NAME"
+            raise UsageError(f"There is no setting {unknown!r} of the selection.", hint=hint)
         return mine, None
     return mine, find(model).make(rest)

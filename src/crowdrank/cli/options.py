@@ -52,8 +52,21 @@ Missing = Annotated[
     typer.Option(help="Meaning of an item that a list does not rank: below (all ranked items) or unknown."),
 ]
 
+Outcomes = Annotated[
+    list[str] | None,
+    typer.Option(help="Meaning of the outcomes of pairs: 1=left,2=right,0=tie (skip= leaves rows out)."),
+]
+AllowDropped = Annotated[
+    bool, typer.Option("--allow-dropped", help="Leave out unusable rows even if they are more than 10 %.")
+]
+
 PairsOfLists = Annotated[
-    str | None, typer.Option("--pairs", help="Pairs of a list that models of pairs see: all or adjacent.")
+    str | None,
+    typer.Option(
+        "--pairs",
+        help="Pairs of a list that models of pairs see: all, adjacent, a number for each item, or auto (a sample "
+        "of long lists).",
+    ),
 ]
 
 Selector = Annotated[
@@ -108,7 +121,20 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
 
 def join_columns(given: list[str] | None) -> str:
     """The column names of an option that may be repeated, as one text. Columns to ignore add up."""
-    parts = [part for one in given or [] for part in one.split(",")]
-    ignored = [part.partition("=")[2] for part in parts if part.strip().startswith("ignore=")]
-    others = [part for part in parts if not part.strip().startswith("ignore=")]
-    return ",".join([*others, f"ignore={'+'.join(ignored)}"] if ignored else others)
+    from crowdrank.data.io.columns import join_names, split_names
+
+    parts = [part for one in given or [] for part in split_names(one)]
+    ignored = [part.partition("=")[2] for part in parts if part.startswith("ignore=")]
+    others = [part for part in parts if not part.startswith("ignore=")]
+    return join_names([*others, f"ignore={'+'.join(ignored)}"] if ignored else others)
+
+
+def take_order(settings: dict[str, Any]) -> Any:
+    """The order of labels that are text: it is given like a parameter, but it is a property of the judgments."""
+    return settings.pop("order", None)
+
+
+def require_gold(measures: str, gold: list[str] | None) -> None:
+    """Raise an error if measures are asked for and there is nothing to measure by."""
+    if measures and not gold:
+        raise UsageError("--measures needs gold to measure by.", hint=("Give it: ", Remedy("gold", "FILE")))

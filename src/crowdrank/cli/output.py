@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from crowdrank.compare import Comparison
+    from crowdrank.measures import Evaluation
     from crowdrank.results import Result
     from crowdrank.select.study import Study
 
@@ -173,7 +174,7 @@ def present(
         show()
 
 
-def write_result(folder: Folder, result: Result, measured: dict[str, float], form: str) -> None:
+def write_result(folder: Folder, result: Result, measured: Evaluation | None, form: str) -> None:
     """Write all files of a result: its tables, the report, and last fit.json, which holds the time taken."""
     from crowdrank.report import build, to_html, to_json, to_markdown
     from crowdrank.results import to_plain
@@ -183,13 +184,14 @@ def write_result(folder: Folder, result: Result, measured: dict[str, float], for
     def save_fit(path: Path) -> None:
         content = result.with_seconds(write=time.perf_counter() - began).fit.as_dict()
         content |= {"tables": list(result.tables)}
-        content |= {"gold": to_plain(measured)} if measured else {}
+        if measured is not None:
+            content |= {"gold": to_plain(measured.values), "gold_coverage": measured.coverage.as_dict()}
         path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
     files: dict[str, Callable[[Path], Any]] = {
         f"{name}.{form}": frame_writer(table.polars(), form) for name, table in result.tables.items()
     }
-    report = build(result, gold=measured)
+    report = build(result) if measured is None else build(result, measured.values, measured.coverage)
     forms = {"report.html": to_html, "report.md": to_markdown, "report.json": to_json}
     files |= {name: text_writer(form(report)) for name, form in forms.items()}
     files["fit.json"] = save_fit

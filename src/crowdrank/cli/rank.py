@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdrank.cli.options import (
+    AllowDropped,
     Columns,
     Gold,
     GoldColumns,
@@ -19,17 +20,21 @@ from crowdrank.cli.options import (
     Measures,
     Memory,
     Missing,
+    Outcomes,
     PairsOfLists,
     Place,
     SpoolFolder,
     join_columns,
     parse_settings,
+    require_gold,
+    take_order,
 )
 from crowdrank.cli.output import Folder, check_format, write_result
 from crowdrank.cli.sources import Sources
 
 if TYPE_CHECKING:
-    from crowdrank.data import AnyJudgments
+    from crowdrank.data import AnyJudgments, Scored
+    from crowdrank.measures import Evaluation
     from crowdrank.models.base import Model
 
 NAME = "rank"
@@ -46,6 +51,8 @@ def command(
         typer.Option("--set", help="A parameter of the model, name=value."),
     ] = None,
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     anchors: Annotated[
         str | None,
         typer.Option(
@@ -73,10 +80,12 @@ def command(
     Without --out the ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
     """
     check_format(form)
-    sources = Sources(
-        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs
-    )
     parameters = {"seed": seed, **parse_settings(settings or [])}
+    sources = Sources(
+        judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
+        ",".join(outcomes or []), allow_dropped, take_order(parameters),
+    )  # fmt: skip
+    require_gold(measures, gold)
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
     with nullcontext() if out is None else Folder(out) as folder:
         _rank(request, folder)
@@ -96,7 +105,7 @@ class _Request:
 
 
 def _rank(asked: _Request, folder: Folder | None) -> None:
-    from crowdrank.cli.terminal import print_frame, print_ranking, progress, warn
+    from crowdrank.cli.terminal import print_frame, print_measured, print_ranking, progress, warn
     from crowdrank.data import Anchors
     from crowdrank.engine import open_engine
     from crowdrank.models.registry import make
@@ -113,17 +122,17 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
         _announce_conversion(estimator, table)
         with progress(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
-    result = estimator.result_.with_seconds(read=reading)
+    measured = _measure(estimator, grades, asked.measures)
+    result = estimator.result_.with_seconds(read=reading).with_details(*(measured.notes if measured else ()))
     warn(result.fit.warnings)
-    measure_by_gold = _measure(estimator, grades, asked.measures)
     if folder is not None:
-        write_result(folder, result, measure_by_gold, asked.form)
+        write_result(folder, result, measured, asked.form)
     elif sys.stdout.isatty() and asked.form == "csv":
         print_ranking(result.ranking.polars())
     else:
         print_frame(result.ranking.polars(), asked.form)
-    for name, value in measure_by_gold.items():
-        print(f"{name} by gold: {value:.4f}", file=sys.stderr)
+    if measured is not None:
+        print_measured(measured)
 
 
 def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
@@ -142,20 +151,22 @@ def _default_model(table: AnyJudgments) -> str:
     """The model if none is named.
 
     `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few classes by known workers, and
-    the average for other ratings.
+    the average for other ratings. Labels without an order have no average, but a majority.
     """
     from crowdrank.data import Rankings, Ratings, SpooledRankings, SpooledRatings
 
     if isinstance(table, Rankings | SpooledRankings):
         return "plackett-luce"
+    if isinstance(table, Ratings | SpooledRatings) and not table.ordered:
+        return "dawid-skene" if table.index.workers is not None else "majority-vote"
     if isinstance(table, Ratings | SpooledRatings):
         return "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
     return "auto"
 
 
-def _measure(estimator: Model, grades: Any, measures: str) -> dict[str, float]:
+def _measure(estimator: Model, grades: Scored | None, measures: str) -> Evaluation | None:
     if grades is None:
-        return {}
+        return None
     from crowdrank.compare import measure_by_gold
     from crowdrank.measures import GOLD_MEASURES
 

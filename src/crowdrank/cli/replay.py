@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdrank.cli.options import Columns, Gold, GoldColumns, join_columns, parse_settings
+from crowdrank.cli.options import (
+    AllowDropped,
+    Columns,
+    Gold,
+    GoldColumns,
+    Outcomes,
+    join_columns,
+    parse_settings,
+)
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
 from crowdrank.errors import UsageError
@@ -48,6 +56,8 @@ def command(
         typer.Option("--set", help="A setting of the selection, the model or the crowd, name=value."),
     ] = None,
     columns: Columns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     gold_columns: GoldColumns = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for replay.json and a report with the curves.")] = None,
@@ -74,7 +84,10 @@ def command(
         with status("replaying") as shown:
             table, grades = None, None
             if judgments:
-                table, grades = Sources(judgments, join_columns(columns), gold, join_columns(gold_columns)).read()
+                table, grades = Sources(
+                    judgments, join_columns(columns), gold, join_columns(gold_columns),
+                    outcomes=",".join(outcomes or []), allow_dropped=allow_dropped,
+                ).read()  # fmt: skip
                 if grades is None:
                     raise UsageError(
                         "A replay of recorded votes needs the truth.", hint="Give it with --gold FILE."

@@ -11,12 +11,14 @@ import typer
 
 from crowdrank.cli.judgment_files import COLUMNS, JudgmentFiles, naming_columns
 from crowdrank.cli.options import (
+    AllowDropped,
     FeatureColumns,
     FeatureFiles,
     JudgmentColumns,
     JudgmentOption,
     Memory,
     Missing,
+    Outcomes,
     SpoolFolder,
     join_columns,
 )
@@ -37,6 +39,8 @@ def command(
     judgments: JudgmentOption = None,
     columns: FeatureColumns = None,
     judgment_columns: JudgmentColumns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     missing: Missing = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
@@ -52,7 +56,9 @@ def command(
     scores by features and judgments together.
     """
     check_format(form, ("csv", "trec"))
-    crowd = JudgmentFiles(judgments or [], join_columns(judgment_columns), missing)
+    crowd = JudgmentFiles(
+        judgments or [], join_columns(judgment_columns), missing, ",".join(outcomes or []), allow_dropped
+    )
     _check_judgments(crowd, features)
     with nullcontext() if out is None else File(out, inputs=[*features, *(judgments or [])]) as file:
         from crowdrank.cli.terminal import progress, warn
@@ -90,7 +96,13 @@ def command(
 
 def _check_judgments(crowd: JudgmentFiles, features: list[str]) -> None:
     """Raise an error if options of judgments come without any, or if two files are standard input."""
-    for option, value in (("--judgment-columns", crowd.columns), (f"--missing {crowd.unranked}", crowd.unranked)):
+    named = {
+        "--judgment-columns": crowd.columns,
+        "--outcomes": crowd.outcomes,
+        "--allow-dropped": crowd.allow_dropped,
+        f"--missing {crowd.unranked}": crowd.unranked,
+    }
+    for option, value in named.items():
         if value and not crowd.files:
             raise UsageError(f"{option} needs judgments.", hint=("Give them: ", Remedy("judgments", "FILE")))
     if [*features, *crowd.files].count("-") > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdrank.data import AnyJudgments, Scored
@@ -15,7 +15,7 @@ OWN = "judgments"
 
 @dataclass(frozen=True)
 class Sources:
-    """File names, column names, memory options, and for rankings: what a missing item means, which pairs count."""
+    """File names, column names, memory options, and what the judgments mean."""
 
     judgments: list[str]
     columns: str = ""
@@ -25,10 +25,13 @@ class Sources:
     spool: Path | None = None
     missing: str | None = None
     pairs: str | None = None
+    outcomes: str = ""
+    allow_dropped: bool = False
+    order: Any = None
 
     def read(self) -> tuple[AnyJudgments, Scored | None]:
         """The judgments, and the gold if there is one; gold that cannot score them is an error."""
-        from crowdrank.data import parse_mapping, read, read_gold
+        from crowdrank.data import Ratings, SpooledRatings, parse_mapping, read, read_gold
 
         columns = parse_mapping(self.columns)
         table = read(
@@ -38,9 +41,14 @@ class Sources:
             spool=self.spool,
             missing=self.missing,
             pairs=self.pairs,
+            outcomes=self.outcomes,
+            allow_dropped=self.allow_dropped,
+            order=self.order,
         )
         if not self.gold:
             return table, None
+        if isinstance(table, Ratings | SpooledRatings):
+            table.require_order("A comparison with gold")
         files = self.judgments if self.gold == [OWN] and not Path(OWN).exists() else self.gold
         gold = read_gold(files, columns=self.gold_columns)
         gold.require_common(table.index)

@@ -14,14 +14,28 @@ from crowdrank.errors import Note
 if TYPE_CHECKING:
     import polars as pl
 
-CHOICES = ("auto", "from-folds", "many-votes")
-"""Notes that say what was chosen: a model, or parameters."""
+    from crowdrank.measures import Evaluation
+
+CHOICES = ("auto", "from-folds", "linear-gain", "many-votes")
+"""Notes that say what was chosen: a model, parameters, or the form of a measure."""
 
 
 def warn(notes: Sequence[Note]) -> None:
     """Print each note on its own line on stderr; a choice that was made for the user is no warning."""
     for note in notes:
         print(f"{'note' if note.code in CHOICES else 'warning'}: {note.wording(flag)}", file=sys.stderr)
+
+
+def print_measured(measured: Evaluation) -> None:
+    """Print the measures by gold, and what the gold covers, on stderr."""
+    print(f"gold has {measured.coverage}", file=sys.stderr)
+    for name, value in measured.values.items():
+        print(f"{name} by gold: {figure(value)}", file=sys.stderr)
+
+
+def figure(value: float) -> str:
+    """A measure with four digits, or that it is undefined."""
+    return "undefined" if math.isnan(value) else f"{value:.4f}"
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: Sequence[str] = ()) -> None:

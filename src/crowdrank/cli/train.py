@@ -12,17 +12,20 @@ import typer
 
 from crowdrank.cli.judgment_files import JudgmentFiles, naming_columns
 from crowdrank.cli.options import (
+    AllowDropped,
     FeatureColumns,
     FeatureFiles,
     GoldColumns,
     JudgmentColumns,
     JudgmentOption,
     Memory,
+    Outcomes,
     Place,
     SpoolFolder,
     join_columns,
     parse_missing,
     parse_settings,
+    take_order,
 )
 from crowdrank.cli.output import Folder, check_format
 from crowdrank.cli.training_input import (
@@ -119,6 +122,8 @@ def command(
     ] = None,
     columns: FeatureColumns = None,
     judgment_columns: JudgmentColumns = None,
+    outcomes: Outcomes = None,
+    allow_dropped: AllowDropped = False,
     gold_columns: GoldColumns = None,
     engine: Place = "local",
     memory: Memory = None,
@@ -142,7 +147,10 @@ def command(
         **parse_settings(settings or []),
     }
     rule, unranked = parse_missing(missing or [], judgments=bool(judgments))
-    files = JudgmentFiles(judgments or [], join_columns(judgment_columns), unranked)
+    files = JudgmentFiles(
+        judgments or [], join_columns(judgment_columns), unranked, ",".join(outcomes or []), allow_dropped,
+        take_order(parameters),
+    )  # fmt: skip
     crowd = CrowdInput(files, anchors, side_info, target or [], honeypots, label_features, processing)
     _check_crowd(crowd, folds)
     given = TrainingInput(
@@ -196,6 +204,8 @@ def _check_crowd(crowd: CrowdInput, folds: str) -> None:
         "--anchors": crowd.anchors,
         "--side-info": crowd.side_info,
         "--judgment-columns": crowd.judgments.columns,
+        "--outcomes": crowd.judgments.outcomes,
+        "--allow-dropped": crowd.judgments.allow_dropped,
         "--target": crowd.target,
         "--honeypots": crowd.honeypots,
         "--label-features": crowd.label_features,

@@ -22,7 +22,7 @@ from crowdrank.data import (
     read,
 )
 from crowdrank.engine import Engine, LocalEngine
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models import registry
 from crowdrank.models.base import Model, Progress
 from crowdrank.models.parameters import whole
@@ -101,8 +101,8 @@ class Auto(Model):
         own = {name: value for name, value in params.items() if name in self.parameters()}
         others = {name: value for name, value in params.items() if name not in own}
         if unknown := sorted(set(others) - self.settable()):
-            names = ", ".join(sorted(self.settable()))
-            raise UsageError(f"auto has no parameter {unknown[0]!r}.", hint=f"Its parameters are {names}.")
+            hint = name_hint(unknown[0], sorted(self.settable()), "Its parameters are")
+            raise UsageError(f"auto has no parameter {unknown[0]!r}.", hint=hint)
         super().set_params(**own)
         if others:
             self.settings = {**(self.settings or {}), **others}

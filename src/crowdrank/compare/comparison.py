@@ -31,7 +31,7 @@ from crowdrank.data import (
     read_ranking,
 )
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
-from crowdrank.measures import GOLD_MEASURES, MeasureSpec, evaluate, label_accuracy, parse
+from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec, examine, label_accuracy, parse
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
 from crowdrank.models.registry import entries, find, make_all
@@ -76,7 +76,7 @@ class Comparison:
     """Models, best first. Models without probabilities follow, sorted by accuracy; failed models come last.
 
     ``votes`` were dealt into ``folds``. ``ties`` is True if some votes are ties; the log loss then covers
-    three outcomes. ``notes`` say what was left out.
+    three outcomes. ``notes`` say what was left out. ``coverage``: how much of the rankings the gold covers.
     """
 
     rows: tuple[Row, ...]
@@ -85,6 +85,7 @@ class Comparison:
     ties: bool
     seed: int = 0
     notes: tuple[Note, ...] = ()
+    coverage: Coverage | None = None
 
     @property
     def best(self) -> Row | None:
@@ -96,7 +97,8 @@ class Comparison:
         """Plain values, as the command line writes them in JSON."""
         notes = [{"code": note.code, "message": note.wording()} for note in self.notes]
         values = to_plain({**asdict(replace(self, notes=())), "notes": notes})
-        return {"models": values.pop("rows"), **values}
+        covered = values.pop("coverage")
+        return {"models": values.pop("rows"), **values, **({"gold_coverage": covered} if covered else {})}
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +108,14 @@ class Trial:
     model: str
     predictions: Predictions | None = None
     seconds: float | None = None
-    gold: dict[str, float | None] = field(default_factory=dict)
+    by_gold: Evaluation | None = None
     error: str | None = None
+
+    @property
+    def gold(self) -> dict[str, float | None]:
+        """The gold measures; None if a measure is undefined."""
+        values = {} if self.by_gold is None else self.by_gold.values
+        return {name: _finite_or_none(value) for name, value in values.items()}
 
 
 def compare_models(
@@ -162,8 +170,17 @@ def compare_models(
             hint=("Give ", Remedy("gold", "FILE")),
         )
     trial = _Trials(table, dealt, grades, parse(measures), status, engine)
-    found = score_trials([trial.of(model) for model in ready.values()], dealt)
-    return replace(found, seed=seed, notes=(*notes, *left_out))
+    trials = [trial.of(model) for model in ready.values()]
+    found = score_trials(trials, dealt)
+    known = [own.by_gold for own in trials if own.by_gold is not None]
+    covered = known[0].coverage if known else None
+    return replace(found, seed=seed, notes=(*notes, *left_out, *_shared_notes(known)), coverage=covered)
+
+
+def _shared_notes(known: Sequence[Evaluation]) -> list[Note]:
+    """What is noted of the gold with every model. What only some models show says more about these models."""
+    codes = [{note.code for note in own.notes} for own in known]
+    return [note for note in known[0].notes if all(note.code in own for own in codes)] if known else []
 
 
 def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[Note]]:
@@ -258,12 +275,15 @@ def _finite_or_none(value: float) -> float | None:
 
 def measure_by_gold(
     model: Model, gold: Scored, measures: str | Sequence[MeasureSpec] = GOLD_MEASURES
-) -> dict[str, float]:
+) -> Evaluation:
     """The gold measures of a fitted model: ``measures`` of its ranking, and the share of correct labels."""
-    found = evaluate(read_ranking(model.ranking_.polars()), gold, measures)
-    if model.labels_ is not None:
-        found["labels"] = label_accuracy(model.labels_.polars(), gold)
-    return found
+    found = examine(read_ranking(model.ranking_.polars()), gold, measures)
+    if model.labels_ is None:
+        return found
+    right = label_accuracy(model.labels_.polars(), gold)
+    unknown = (Note("undefined", "labels is undefined: no item with a label has a grade."),)
+    notes = found.notes if math.isfinite(right) else (*found.notes, *unknown)
+    return replace(found, values={**found.values, "labels": right}, notes=notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,9 +308,8 @@ class _Trials:
             fitted = model.clone().fit(self.table, engine=self.engine)
         except FAILURES as error:
             return replace(found, error=str(error))
-        own = {} if self.gold is None else measure_by_gold(fitted, self.gold, self.measures)
-        known = {name: _finite_or_none(value) for name, value in own.items()}
-        return replace(found, seconds=fitted.fit_.seconds["fit"], gold=known)
+        known = None if self.gold is None else measure_by_gold(fitted, self.gold, self.measures)
+        return replace(found, seconds=fitted.fit_.seconds["fit"], by_gold=known)
 
 
 def _requested_names(models: Iterable[str] | None) -> list[str]:

@@ -81,7 +81,7 @@ def _split_units(judgments: Rankings | Ratings, folds: int, seed: int, ties: str
         judgments = judgments.complete()  # a missing item stays below, whatever else is held out
     rows = _deal_rows(judgments, folds, seed)
     # every model predicts all pairs, whichever ones it learns from
-    scored = replace(judgments, pairs="all") if isinstance(judgments, Rankings) else judgments
+    scored = replace(judgments, pairs="all")
     held = [scored.take(rows == number) for number in range(folds)]
     counts = [count_pairs(part) for part in held]
     if not any(counts):

@@ -6,6 +6,7 @@ from crowdrank.data.constraints import MOST_EXPERTISE, Constraints, Demands
 from crowdrank.data.convert import count_pairs, load_rows, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.features import Features
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
+from crowdrank.data.grades import judged_grades, note_not_judged, note_totals
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.features import read_features
@@ -54,10 +55,13 @@ __all__ = [
     "count_pairs",
     "feature_rows",
     "join_pairs",
+    "judged_grades",
     "load_rows",
     "make_pairs",
     "named_nodes",
     "node_codes",
+    "note_not_judged",
+    "note_totals",
     "parse_mapping",
     "read",
     "read_features",

@@ -18,11 +18,9 @@ from crowdrank.data.io.cells import TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
-from crowdrank.data.io.text_tables import read_text_table
+from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
 from crowdrank.data.tables import RIGHT, TIE, Pairs, Rankings
-from crowdrank.errors import InputError, Remedy, UsageError
-
-GRADES = ("grade", "gold", "label", "relevance", "true_rank")
+from crowdrank.errors import InputError, Remedy, UsageError, name_hint
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +28,13 @@ class Scored:
     """A number for each item, by query: a gold standard's grades or a ranking's scores.
 
     ``frame`` has query (null if there is only one query), item, value; larger = better. ``source``: the file.
+    ``column``: the column of the values; ``ranks``: they were ranks there, smaller = better.
     """
 
     frame: pl.DataFrame
     source: str | None = None
+    column: str | None = None
+    ranks: bool = False
 
     def require_common(self, index: Index) -> None:
         """Raise an error, before any fit, if this gold cannot score judgments with this index."""
@@ -49,10 +50,11 @@ class Scored:
 
 
 def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> Scored:
-    """Gold grades: ``[query,] item`` and one of grade, gold, label, true_rank; TREC qrels; LETOR labels.
+    """Gold grades: ``[query,] item`` and one of grade, gold, label, relevance; TREC qrels; LETOR labels.
 
-    A true rank (1 = best) becomes the grade ``largest rank - rank``. ``columns`` maps these names
-    to other column names: ``"item=doc,grade=rel"``. A list of files is read as one.
+    Or true_rank or rank (1 = best), which becomes the grade ``largest rank - rank``. Grades and ranks below 0 mean
+    "not judged". ``columns`` maps these names to other column names: ``"item=doc,grade=rel"``. A list of files is
+    read as one.
     """
     letor = LetorRole("labels")
     if isinstance(given, list | tuple):
@@ -61,18 +63,24 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
 
 
 def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, letor: LetorRole) -> Scored:
+    mapping = parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}
     frame, name, columns = _open(given, mapping, letor)
-    found = next((grade for grade in GRADES if grade in columns), None)
+    known = (*GRADES, *RANKS)
+    # a column that was named counts more than one that is called so
+    found = next((role for own in (mapping, columns) for role in known if own.get(role)), None)
     if found is None or "item" not in columns:
         raise InputError(
             f"is not a gold file; its columns are {', '.join(frame.columns)}.",
             source=name,
-            hint=f"Gold has item and one of {', '.join(GRADES)}; query is optional.",
+            hint=f"Gold has item and one of {', '.join(known)}; query is optional.",
         )
     scored = _read_scores(frame, name, columns, found)
-    if found == "true_rank":
-        scored = scored.with_columns(pl.col("value").max().over("query") - pl.col("value"))
-    return Scored(scored, name)
+    if found in RANKS:
+        rank = pl.col("value")
+        scored = scored.with_columns(
+            pl.when(rank < 0).then(-1.0).otherwise(rank.max().over("query") - rank).alias("value")
+        )
+    return Scored(scored, name, columns[found], found in RANKS)
 
 
 def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
@@ -86,7 +94,7 @@ def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
             f"the item {twice['item'][0]!r} is graded in more than one of {len(names)} files.",
             source=str(names[0]),
         )
-    return Scored(frame)
+    return Scored(frame, column=parts[0].column, ranks=parts[0].ranks)
 
 
 def read_ranking(given: Any) -> Scored:
@@ -104,20 +112,20 @@ def read_ranking(given: Any) -> Scored:
 
 
 def _open(
-    given: Any, mapping: Mapping[str, str] | str | None = None, letor: LetorRole | None = None
+    given: Any, mapping: Mapping[str, str] | None = None, letor: LetorRole | None = None
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The frame as text, its name in errors, and its columns by role."""
-    frame, name, columns = read_text_table(given, letor=letor)
+    mapping = parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}
+    frame, name, columns = read_text_table(given, letor=letor, named=list(mapping.values()))
     for alias in ("qid", "query_id"):
         if alias in columns:
             columns.setdefault("query", columns[alias])
-    for role, column in (parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}).items():
-        if role not in ("query", "item", *GRADES):
-            raise UsageError(
-                f"Gold has no role {role!r}.", hint=f"Its roles are query, item, {', '.join(GRADES)}."
-            )
+    roles = ("query", "item", *GRADES, *RANKS)
+    for role, column in mapping.items():
+        if role not in roles:
+            raise UsageError(f"Gold has no role {role!r}.", hint=name_hint(role, roles, "Its roles are"))
         if column and column not in frame.columns:
-            hint = f"The columns are {', '.join(map(repr, frame.columns))}."
+            hint = name_hint(column, frame.columns, "The columns are", repr)
             raise InputError(
                 f"there is no column {column!r}, which was given for {role!r}.", source=name, hint=hint
             )
@@ -129,10 +137,11 @@ def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], val
     roles = [role for role in ("query", "item", value) if role in columns]
     named = frame.select(pl.col(columns[role]).alias(role) for role in roles)
     cells = TextCells(named, columns, name)
-    query = (
-        named["query"] if "query" in named.columns else pl.repeat(None, len(named), dtype=pl.String, eager=True)
-    )
-    scored = pl.DataFrame({"query": query, "item": cells.required("item"), "value": cells.number(value)})
+    scored = pl.DataFrame({"item": cells.required("item"), "value": cells.number(value)})
+    if scored.is_empty():
+        raise InputError("there are no rows.", source=name)
+    query = cells.frame["query"] if "query" in roles else pl.lit(None, pl.String)
+    scored = scored.select(query.alias("query"), "item", "value")
     twice = scored.select(pl.struct("query", "item").is_duplicated()).to_series()
     if twice.any():
         repeat = scored.select(~pl.struct("query", "item").is_first_distinct()).to_series()
@@ -164,7 +173,7 @@ class Anchors:
         found = next((role for role in ("eta", "quality") if role in columns), None)
         if found and "worker" in columns:
             return cls(workers=_known_workers(frame, name, columns, found))
-        label = next((role for role in GRADES[:-1] if role in columns), None)
+        label = next((role for role in GRADES if role in columns), None)
         if label and "item" in columns and "worker" not in columns:
             return cls(labels=Scored(_read_scores(frame, name, columns, label)))
         again = isinstance(given, str | Path) and str(given) != "-"  # so that errors name the file
@@ -240,7 +249,7 @@ class Anchors:
 
 
 def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> dict[str, float]:
-    named = frame.rename({columns[own]: own for own in ("worker", role)})
+    named = frame.select(pl.col(columns[own]).alias(own) for own in ("worker", role))
     cells = TextCells(named, columns, name)
     quality, ids = cells.number(role), cells.required("worker")
     outside = (quality < 0) | (quality > 1)

@@ -39,6 +39,7 @@ def stream_lists(judgments: SpooledRankings | SpooledRatings, model: str) -> Lis
 
         missing, notes = judgments.missing, judgments.notes
     else:
+        judgments.require_order(model)
         ratings, files = judgments, judgments.sort_files("lists", lambda part: part.groups())
         groups = find_appearances(batch.groups() for batch in judgments.batches()).code
 

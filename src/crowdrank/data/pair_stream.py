@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from crowdrank.data.arrays import recut
-from crowdrank.data.convert import (
+from crowdrank.data.arrays import Integers, recut
+from crowdrank.data.convert import note_conversion, note_sample, refuse_too_many, require_pairs, to_pairs
+from crowdrank.data.expand import (
     comparable_rows,
-    count_expanded,
-    note_conversion,
+    count_whole,
+    find_expansion,
     pieces_of_pairs,
-    refuse_too_many,
-    require_pairs,
-    to_pairs,
+    row_places,
+    sampled_pairs,
 )
 from crowdrank.data.index import Nodes, named_nodes, node_codes
+from crowdrank.data.pair_sample import NodeKeys, RowPlaces, find_node_keys
 from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRows
-from crowdrank.data.tables import Judgments, Pairs, Rankings, Ratings, join_pairs
+from crowdrank.data.tables import GradedJudgments, Judgments, Pairs, Rankings, Ratings, join_pairs
 
 BATCH_PAIRS = 1 << 20
 """How many pairs are in memory at a time."""
@@ -33,8 +33,8 @@ BATCH_PAIRS = 1 << 20
 class ConvertedPairs(Judgments):
     """The pairs of ratings or rankings, made a batch at a time whenever they are asked for.
 
-    ``parts`` gives the rows, lists as a whole and in the order of their first rows. ``weighted``: some of them
-    have a weight. ``spool`` is None if the rows are in memory.
+    ``parts`` gives the rows, whole lists in the order of their first rows. ``weighted``: some pairs have a
+    weight. ``keys`` is None if no list is sampled. ``spool`` is None if the rows are in memory.
     """
 
     kind = "pairs"
@@ -43,6 +43,7 @@ class ConvertedPairs(Judgments):
     judged: Nodes
     count: int
     weighted: bool
+    keys: NodeKeys | None = None
     spool: Spool | None = None
     sided: bool = False
 
@@ -56,15 +57,21 @@ class ConvertedPairs(Judgments):
 
         ``by_node``: items go by the number of their node, and there are no queries.
         """
-        parts = map(self._by_node, self.parts()) if by_node else self.parts()
-        pieces = chain.from_iterable(pieces_of_pairs(part, BATCH_PAIRS) for part in parts)
-        alike = (self._alike(piece, by_node) for piece in pieces)
+        alike = (self._alike(piece, by_node) for piece in self._pieces(by_node))
         return recut(alike, BATCH_PAIRS, join_pairs, lambda pairs: pairs.rows)
+
+    def _pieces(self, by_node: bool) -> Iterator[Pairs]:
+        """The pairs of all short lists, then those of the long ones."""
+        for part in self.parts():
+            yield from pieces_of_pairs(self._by_node(part) if by_node else part, BATCH_PAIRS)
+        if self.keys is not None:
+            for part in self.parts():
+                node, rows = _nodes(self.judged, part), self._by_node(part) if by_node else part
+                yield from (piece.pairs for piece in sampled_pairs(rows, node, self.keys, BATCH_PAIRS))
 
     def _by_node(self, rows: Ratings | Rankings) -> Ratings | Rankings:
         """The rows by node: cheaper to find here than for each of their pairs."""
-        node = node_codes(self.judged, self.index, rows.query, rows.item).astype(np.int32)
-        return replace(rows, item=node)
+        return replace(rows, item=_nodes(self.judged, rows).astype(np.int32))
 
     def _alike(self, pairs: Pairs, by_node: bool) -> Pairs:
         """The pairs with the same columns as all others."""
@@ -72,8 +79,14 @@ class ConvertedPairs(Judgments):
         return replace(pairs, query=None if by_node else pairs.query, weight=weight)
 
 
+def _nodes(judged: Nodes, rows: Ratings | Rankings) -> Integers:
+    return node_codes(judged, rows.index, rows.query, rows.item)
+
+
 def stream_pairs(judgments: Judgments) -> Pairs | SpooledPairs | ConvertedPairs:
     """The pairs of any judgments, as ``to_pairs`` gives them; if they are more than one batch, as a stream."""
+    if isinstance(judgments, GradedJudgments):
+        judgments.require_order("A comparison of two ratings")
     if isinstance(judgments, Ratings | Rankings):
         rows = comparable_rows(judgments)
         judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
@@ -89,30 +102,76 @@ def stream_pairs(judgments: Judgments) -> Pairs | SpooledPairs | ConvertedPairs:
     return to_pairs(judgments)
 
 
+@dataclass
+class _Counts:
+    """What is known after a pass over all rows: how many rows and pairs there are, and how many lists are long."""
+
+    rows: int = 0
+    every: int = 0
+    whole: int = 0
+    pairs: int = 0
+    long: int = 0
+    opponents: int = 0
+    below: bool = False
+    weighted: bool = False
+
+    def add(self, part: Ratings | Rankings) -> None:
+        """Count some whole lists."""
+        expansion = find_expansion(part)
+        self.rows += part.rows
+        self.below |= isinstance(part, Rankings) and not part.ranked.all()
+        self.weighted |= part.weight is not None
+        self.every += expansion.every
+        self.whole += expansion.whole
+        refuse_too_many(self.whole)
+        self.pairs += count_whole(part, expansion)
+        self.long += len(expansion.long.lists)
+        self.opponents = expansion.long.opponents
+
+
 def _stream(
-    judgments: Judgments, parts: Callable[[], Iterator[Ratings | Rankings]], judged: Nodes, spool: Spool | None
+    judgments: Judgments, given: Callable[[], Iterator[Ratings | Rankings]], judged: Nodes, spool: Spool | None
 ) -> Pairs | ConvertedPairs:
-    total = rows = count = 0
-    below = weighted = False
-    for part in parts():
-        rows += part.rows
-        below |= isinstance(part, Rankings) and not part.ranked.all()
-        weighted |= part.weight is not None
-        expanded, made = count_expanded(part)
-        total, count = total + expanded, count + made
-    refuse_too_many(total)
-    require_pairs(count, judgments.kind)
-    shared: dict[str, Any] = {
-        "notes": (*judgments.notes, note_conversion(part, rows, count, below=below)),
-        "judged": judged,
-    }
+    counts = _Counts()
+    for part in given():
+        counts.add(part)
+
+    def parts() -> Iterator[Ratings | Rankings]:
+        """All of them with weights, if some have any."""
+        return (_weighted(part) if counts.weighted else part for part in given())
+
+    keys, exact = None, True
+    if counts.long:
+        keys = _find_keys(parts, judged, spool)
+        for part in parts():
+            for piece in sampled_pairs(part, _nodes(judged, part), keys, BATCH_PAIRS):
+                counts.pairs, exact = counts.pairs + piece.pairs.rows, exact and piece.exact
+    require_pairs(counts.pairs, judgments.kind)
+    conversion = note_conversion(part, counts.rows, counts.pairs, below=counts.below)
+    sample = note_sample(counts.long, counts.opponents, counts.every, exact=exact)
+    shared: dict[str, Any] = {"notes": (*judgments.notes, conversion, *sample), "judged": judged}
     found = ConvertedPairs(
         index=judgments.index,
         parts=parts,
-        count=count,
-        weighted=weighted,
+        count=counts.pairs,
+        weighted=counts.weighted or keys is not None,
+        keys=keys,
         spool=spool,
         backend=judgments.backend,
         **shared,
     )
-    return replace(next(found.batches()), **shared) if count <= BATCH_PAIRS else found
+    return replace(next(found.batches()), **shared) if counts.pairs <= BATCH_PAIRS else found
+
+
+def _find_keys(parts: Callable[[], Iterator[Ratings | Rankings]], judged: Nodes, spool: Spool | None) -> NodeKeys:
+    def places() -> Iterator[RowPlaces]:
+        return (row_places(part, _nodes(judged, part)) for part in parts())
+
+    if spool is not None:
+        return find_node_keys(places, len(judged), spool.folder("places"))
+    kept = list(places())
+    return find_node_keys(lambda: kept, len(judged))
+
+
+def _weighted(rows: Ratings | Rankings) -> Ratings | Rankings:
+    return rows if rows.weight is not None else replace(rows, weight=np.ones(len(rows.item)))

@@ -24,7 +24,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from crowdrank.data.constraints import MOST_EXPERTISE, Constraints, Demands, mer
 from crowdrank.data.contradictions import EVERYBODY, refuse_contradictions
 from crowdrank.data.io.cells import TextCells, first_row
 from crowdrank.data.io.text_tables import read_text_table
-from crowdrank.errors import Hint, InputError, Note
+from crowdrank.errors import Hint, InputError, Note, name_hint, nearest
 
 NEEDS = {"known": ("value",), "range": ("low", "high"), "order": ("than",)}
 """The kinds of side information, and the columns that each uses."""
@@ -108,9 +107,9 @@ def _recognize(frame: pl.DataFrame, name: str, columns: Mapping[str, str]) -> tu
     absent = [role for role in COLUMNS if role not in columns]
     others = [column for role, column in columns.items() if role not in COLUMNS]
     for column in others:
-        meant = get_close_matches(re.sub(r"_duplicated_\d+$", "", column.strip().lower()), absent, 1, 0.75)
-        if meant:
-            hint = f"Is it {meant[0]!r}? The columns are {', '.join(COLUMNS)}."
+        plain = re.sub(r"_duplicated_\d+$", "", column)
+        if nearest(plain, absent, 0.75):
+            hint = name_hint(plain, COLUMNS, "The columns are")
             raise InputError("side information has no such column.", source=name, column=column, hint=hint)
     roles = {role: columns[role] for role in COLUMNS if role in columns}
     cells = TextCells(frame.select(pl.col(column).alias(role) for role, column in roles.items()), roles, name)
@@ -164,8 +163,7 @@ def _kinds(cells: TextCells) -> pl.Series:
     wrong = ~kind.is_in(list(NEEDS))
     if wrong.any():
         row = first_row(wrong)
-        near = get_close_matches(kind[row], NEEDS, 1, 0.5)
-        hint = f"Is it {near[0]!r}? The kinds are known, range and order." if near else None
+        hint = name_hint(kind[row], NEEDS, "The kinds are")
         raise cells.error("kind", row, "the kind is known, range or order.", hint)
     return kind
 

@@ -17,10 +17,16 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, parameter
 
 LEFT, RIGHT, TIE = 0, 1, 2
 """Codes of a pair's outcome."""
+
+MOST_SHOWN = 8
+"""How many labels a message shows."""
+
+ORDER = parameter("order", "WORST,...,BEST")
+"""The remedy if labels are text."""
 
 UNKNOWN_WORKER = "(unknown)"
 """The worker id of all rows that name no worker."""
@@ -91,6 +97,18 @@ class Judgments(ABC):
         workers, queries = used_ids(self.index.workers, self.worker), used_ids(self.index.queries, self.query)
         return self.coded_as(Index(items, workers, queries))
 
+    def without_empty_queries(self) -> Self:
+        """The same judgments with an index of only the queries that have rows."""
+        queries = self.index.queries
+        if self.query is None or queries is None:
+            return self
+        used = np.flatnonzero(np.bincount(self.query, minlength=len(queries)))
+        if len(used) == len(queries):
+            return self
+        codes = np.zeros(len(queries), np.int32)
+        codes[used] = np.arange(len(used))
+        return replace(self, index=replace(self.index, queries=queries.gather(used)), query=codes[self.query])
+
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, as fit.json shows them."""
         index = self.index
@@ -124,6 +142,10 @@ class Pairs(Judgments):
     def rows(self) -> int:
         """Number of comparisons."""
         return len(self.left)
+
+    def without_empty_queries(self) -> Pairs:
+        """The same judgments; queries whose items were judged without a pair are kept as well."""
+        return self if self.judged is not None else super().without_empty_queries()
 
     def batches(self) -> Iterator[Pairs]:
         """All pairs as one batch: they are already in memory."""
@@ -162,10 +184,41 @@ class Pairs(Judgments):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ratings(Judgments):
-    """Graded judgments: an ``item`` and its ``label``, larger = better."""
+class GradedJudgments(Judgments):
+    """What ratings in memory and on disk share.
+
+    If the labels are text, ``names`` has them, and a label is the place of its name. They are ``ordered``, worst
+    first, if the caller gave their order.
+
+    ``pairs`` says which pairs a model of pairs sees: ``"all"`` that a worker's labels make, a sample with a number
+    of opponents for each item, or ``"auto"``, a sample of long lists only.
+    """
 
     kind = "ratings"
+
+    names: tuple[str, ...] = ()
+    ordered: bool = True
+    pairs: str | int = "auto"
+
+    def require_order(self, who: str) -> None:
+        """Raise an error if the labels are text without an order, which ``who`` needs."""
+        if not self.ordered:
+            shown = ", ".join(map(repr, self.names[:MOST_SHOWN]))
+            shown += ", ..." if len(self.names) > MOST_SHOWN else ""
+            raise InputError(
+                f"{who} needs labels that are numbers, or have an order. The labels are {shown}.",
+                hint=("Give them from worst to best: ", ORDER),
+            )
+
+    def summary(self) -> dict[str, Any]:
+        """Kind and sizes, which pairs count, and the labels if they are text."""
+        text = {"labels": list(self.names), "ordered": self.ordered} if self.names else {}
+        return {**super().summary(), "pairs": self.pairs, **text}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ratings(GradedJudgments):
+    """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``."""
 
     item: Ints
     label: Floats
@@ -204,7 +257,8 @@ class Rankings(Judgments):
     ``rank`` is NaN if a list names an item without ranking it. ``missing`` says what it means if a list does
     not rank an item of its query. ``"below"``: the item is below all ranked items, with no order among those
     below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items. ``pairs``
-    says which pairs a model of pairs sees: ``"all"`` of a list, or only the ``"adjacent"`` ones.
+    says which pairs a model of pairs sees: ``"all"`` of a list, only the ``"adjacent"`` ones, a sample with a
+    number of opponents for each item, or ``"auto"``, a sample of long lists only.
     """
 
     kind = "rankings"
@@ -214,7 +268,7 @@ class Rankings(Judgments):
     list: Ints
     lists: int = field(default=0)
     missing: str = "unknown"
-    pairs: str = "all"
+    pairs: str | int = "auto"
 
     @property
     def rows(self) -> int:
@@ -326,3 +380,11 @@ def code_columns(
     coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
     numbers = [name for name in ("weight", "timestamp") if name in frame.columns]
     return {**coded, **{name: frame[name].to_numpy() for name in numbers}}
+
+
+def label_numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
+    """The labels as numbers; those that are text have a column ``name``, and are places in ``names``."""
+    if "name" not in frame.columns:
+        return frame["label"].to_numpy()
+    places = pl.Series(range(len(names)), dtype=pl.Float64)
+    return frame["name"].replace_strict(list(names), places).to_numpy()

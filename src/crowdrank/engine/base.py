@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, Protocol, Self, TypeVar, overload
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
 P = TypeVar("P")
 S = TypeVar("S", bound="Stats")
@@ -177,4 +177,7 @@ def _start_engine(name: str) -> Engine:
         from crowdrank.engine.dask import DaskEngine
 
         return DaskEngine(None if name == "dask" else name)
-    raise UsageError(f"There is no engine {name!r}.", hint="The engines are local, dask and tcp://host:port.")
+    raise UsageError(
+        f"There is no engine {name!r}.",
+        hint=name_hint(str(name), ("local", "dask", "tcp://host:port"), "The engines are"),
+    )

@@ -48,13 +48,10 @@ class Link:
 
 def _logistic(d: Floats) -> LinkValues:
     """F(d) = 1 / (1 + e^-d): Bradley-Terry, Crowd-BT eq. 1."""
-    small = np.exp(-np.abs(d))
-    large = 1.0 / (1.0 + small)
-    small *= large
-    ahead = d >= 0
-    win = np.where(ahead, large, small)
-    lose = np.where(ahead, small, large)
-    return LinkValues(win, lose, small * large, lose - win)
+    ahead, behind = np.exp(np.minimum(d, 0.0)), np.exp(-np.maximum(d, 0.0))  # one of them is 1
+    total = ahead + behind
+    win, lose = ahead / total, behind / total
+    return LinkValues(win, lose, win * lose, lose - win)
 
 
 def _probit(d: Floats) -> LinkValues:

@@ -38,7 +38,8 @@ def _b(x: Floats) -> Floats:
     """1 / (e^x - 1) - 1 / x + 1 / 2."""
     near = np.abs(x) < SMALL
     far = np.where(near, 1.0, x)
-    series = x * np.polynomial.polynomial.polyval(x * x, _SERIES)
+    small = np.where(near, x, 0.0)  # the square of a very large x would overflow
+    series = small * np.polynomial.polynomial.polyval(small * small, _SERIES)
     return np.where(near, series, 0.5 / np.tanh(0.5 * far) - 1.0 / far)
 
 
@@ -47,15 +48,15 @@ def _db(x: Floats) -> Floats:
     near = np.abs(x) < SMALL
     far = np.minimum(np.abs(np.where(near, 1.0, x)), 700.0)
     odd = np.array(_SERIES) * (2 * np.arange(len(_SERIES)) + 1)
-    series = np.polynomial.polynomial.polyval(x * x, odd)
-    return np.where(near, series, 1.0 / np.where(near, 1.0, x) ** 2 - 0.25 / np.sinh(0.5 * far) ** 2)
+    series = np.polynomial.polynomial.polyval(np.where(near, x, 0.0) ** 2, odd)
+    return np.where(near, series, (1.0 / np.where(near, 1.0, x)) ** 2 - 0.25 / np.sinh(0.5 * far) ** 2)
 
 
 def _log_sinhc(x: Floats) -> Floats:
     """ln (sinh x / x)."""
     size = np.abs(x)
     near = size < 0.1
-    square = x * x
+    square = np.where(near, x, 0.0) ** 2
     series = square * (1 / 6 - square * (1 / 180 - square * (1 / 2835 - square * (1 / 37800))))
     far = np.where(near, 1.0, size)
     return np.where(near, series, far + np.log1p(-np.exp(-2.0 * far)) - np.log(2.0 * far))

@@ -87,7 +87,9 @@ def derivatives(x: Floats, orders: Orders) -> OrderedNormalsDerivatives:
     for alike, step in _steps(x, orders):
         table = GridTable(x, _ranges(orders.start[alike], orders.start[alike + 1]), step)
         for some in _batches(alike, orders, len(table.grid)):
-            _Chain(table, orders, some).fill(found)
+            left = _Chain(table, orders, some).fill(found)
+            if len(left):
+                _Chain(table, orders, left, everywhere=True).fill(found)
     return _join_neighbors(found, orders)
 
 
@@ -120,11 +122,13 @@ def _batches(lists: Rows, orders: Orders, points: int) -> Iterator[Rows]:
 class _Chain:
     """Lists sorted by their number of levels, most first.
 
-    Levels are counted upward from the last one, 0, so the lists that have a level always come first.
+    Levels are counted upward from the last one, 0, so the lists that have a level always come first. If
+    ``everywhere``, levels with several items are computed on the whole grid.
     """
 
-    def __init__(self, table: GridTable, orders: Orders, lists: Rows) -> None:
+    def __init__(self, table: GridTable, orders: Orders, lists: Rows, *, everywhere: bool = False) -> None:
         self.table, self.orders, self.lists, self.grid = table, orders, lists, table.grid
+        self.everywhere = everywhere
         self.levels = np.diff(orders.list_start)[lists]
         self.size = np.diff(orders.begins)
         self.several: dict[tuple[int, int], Between | Above] = {}
@@ -134,8 +138,12 @@ class _Chain:
         own = self.lists[: np.searchsorted(-self.levels, -level)]
         return np.asarray(self.orders.list_start[own + 1] - 1 - level)
 
-    def fill(self, found: LevelMoments) -> None:
-        """The forward pass, the backward pass, and the moments of each level."""
+    def fill(self, found: LevelMoments) -> Rows:
+        """The forward pass, the backward pass, and the moments of each level.
+
+        Returns the lists of which more of the grid is needed, in order.
+        """
+        found.value[self.lists] = 0.0
         f, top = self._forward(found)
         b = self._backward()
         mean, deviation = self._last(f[0] * b[0], found)
@@ -154,6 +162,8 @@ class _Chain:
             found.correlation[groups + 1] = covariance / (deviation * next_deviation)
             for own in self._tied_lists(level):
                 self.several[level, own].fill(f[level - 1][own], b[level][own], groups[own], found)
+        left = {own for (_, own), made in self.several.items() if not made.suffices}
+        return self.lists[sorted(left)]
 
     def _moments(self, p: Floats, total: Floats) -> tuple[Floats, Floats]:
         """Mean and standard deviation of densities, one per row."""
@@ -211,7 +221,8 @@ class _Chain:
         rows = np.arange(self.orders.begins[group], self.orders.begins[group + 1])
         if level + 1 == self.levels[own]:
             return Above(rows, self.table)
-        return Between(rows, self.table, below)
+        first = self.orders.start[self.lists[own]]
+        return Between(rows, self.table, below, None if self.everywhere else np.arange(first, rows[0]))
 
     def _last_rows(self) -> Rows:
         groups = self._groups(0)

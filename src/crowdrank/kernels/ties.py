@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crowdrank.data.arrays import Floats
-from crowdrank.kernels.links import Link
+from crowdrank.kernels.links import Link, LinkValues
 
 TIES = ("half", "rao-kupper", "davidson")
 Pair = tuple[str, str]
+CHANNELS = ("x", "theta", "eta")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,27 +32,60 @@ class Chance:
     second: dict[Pair, Floats] = field(default_factory=dict)
 
 
+def ordered(one: str, other: str) -> Pair:
+    """Two channels in the order in which second derivatives are listed."""
+    return (one, other) if CHANNELS.index(one) <= CHANNELS.index(other) else (other, one)
+
+
 def chances(link: Link, ties: str, x: Floats, theta: Floats | None = None) -> list[Chance]:
     """The chances of a win, a loss and (except for ``half``) a tie."""
     if ties == "half" or theta is None:
-        return _half(link, x)
-    return _rao_kupper(link, x, theta) if ties == "rao-kupper" else _davidson(x, theta)
+        return list(decided_chances(link, ties, x, theta))
+    if ties == "davidson":
+        return _davidson(x, theta)
+    win, loss = decided_chances(link, ties, x, theta)
+    return [win, loss, _rao_kupper_tie(link, x, theta, win, loss)]
 
 
-def _half(link: Link, x: Floats) -> list[Chance]:
-    win, lose, density, bend = link.values(x)
-    curve = density * bend
-    return [Chance(win, {"x": density}, {("x", "x"): curve}), Chance(lose, {"x": -density}, {("x", "x"): -curve})]
-
-
-def _rao_kupper(link: Link, x: Floats, theta: Floats) -> list[Chance]:
+def decided_chances(link: Link, ties: str, x: Floats, theta: Floats | None = None) -> tuple[Chance, Chance]:
+    """The chances of a win and a loss."""
+    if ties == "half" or theta is None:
+        win, lose, density, bend = link.values(x)
+        curve = density * bend
+        won = Chance(win, {"x": density}, {("x", "x"): curve})
+        return won, Chance(lose, {"x": -density}, {("x", "x"): -curve})
+    if ties == "davidson":
+        won, lost, _ = _davidson(x, theta)
+        return won, lost
     t = np.exp(theta)
-    win, loss = _beyond(link, x, t, 1.0), _beyond(link, x, t, -1.0)
+    return _beyond(link, x, t, 1.0), _beyond(link, x, t, -1.0)
+
+
+def reported_win(values: LinkValues, eta: Floats | None) -> Chance:
+    """The chance that a worker reports a win, without ties: eta F(x) + (1 - eta) F(-x) (Crowd-BT eq. 5).
+
+    ``values``: the link at x. Without eta, the worker reports every outcome as it is.
+    """
+    win, lose, density, bend = values
+    if eta is None:
+        return Chance(win, {"x": density}, {("x", "x"): density * bend})
+    first = (2.0 * eta - 1.0) * density
+    p = eta * win + (1.0 - eta) * lose
+    return Chance(p, {"x": first, "eta": win - lose}, {("x", "x"): first * bend, ("x", "eta"): 2.0 * density})
+
+
+def tie_chance(link: Link, ties: str, x: Floats, theta: Floats) -> Chance:
+    """The chance of a tie."""
+    return chances(link, ties, x, theta)[2]
+
+
+def _rao_kupper_tie(link: Link, x: Floats, theta: Floats, win: Chance, loss: Chance) -> Chance:
+    t = np.exp(theta)
     far = -np.abs(x)  # on this side, the difference keeps its digits
     tie = link.values(far + t).win - link.values(far - t).win
     first = {key: -(win.first[key] + loss.first[key]) for key in win.first}
     second = {key: -(win.second[key] + loss.second[key]) for key in win.second}
-    return [win, loss, Chance(tie, first, second)]
+    return Chance(tie, first, second)
 
 
 def _beyond(link: Link, x: Floats, t: Floats, sign: float) -> Chance:
@@ -87,11 +121,13 @@ def flip_outcomes(outcomes: list[Chance], eta: Floats) -> list[Chance]:
     A tie stays a tie (Crowd-BT eq. 5, with ties).
     """
     win, loss, *tie = outcomes
+    return [flip(win, loss, eta), flip(loss, win, eta), *tie]
 
-    def mix(one: Chance, other: Chance) -> Chance:
-        first = {key: eta * one.first[key] + (1.0 - eta) * other.first[key] for key in one.first}
-        second = {key: eta * one.second[key] + (1.0 - eta) * other.second[key] for key in one.second}
-        across: dict[Pair, Floats] = {(key, "eta"): one.first[key] - other.first[key] for key in one.first}
-        return Chance(eta * one.p + (1.0 - eta) * other.p, {**first, "eta": one.p - other.p}, {**second, **across})
 
-    return [mix(win, loss), mix(loss, win), *tie]
+def flip(one: Chance, other: Chance, eta: Floats) -> Chance:
+    """The chance that ``one`` is reported, by a worker who reports ``other`` instead with probability 1 - eta."""
+    rest = 1.0 - eta
+    first = {key: eta * one.first[key] + rest * other.first[key] for key in one.first}
+    second = {key: eta * one.second[key] + rest * other.second[key] for key in one.second}
+    across: dict[Pair, Floats] = {(key, "eta"): one.first[key] - other.first[key] for key in one.first}
+    return Chance(eta * one.p + rest * other.p, {**first, "eta": one.p - other.p}, {**second, **across})

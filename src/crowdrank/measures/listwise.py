@@ -30,7 +30,7 @@ def gains(grades: Floats, gain: str = "exp", scale: float = 0.0) -> Floats:
         return np.exp2(positive - scale) - 2.0**-scale
     if gain == "linear":
         return positive
-    raise UsageError(f"The gain must be exp or linear. Got {gain!r}.")
+    raise UsageError(f"The gain must be exponential or linear. Got {gain!r}.")
 
 
 def _tie_groups(scores: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -144,16 +144,19 @@ def rr(scores: Floats, grades: Floats, *, cut: int | None = None, rel: float = 1
     return 0.0
 
 
-def err(scores: Floats, grades: Floats, *, cut: int | None = None, most: float | None = None) -> float:
+def err(
+    scores: Floats, grades: Floats, *, cut: int | None = None, gain: str = "exp", most: float | None = None
+) -> float:
     """ERR = sum over positions r of 1/r P(the user stops at r) (Chapelle et al. 2009).
 
-    An item stops the user with probability (2^grade - 1) / 2^most. Within a group of ties, the
+    An item stops the user with probability (2^grade - 1) / 2^most, or grade / (most + 1) with linear gains; both
+    are 1/2 for the best of two grades. Within a group of ties, the
     chance to pass t of its m items is the mean of all products of t of their passing probabilities,
     e_t / C(m, t), with e_t the elementary symmetric polynomial. The chance to stop at t is the difference
     between passing t - 1 and passing t items.
     """
     top = float(np.max(grades, initial=0.0)) if most is None else most
-    passing = 1.0 - gains(np.asarray(grades, float), "exp", top)
+    passing = 1.0 - gains(np.asarray(grades, float), gain, top) / (top + 1.0 if gain == "linear" else 1.0)
     order, ends = _tie_groups(scores)
     value, reach, start = 0.0, 1.0, 0
     for end in ends:

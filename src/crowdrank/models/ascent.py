@@ -34,31 +34,53 @@ from crowdrank.solve import (
     maximize,
 )
 from crowdrank.solve.draws import draw
+from crowdrank.solve.sums import OuterProducts
 
 ROUNDS = 60
-STRENGTH_TOLERANCE = 1e-2
+STRENGTH_TOLERANCE = 3e-3
 """The strengths of the priors have converged when none changes by more than this share."""
-STEPS = 2
-"""Newton steps between two estimates of the priors."""
+ROUGH_TOLERANCE = 0.1
+"""As long as the strengths change by more than this share, the curvature may be rough, and so may spreads."""
 FAR = 20.0
 """Without regularization, a score this far from the middle is on its way to infinity."""
+COSTLY_SCORES = 600
+"""In larger connected parts, exact variances are computed only at the top."""
 MOST_SCORES = 4000
-"""In larger connected parts, the priors' strengths are estimated from conditional variances."""
+"""In still larger ones, the priors' strengths are estimated from conditional variances."""
 
 
 class RememberedCurvature:
-    """The sums of the curvature. Remembers the last ones, because a climb begins where the last one ended."""
+    """The sums of the curvature. Remembers the last ones, because a climb begins where the last one ended.
+
+    ``rough``: products of gradients take the place of the observed curvature, if the likelihood offers them. Far
+    from the maximum the observed curvature is often not that of a maximum, and steps with it are short.
+    """
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
         self.spread: Floats | None = None
+        self.rough = False
         self.last: tuple[At, Curvature] | None = None
+
+    @property
+    def can_be_rough(self) -> bool:
+        """Whether the likelihood offers products of gradients."""
+        return isinstance(self.sums, OuterProducts)
+
+    def set_rough(self, rough: bool) -> None:
+        """Change the kind of curvature."""
+        if rough != self.rough:
+            self.rough, self.last = rough, None
 
     def __call__(self, point: At) -> Curvature:
         """The sums at these parameters, averaged over ``spread``."""
         at = replace(point, spread=self.spread)
         if self.last is None or not _same_parameters(self.last[0], at):
-            self.last = at, self.session.evaluate(self.sums.curvature, at)
+            sums = self.sums
+            if self.rough and isinstance(sums, OuterProducts):
+                self.last = at, self.session.evaluate(sums.outer_products, at)
+            else:
+                self.last = at, self.session.evaluate(sums.curvature, at)
         return self.last[1]
 
 
@@ -99,6 +121,8 @@ class Ascent:
         self.gauge, self.varied = gauge, varied
         self.iterations = 0
         self.priors_unfinished = False
+        self.beyond: tuple[Floats | float, Floats | float] = (1.0, 1.0)
+        """How many times the conditional variances of scores and workers the marginal ones were."""
 
     @property
     def members(self) -> int:
@@ -107,7 +131,9 @@ class Ascent:
 
     def fit(self, start: Point | None = None) -> Maximum:
         """The maximum; strengths of priors that the user does not give are estimated from the data."""
-        return self.fit_priors(start or self.first_point())
+        start = start or self.first_point()
+        self.curvature.set_rough(self.priors.estimates and self.curvature.can_be_rough)
+        return self.fit_priors(start)
 
     def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
@@ -144,27 +170,48 @@ class Ascent:
         """Climb and estimate the priors in turn until the priors converge, then climb to the top.
 
         After every other round the strengths are extrapolated along their last two changes r and r + v, by
-        the length |r| / |v| (SQUAREM, Varadhan and Roland 2008), because EM alone is slow.
+        the length |r| / |v| (SQUAREM, Varadhan and Roland 2008), because EM alone is slow. If exact variances are
+        costly, the rounds scale conditional ones, and exact ones at the top confirm the strengths or lead on.
         """
         if not self.priors.estimates:
             return self.maximize(point)
+        left, self.priors_unfinished = ROUNDS, True
+        while True:
+            point, left = self._estimate_in_rounds(point, left)
+            self.curvature.set_rough(False)
+            top = self.maximize(point)
+            if self.priors_unfinished or not self._is_costly(top) or self._confirm_priors(top):
+                return self._with_own_likelihood(top)
+            point = top.point
+
+    def _estimate_in_rounds(self, point: Point, left: int) -> tuple[Point, int]:
+        """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left."""
         path, self.priors_unfinished = [self.priors.strengths()], True
-        for _ in range(ROUNDS):
-            top = self.maximize(point, steps=STEPS)
-            priors, point = self.estimate_priors(top), self._move_inside(top.point)
+        while left and self.priors_unfinished:
+            top, left = self.maximize(point, steps=1), left - 1
+            priors = self.estimate_priors(top, exact=not self._is_costly(top))
+            point = self._move_inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
             self._integrate(top)
             path.append(self.priors.strengths())
-            if np.abs(path[-1] - path[-2]).max(initial=0.0) < STRENGTH_TOLERANCE:
-                self.priors_unfinished = False
-                break
-            if len(path) == 3:
+            change = np.abs(path[-1] - path[-2]).max(initial=0.0)
+            self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough)
+            self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
+            if self.priors_unfinished and len(path) == 3:
                 first, second, third = path
                 path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
-        return self._with_own_likelihood(self.maximize(point))
+        return point, left
+
+    def _confirm_priors(self, top: Maximum) -> bool:
+        """Whether exact variances at the top lead to the same strengths. If not, they are the new ones."""
+        priors, before = self.estimate_priors(top, exact=True), self.priors.strengths()
+        if priors is None or np.abs(priors.strengths() - before).max(initial=0.0) < STRENGTH_TOLERANCE:
+            return True
+        self.priors = priors
+        return False
 
     def _with_own_likelihood(self, top: Maximum) -> Maximum:
         """The same with the log likelihood at the point itself, not averaged around it."""
@@ -190,7 +237,10 @@ class Ascent:
         free = ~fixed_parameters(top) & np.array(chosen)
         variance = top.curvature.hold(~free).conditional_variance()[1]
         room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
-        self.curvature.spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
+        spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
+        known = self.curvature.spread
+        if known is None or not self.curvature.rough or (np.abs(spread - known) > ROUGH_TOLERANCE * known).any():
+            self.curvature.spread = spread
 
     def _move_inside(self, point: Point) -> Point:
         """The point, moved off the bounds that a new prior has put out of reach."""
@@ -201,10 +251,10 @@ class Ascent:
                 workers[:, place] = np.where(self.bounds.fixed[:, place], workers[:, place], inside)
         return replace(point, workers=workers)
 
-    def estimate_priors(self, top: Maximum) -> Priors | None:
-        """The M step; None if the curvature is not that of a maximum."""
+    def estimate_priors(self, top: Maximum, exact: bool = True) -> Priors | None:
+        """The M step; None if the curvature is not that of a maximum. ``exact``: use exact variances."""
         try:
-            scores, deviations = self._variances(top)
+            scores, deviations = self._variances(top, exact)
         except NotPositiveError:
             return None
         node = self.priors.node
@@ -218,16 +268,26 @@ class Ascent:
             columns.append(prior)
         return replace(self.priors, node=node, columns=tuple(columns))
 
-    def _variances(self, top: Maximum) -> tuple[Floats, Floats]:
-        """Variances of scores and of worker deviations: marginal if that is affordable, otherwise conditional."""
+    def _variances(self, top: Maximum, exact: bool) -> tuple[Floats, Floats]:
+        """Variances of scores and of worker deviations: marginal if that is affordable, otherwise conditional.
+
+        Conditional ones are scaled by what the last marginal ones were beyond the conditional ones then.
+        """
         held = fixed_parameters(top)
         arrow = top.curvature.hold(held)
-        largest = int(np.bincount(arrow.part).max(initial=0))
-        if arrow.method != "iterative" and largest <= MOST_SCORES:
-            covariance = arrow.covariance()
-            return covariance.score_variance(), covariance.deviation_variance() - held
         scores, workers = arrow.conditional_variance()
-        return scores, workers - held
+        if not exact or arrow.method == "iterative" or arrow.largest_part > MOST_SCORES:
+            beyond_scores, beyond_workers = self.beyond
+            return scores * beyond_scores, workers * beyond_workers - held
+        covariance = arrow.covariance()
+        marginal = covariance.score_variance(), covariance.deviation_variance()
+        self.beyond = marginal[0] / scores, marginal[1] / workers
+        return marginal[0], marginal[1] - held
+
+    @staticmethod
+    def _is_costly(top: Maximum) -> bool:
+        """Whether exact variances take longer than a pass over the judgments."""
+        return top.curvature.method != "iterative" and COSTLY_SCORES < top.curvature.largest_part <= MOST_SCORES
 
     # ------------------------------------------------------------------------------- uncertainty
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from crowdrank.data import (
     Ints,
     Judgments,
     Pairs,
+    Rankings,
     Ratings,
     SpooledRankings,
     SpooledRatings,
@@ -237,7 +238,7 @@ class PreparedModel(Model, Generic[S]):
     ) -> Self:
         """Fit to judgments, as every model does."""
         began = time.perf_counter()
-        table: Judgments = read(judgments)
+        table: Judgments = read(judgments).without_empty_queries()  # a fold may leave a query without rows
         self._check(table)
         known = Anchors() if anchors is None else Anchors.read(anchors)
         ready, notes = self._prepare(table, known)
@@ -314,9 +315,18 @@ class PreparedModel(Model, Generic[S]):
 
 
 class VotesModel(PreparedModel[Votes]):
-    """A model of pairwise votes. Other judgments are converted to pairs, and a note says so."""
+    """A model of pairwise votes. Other judgments are converted to pairs, and a note says so.
+
+    ``needs_every_pair``: what the model makes of a list is not a sum over its pairs, so a sample of them will not
+    do unless it is asked for.
+    """
+
+    needs_every_pair: ClassVar[bool] = False
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
+        kinds = Ratings | Rankings | SpooledRatings | SpooledRankings
+        if self.needs_every_pair and isinstance(table, kinds) and table.pairs == "auto":
+            table = replace(table, pairs="all")
         votes, notes = self._add_anchors(Votes(stream_pairs(table)), anchors)
         return votes, (*votes.pairs.notes, *notes)
 
@@ -359,12 +369,16 @@ class ListsModel(PreparedModel[Lists]):
 class LabelsModel(PreparedModel[Labels]):
     """A model of graded labels."""
 
+    needs_order: ClassVar[bool] = True  # whether labels must be numbers, or have an order
+
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
         if not isinstance(table, Ratings | SpooledRatings):
             raise InputError(
                 f"{self.name} takes ratings, but these judgments are {table.kind}.",
                 hint=("Choose a model that takes them, for example ", Remedy("model", PLAIN_MODELS[table.kind])),
             )
+        if self.needs_order:
+            table.require_order(self.name)
         return Labels(table), (*table.notes, *self._unused_anchor_notes(anchors))
 
 

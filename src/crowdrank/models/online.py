@@ -106,6 +106,7 @@ class OnlineModel(VotesModel, Generic[S]):
     ``orders``: 1 takes the votes of a fit in their order; N > 1 takes the mean over N random orders.
     """
 
+    needs_every_pair = True  # it moves by each vote; one with the weight of many would carry it too far
     orders: int
 
     @property

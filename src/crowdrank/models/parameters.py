@@ -11,24 +11,29 @@ from typing import Any, Self
 
 import numpy as np
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
+MOST_SIZE = 1e100
+"""The squares of larger parameters would overflow, and those of smaller ones than 1 / this vanish."""
 ESTIMATED = "estimated"
 AUTO = "auto"
 
 
 def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf) -> float:
     """A parameter that must be a number within [low, high]."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and np.isfinite(value)
-    if not good or not low <= value <= high:
+    good = isinstance(value, int | float) and not isinstance(value, bool) and value == value
+    if not good or not low <= value <= high or (np.isinf(high) and abs(value) == np.inf):
         wanted = f"between {low:g} and {high:g}" if np.isfinite(high) else f"of at least {low:g}"
         raise UsageError(f"The parameter {name!r} must be a number {wanted}. Got {value!r}.")
+    if value and not 1 / MOST_SIZE <= abs(value) <= MOST_SIZE:
+        wanted = f"0, or a number from {1 / MOST_SIZE:g} to {MOST_SIZE:g} in size"
+        raise UsageError(f"The parameter {name!r} must be {wanted}. Got {value!r}.")
     return float(value)
 
 
-def whole(name: str, value: Any, *, low: int = 0) -> int:
+def whole(name: str, value: Any, *, low: int = 0, high: float = np.inf) -> int:
     """A parameter that must be a whole number of at least ``low``."""
-    if number(name, value, low=low) != int(value):
+    if number(name, value, low=low, high=high) != int(value):
         raise UsageError(f"The parameter {name!r} must be a whole number. Got {value!r}.")
     return int(value)
 
@@ -82,7 +87,7 @@ class Configurable:
         for name, value in params.items():
             if name not in known:
                 raise UsageError(
-                    f"{self.name} has no parameter {name!r}.", hint=f"Its parameters are {', '.join(known)}."
+                    f"{self.name} has no parameter {name!r}.", hint=name_hint(name, known, "Its parameters are")
                 )
             setattr(self, name, value)
         return self

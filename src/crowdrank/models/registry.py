@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.models.base import Model
@@ -339,7 +339,7 @@ def find(name: str) -> Entry:
     """Return the entry with this name. An unknown name is an error that lists the names."""
     known = entries()
     if name not in known:
-        raise UsageError(f"There is no model {name!r}.", hint=f"The models are {', '.join(known)}.")
+        raise UsageError(f"There is no model {name!r}.", hint=name_hint(name, known, "The models are"))
     return known[name]
 
 
@@ -356,7 +356,7 @@ def make_all(names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Mod
     for setting in settings:
         if setting not in every:
             problem = f"Unknown parameter {setting!r} for {', '.join(made)}."
-            raise UsageError(problem, hint=f"The parameters are {', '.join(every)}.")
+            raise UsageError(problem, hint=name_hint(setting, every, "The parameters are"))
     for name, model in made.items():
         model.set_params(**{key: value for key, value in settings.items() if key in known[name]})
     return made

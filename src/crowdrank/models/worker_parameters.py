@@ -82,6 +82,11 @@ class WorkerParameter:
         return w if self.natural is None else float(self.natural(np.array([w]))[0])
 
     @property
+    def is_identity(self) -> bool:
+        """Whether it drives by its own value, so that g' is 1."""
+        return self.value is _identity
+
+    @property
     def channel(self) -> str:
         """What it drives in the likelihood: x, theta or eta."""
         return "x" if self.drives in ("slope", "position") else self.drives

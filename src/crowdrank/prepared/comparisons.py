@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Ints, Resident, summed
 from crowdrank.data.index import Index, Nodes, merge_nodes, named_nodes, node_codes
 from crowdrank.data.tables import RIGHT, TIE, Pairs
+from crowdrank.prepared.directed import DirectedRows, decided_rows, tied_rows
 from crowdrank.prepared.plan import cut
 
 
@@ -51,6 +52,16 @@ class Comparisons(Resident):
     def pair(self) -> NDArray[np.int64]:
         """One number for each pair of nodes, in the order of (i, j)."""
         return self.i.astype(np.int64) * self.nodes + self.j
+
+    @cached_property
+    def decided(self) -> DirectedRows:
+        """Wins and losses, one outcome per row."""
+        return decided_rows(self)
+
+    @cached_property
+    def tied(self) -> DirectedRows | None:
+        """Ties that are counted separately; None if there are none."""
+        return tied_rows(self)
 
     def take(self, rows: slice | NDArray[Any]) -> Self:
         """These rows: a slice, a mask or row numbers."""

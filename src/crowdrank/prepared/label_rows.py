@@ -33,7 +33,9 @@ def require_classes(name: str, labels: Labels) -> None:
     if len(labels.values) > MOST_CLASSES:
         raise InputError(
             f"{name} takes at most {MOST_CLASSES} distinct labels, but there are {len(labels.values)}.",
-            hint=(
+            hint="Labels that are text are classes: join those that mean the same."
+            if labels.names
+            else (
                 "For ratings on a fine scale, use ",
                 Remedy("model", "ordinal"),
                 " or ",
@@ -75,6 +77,11 @@ def known_labels(
     known = np.full(len(labels.nodes), -1)
     if anchors.labels is None:
         return known, []
+    if labels.names:
+        raise InputError(
+            "Known labels are numbers, and the labels of these judgments are text.",
+            hint="Write numbers for the labels in both files.",
+        )
     nodes, values = anchors.truths(labels.nodes, labels.index)
     place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
     notes = _check_range(labels, nodes, values) if any_value else []

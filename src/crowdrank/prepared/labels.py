@@ -20,6 +20,7 @@ from crowdrank.data import (
     node_codes,
     summed,
 )
+from crowdrank.data.tables import ORDER
 from crowdrank.errors import InputError, Note
 from crowdrank.prepared.label_shards import LabelFile, LabelRows, SortedLabels, sort_labels
 from crowdrank.prepared.plan import cut
@@ -36,11 +37,13 @@ class Labels(Subjects):
     """Labels as rows sorted by (node, worker, label). Equal labels by one worker for one node form one row.
 
     ``label`` is an index into ``values``, the distinct labels in ascending order. ``worker`` is 0 everywhere if
-    the workers are unknown. Rows come in shards of whole nodes, in memory or in a file.
+    the workers are unknown. Rows come in shards of whole nodes, in memory or in a file. ``names``: the labels, if
+    they are text; ``nominal``: they have no order.
     """
 
     def __init__(self, ratings: Ratings | SpooledRatings) -> None:
         self.index, self.backend = ratings.index, ratings.backend
+        self.nominal = not ratings.ordered
         self._rows: _LabelColumns | SortedLabels
         if isinstance(ratings, SpooledRatings):
             self.nodes, self.values = ratings.named().nodes, ratings.values
@@ -49,6 +52,7 @@ class Labels(Subjects):
             self.values = np.unique(ratings.label)
         if np.abs(self.values).max() > LARGEST:
             raise InputError(f"Labels must lie between -{LARGEST:g} and {LARGEST:g}.")
+        self.names = tuple(ratings.names[int(value)] for value in self.values) if ratings.names else ()
         if isinstance(ratings, SpooledRatings):
             self._rows = sort_labels(ratings, self.nodes, self.values, self.people)
         else:
@@ -120,12 +124,14 @@ class Labels(Subjects):
 
     def posterior(self, probability: Floats) -> LabelPosterior:
         """The probability (N, K) of each label of each node, as a table."""
-        return LabelPosterior(self.queries(), self.items(), self.values, probability, backend=self.backend)
+        return LabelPosterior(
+            self.queries(), self.items(), self.values, probability, self.names, backend=self.backend
+        )
 
     def confusion(self, probability: Floats) -> Confusion:
         """The probability (W, true, said) of what each worker says of each label, as a table."""
         assert self.index.workers is not None
-        return Confusion(self.index.workers, self.values, probability, backend=self.backend)
+        return Confusion(self.index.workers, self.values, probability, self.names, backend=self.backend)
 
     def easiness(self, easiness: Floats) -> Easiness:
         """The easiness (N,) of each node, as a table."""
@@ -139,7 +145,14 @@ class Labels(Subjects):
             verb = "item has" if len(unjudged) == 1 else "items have"
             notes.append(Note("unjudged", f"{len(unjudged)} {verb} no label: {self.item_names(unjudged)}."))
         if len(self.values) == 1:
-            notes.append(Note("one-label", f"Every label is {self.values[0]:g}: no items differ."))
+            only = self.names[0] if self.names else f"{self.values[0]:g}"
+            notes.append(Note("one-label", f"Every label is {only}: no items differ."))
+        if self.nominal:
+            message = (
+                "The labels are text without an order, so the score of an item is the probability of its most "
+                "probable label, and the ranking says whose label is surest."
+            )
+            notes.append(Note("nominal-labels", message, ("For a ranking by label: ", ORDER)))
         if self.n_workers == 1:
             notes.append(Note("one-worker", "One worker gave all labels."))
         return notes

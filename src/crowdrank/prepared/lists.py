@@ -43,13 +43,11 @@ class Lists(Subjects):
         self.list: Integers = segment_of(rows.start)
         self.node, self.level, self.bottom = rows.node, rows.level, rows.bottom
         self.query, self.worker, self.weight = rows.query, rows.worker, rows.weight
-        self._require_lists()
+        self._require_lists(rankings.notes)
 
-    def _require_lists(self) -> None:
+    def _require_lists(self, notes: tuple[Note, ...]) -> None:
         if not len(self):
-            raise InputError(
-                "No list orders two items.", hint="A list is one (query, worker) with at least two items."
-            )
+            raise _no_order(notes)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -176,13 +174,32 @@ class Lists(Subjects):
         return Evidence(self.judgments_of_nodes, self._opponents(), self.part, side, cells, "lists")
 
     def _opponents(self) -> Integers:
-        """How many other nodes each node shares a list with."""
+        """How many other nodes each node shares a list with. Nodes of the same lists have the same ones."""
+        from scipy.sparse import csr_array
+
+        kind, first = self._kinds()
+        size = np.bincount(kind)
+        columns = self.incidence.tocsc()[:, first]
+        rows = csr_array(columns)
+        found = np.zeros(len(size), np.int64)
+        for begin in range(0, len(found), BLOCK):
+            together = (columns[:, begin : begin + BLOCK].T @ rows).tocsr()
+            together.data[:] = 1.0
+            found[begin : begin + BLOCK] = together @ size
+        return np.maximum(found - 1, 0)[kind]
+
+    def _kinds(self) -> tuple[Integers, Integers]:
+        """The kind of each node, equal for nodes that are in the same lists, and the first node of each kind."""
         columns = self.incidence.tocsc()
-        found = np.zeros(len(self.nodes), np.int64)
-        for first in range(0, len(found), BLOCK):
-            together = (columns[:, first : first + BLOCK].T @ self.incidence).tocsr()
-            found[first : first + BLOCK] = np.diff(together.indptr)
-        return np.maximum(found - 1, 0)
+        start, degree = columns.indptr, np.diff(columns.indptr)
+        kind, first = np.zeros(len(degree), np.int64), list[Integers]()
+        for size in np.unique(degree):
+            nodes = np.flatnonzero(degree == size)
+            lists = columns.indices[start[nodes][:, None] + np.arange(size)]
+            _, found, number = np.unique(lists, axis=0, return_index=True, return_inverse=True)
+            kind[nodes] = sum(len(own) for own in first) + number.ravel()
+            first.append(nodes[found])
+        return kind, np.concatenate(first)
 
 
 def _meetings(part: ListShard, place: Integers, side: Integers, cells: int) -> Floats:
@@ -250,3 +267,11 @@ def order_rows(table: Rankings, nodes: Nodes) -> ListColumns:
         weight=(total / sizes)[orders],  # the mean weight of its rows
         given=len(orders),
     )
+
+
+def _no_order(notes: tuple[Note, ...]) -> InputError:
+    """The error if no list orders two items, with the reason if reading has noted it."""
+    for note in notes:
+        if note.code in ("one-rank", "worker-per-row"):
+            return InputError(f"No list orders two items. {note.message}", hint=note.hint)
+    return InputError("No list orders two items.", hint="A list is one (query, worker) with at least two items.")

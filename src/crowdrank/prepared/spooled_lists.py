@@ -34,7 +34,7 @@ class SpooledLists(Lists):
         self.weight = np.concatenate([part.weight for part in parts])
         workers = [part.worker for part in parts if part.worker is not None]
         self.worker = np.concatenate(workers) if workers else None
-        self._require_lists()
+        self._require_lists(stream.notes)
 
     @property
     def _rows(self) -> Path:

@@ -17,10 +17,12 @@ from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, coded
 from crowdrank.prepared.graph import Graph, graph
 from crowdrank.prepared.spooled import tally_batches, tally_in_memory, tally_spooled
 from crowdrank.prepared.subjects import Subjects
-from crowdrank.results import LEVEL, Evidence, Workers, Z
+from crowdrank.results import LEVEL, Evidence, Workers
 from crowdrank.solve import Covariance, Spread, spread
 
 ONE_SIDED = 0.9
+CHANCE = 0.01
+"""The same side in both orders is noted if coin tosses would choose it so often with a smaller probability."""
 EQUAL = 1e-9
 """Scores that differ by less count as tied, since the difference may be rounding."""
 
@@ -214,8 +216,8 @@ class Votes(Subjects):
     def _note_both_orders(self) -> list[Note]:
         """A note on pairs that a worker judged once in each order, choosing the same side both times.
 
-        A worker who ignores the side does so for at most half of these pairs. This is checked only if the votes
-        are in memory.
+        A worker who ignores the side does so for at most half of these pairs, so the binomial tail with 1/2 bounds
+        the probability that chance alone does it as often. This is checked only if the votes are in memory.
         """
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
@@ -233,7 +235,11 @@ class Votes(Subjects):
         shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("reversed", "chosen").sum())
         twice = shown.filter(len=2, reversed=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
         both, same = twice.row(0)
-        if not both or same < 0.5 * both + Z * 0.5 * np.sqrt(both):  # coin tosses do it in half of the cases
+        if 2 * same <= both:
+            return []
+        from scipy.special import bdtrc
+
+        if bdtrc(same - 1, both, 0.5) >= CHANCE:
             return []
         message = (
             f"{both} times a worker judged the same two items twice, once in each order. {same} times "

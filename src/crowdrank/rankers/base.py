@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from crowdrank.data import Features, read_features
-from crowdrank.errors import NotFittedError, UsageError
+from crowdrank.errors import NotFittedError, UsageError, name_hint
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.parameters import Configurable
 from crowdrank.rankers.preparation import Preparation
@@ -161,7 +161,7 @@ class Ranker(Configurable, ABC):
             if name not in scorer.parameters():
                 raise UsageError(
                     f"{self.name} with the scorer {scorer.name} has no parameter {name!r}.",
-                    hint=f"The parameters are {', '.join(sorted(self.settable()))}.",
+                    hint=name_hint(name, sorted(self.settable()), "The parameters are"),
                 )
         if others:
             self.scorer = scorer.clone().set_params(**others)

@@ -27,6 +27,7 @@ from crowdrank.data import (
     to_lists,
     translate_ids,
 )
+from crowdrank.data.io.split_queries import SPLIT
 from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.rankers.statement_rows import (
@@ -92,6 +93,7 @@ def join_judgments(
     notes = [note for table in tables for note in table.notes]
     lists = [to_lists(table) if isinstance(table, Ratings) else table for table in tables]
     notes += [note for own in lists for note in own.notes if note not in notes]
+    notes = [note for note in notes if note.code != SPLIT]  # here the features tell items of two queries apart
     truth = _anchor_tables(anchors or Anchors())
     located = [_Located.of(features, own) for own in [*lists, *truth]]
     notes += _check_located(features, located[: len(lists)], "judged", missing, elsewhere)

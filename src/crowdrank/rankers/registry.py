@@ -8,7 +8,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.rankers.base import Ranker
@@ -118,7 +118,7 @@ def find_ranker(name: str) -> RankerEntry:
     """Return the entry with this name. An unknown name is an error that lists the names."""
     known = ranker_entries()
     if name not in known:
-        raise UsageError(f"There is no ranker {name!r}.", hint=f"The rankers are {', '.join(known)}.")
+        raise UsageError(f"There is no ranker {name!r}.", hint=name_hint(name, known, "The rankers are"))
     return known[name]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from crowdrank.measures import Coverage
 from crowdrank.report.axes import axis_of
 from crowdrank.report.connections import connections, matrix, pairs_of
 from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Query, Report, TableRows, Worker
@@ -40,8 +41,8 @@ TOP = 5
 BINS = 10
 
 
-def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
-    """The content of a report from a fit's result; ``gold`` holds the gold measures."""
+def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Coverage | None = None) -> Report:
+    """The content of a report from a fit's result, the gold measures, and what the gold covers."""
     ranking, fit, evidence, further = result.ranking, result.fit, result.evidence, result.further
     labels, queries, skills, reliability = (further.get(name) for name in VIEWS)
     assert labels is None or isinstance(labels, LabelPosterior)
@@ -66,6 +67,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None) -> Report:
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
+        gold_coverage=None if coverage is None else str(coverage),
         unit=evidence.unit,
         trust=label_trust(reliability, fit),
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
@@ -182,9 +184,9 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
     )
 
 
-def _label(value: float | None) -> float | None:
+def _label(value: float | str | None) -> float | str | None:
     """A label for display: whole numbers become integers."""
-    return int(value) if value is not None and value == int(value) else value
+    return int(value) if isinstance(value, float) and value == int(value) else value
 
 
 COMMON = ("worker", "judgments", "quality", "low", "high", "verdict")

@@ -38,7 +38,7 @@ class Item:
     comparisons: float
     opponents: int
     group: int
-    label: float | None = None
+    label: float | str | None = None
     probability: float | None = None
 
 
@@ -300,6 +300,7 @@ class Report(Page):
     fit: dict[str, Any]
     gold: dict[str, float | None]
     unit: str
+    gold_coverage: str | None = None
     trust: LabelTrust | None = None
     tables: tuple[TableRows, ...] = ()
 

@@ -23,6 +23,8 @@ def build_contest(found: Comparison) -> ContestReport:
     facts = [f"seed {found.seed}"]
     if found.folds:
         facts = [count_noun(found.votes, "vote"), count_noun(found.folds, "fold"), *facts]
+    if found.coverage is not None:
+        facts.append(f"gold has {found.coverage}")
     return ContestReport(
         title=f"{models} by held-out votes" if found.folds else f"{models} by gold",
         facts=tuple(facts),

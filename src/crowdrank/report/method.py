@@ -16,6 +16,8 @@ def method(report: Report) -> list[tuple[str, str]]:
 
 
 def _gold(report: Report) -> Iterator[tuple[str, str]]:
+    if report.gold_coverage is not None:
+        yield "Gold", report.gold_coverage
     for name, value in report.gold.items():
         yield f"{name} by gold", number(value, 4)
 

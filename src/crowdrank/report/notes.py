@@ -8,6 +8,48 @@ from crowdrank.errors import Note
 from crowdrank.report.content import Caution
 
 KINDS: dict[str, tuple[str, str]] = {
+    "swapped-columns": (
+        "Items and labels may be swapped",
+        "Nothing below means anything if they are: name the two columns the other way.",
+    ),
+    "one-rank": ("Every rank is the same", "The ranks are probably in another column; name it."),
+    "same-file": (
+        "The same judgments twice",
+        "Each copy counts, so the ranking looks more certain than it is; give each file once.",
+    ),
+    "two-scales": (
+        "Labels on two scales",
+        "Labels of one scale outweigh those of the other; bring them to one scale, or rank by pairs (bt).",
+    ),
+    "odd-label": (
+        "Labels that may be codes",
+        "A code such as 99 for 'no answer' counts as a grade here; remove its rows and rank again.",
+    ),
+    "time-weights": (
+        "Weights that look like times",
+        "They are about equal as weights; name the column as timestamp.",
+    ),
+    "worker-per-row": (
+        "A worker for every row",
+        "A column that numbers the rows says nothing about who judged; name the right one, or none.",
+    ),
+    "similar-ids": (
+        "Ids that differ only by case or spaces",
+        "Judgments of one thing under two names are split between them; write each id in one way.",
+    ),
+    "invisible-ids": (
+        "Ids that look the same",
+        "They differ by signs that cannot be seen, or by their Unicode form; write each id in one way.",
+    ),
+    "broken-text": (
+        "Text in a broken encoding",
+        "The ranking is right, but names are not; export the file as UTF-8.",
+    ),
+    "rounded-ids": (
+        "Ids that may have been rounded",
+        "Two ids may have become one, with the judgments of both; keep ids as text.",
+    ),
+    "boolean-ids": ("true and false among numbers", "Check whether true should be 1, or is a slip of an export."),
     "not-converged": (
         "The fit did not finish",
         "Do not use these scores yet: try more regularization, or look for errors in the data.",
@@ -124,6 +166,26 @@ KINDS: dict[str, tuple[str, str]] = {
         "Some lists are there more than once",
         "Each copy counts. If a file was given twice, the workers look more certain than they are.",
     ),
+    "two-columns": (
+        "Two columns could be meant",
+        "Check that the right one was read.",
+    ),
+    "split-queries": (
+        "The same items in every query",
+        "Each query has a ranking of its own; read the judgments without the query for one ranking over all.",
+    ),
+    "outcomes": (
+        "What the outcomes mean was guessed",
+        "Check that 1 means the first item; give the meaning of the outcomes to be certain.",
+    ),
+    "outcomes-left-out": (
+        "Outcomes that were left out",
+        "These rows have no effect, as asked.",
+    ),
+    "nominal-labels": (
+        "Labels without an order",
+        "The labels of the items are the answer, in the table of labels; the ranking says how sure they are.",
+    ),
     "unknown-workers": (
         "Judgments without a worker",
         "Nothing is learned about who gave them; name the workers if you can.",
@@ -173,7 +235,21 @@ KINDS: dict[str, tuple[str, str]] = {
         "Documents without a label",
         "They were left out of the training; the ranker can still score them.",
     ),
-    "not-judged": ("Labels below 0", "They mean that nobody judged the document, so it was left out."),
+    "not-judged": ("Labels below 0", "They mean that nobody judged the item, so it was left out."),
+    "reversed-gold": (
+        "The ranking runs against the gold",
+        "Check whether the largest grade is the best one, or 1; read the column the other way if needed.",
+    ),
+    "totals-row": ("A row of totals in the gold", "A total is no item; remove its row and measure again."),
+    "undefined": (
+        "Measures without a value",
+        "Grades of further items, or different grades, are needed to measure the order.",
+    ),
+    "nothing-relevant": ("Nothing is relevant by gold", "Check the grades, or measure the order: acc, tau."),
+    "linear-gain": (
+        "Gains are the grades themselves",
+        "With 2^grade - 1, one large grade would outweigh all others; a measure may name its gain.",
+    ),
     "weight-0": ("Documents with the weight 0", "They were left out."),
     "constant-features": ("Features with one value only", "They tell no documents apart and may be left out."),
     "missing-values": ("Missing values", "Many of them in one feature may mean that it was not computed."),
@@ -244,6 +320,10 @@ KINDS: dict[str, tuple[str, str]] = {
     "read-back": (
         "Judgments on disk were read into memory",
         "The answer is the same. If memory runs short, use a model that can leave them on disk.",
+    ),
+    "pairs-sampled": (
+        "Long lists were compared by a sample of their pairs",
+        "Another sample would give slightly other scores; all pairs take longer and say about the same.",
     ),
     "side-info": (
         "Some side information was not used",

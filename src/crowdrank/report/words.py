@@ -49,9 +49,9 @@ def interval(low: float | None, high: float | None, decimals: int | None) -> str
     return f"{signed(low, decimals)} to {signed(high, decimals)}"
 
 
-def with_probability(value: float | None, probability: float | None) -> str:
+def with_probability(value: float | str | None, probability: float | None) -> str:
     """The most probable label of an item, or domain of a query, and its probability."""
-    return f"{signed(value)} ({number(probability, 2)})"
+    return f"{value if isinstance(value, str) else signed(value)} ({number(probability, 2)})"
 
 
 def difficulty_interval(query: Query) -> str:

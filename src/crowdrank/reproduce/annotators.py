@@ -15,7 +15,7 @@ import polars as pl
 
 from crowdrank.data import Features, Scored
 from crowdrank.data.arrays import Floats, Integers
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, UsageError, name_hint
 from crowdrank.measures import evaluate
 from crowdrank.rankers.supervised import ListMLE
 
@@ -39,7 +39,7 @@ is the same for all documents of a query.
 def feature_groups(abstract: str = "title") -> dict[str, tuple[int, ...]]:
     """The features of the eight annotators of table I, with this field in the place of the abstract."""
     if abstract not in FIELDS:
-        raise UsageError(f"There is no field {abstract!r}.", hint=f"The fields are {', '.join(FIELDS)}.")
+        raise UsageError(f"There is no field {abstract!r}.", hint=name_hint(abstract, FIELDS, "The fields are"))
     part, whole = FIELDS[abstract], FIELDS["document"]
     return {
         "function-1": part["TFIDF"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 
 from crowdrank.data import Floats, Judgments, Scored, read, read_ranking, to_pairs
 from crowdrank.errors import InputError, Remedy
-from crowdrank.measures import evaluate_queries
+from crowdrank.measures import MeasureSpec, evaluate_queries, parse
 from crowdrank.models.base import Model
 
 GRADED = "nDCG@3 nDCG@5 nDCG@7 nDCG@9 nDCG@10"
@@ -38,10 +38,17 @@ class GoldData:
         known = found.join(self.graded.frame.select("query", "item"), on=["query", "item"], nulls_equal=True)
         ranking = read_ranking(known)
         values: dict[str, Floats] = {}
-        for word in measures.split():
-            gold = self.binary if word in BINARY.split() else self.graded
-            values |= evaluate_queries(ranking, gold, word)
+        for measure in map(_as_in_the_paper, parse(measures)):
+            gold = self.binary if measure.text in BINARY.split() else self.graded
+            values |= evaluate_queries(ranking, gold, [measure])
         return values
+
+
+def _as_in_the_paper(measure: MeasureSpec) -> MeasureSpec:
+    """The measure with gains of 2^grade - 1, also if grades exceed 10."""
+    return (
+        replace(measure, parameters={**measure.parameters, "gain": "exp"}) if measure.name == "ndcg" else measure
+    )
 
 
 def _folder(data: Path | None, name: str, file: str) -> Path:
@@ -81,7 +88,8 @@ def trec(data: Path | None) -> GoldData:
     gold = pl.read_csv(folder / "gold.csv", schema_overrides=text)
     labels = pl.read_csv(folder / "labels.csv", schema_overrides=text).join(gold, on="item", how="semi")
     one = pl.lit(None, pl.String).alias("query")
-    return _with_relevance(to_pairs(read(labels), ties="drop"), gold.select(one, "item", grade=pl.col("gold") - 1))
+    pairs = to_pairs(read(labels), ties="drop", pairs="all")
+    return _with_relevance(pairs, gold.select(one, "item", grade=pl.col("gold") - 1))
 
 
 def reading_level(data: Path | None) -> GoldData:

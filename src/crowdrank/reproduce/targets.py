@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.reproduce import (
     asking,
     crowd_agg,
@@ -124,7 +124,7 @@ def reproduce(
     ``progress(words)`` is called before each of these cells. An unknown name is an error that lists the names.
     """
     if name not in TARGETS:
-        raise UsageError(f"There is no target {name!r}.", hint=f"The targets are {', '.join(TARGETS)}.")
+        raise UsageError(f"There is no target {name!r}.", hint=name_hint(name, TARGETS, "The targets are"))
     target = TARGETS[name]
     draws = target.seeds if seeds is None else seeds
     if not target.keeps:

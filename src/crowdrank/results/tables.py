@@ -111,50 +111,64 @@ class Workers(Table):
 
 @dataclass(frozen=True, eq=False)
 class LabelPosterior(Table):
-    """The label of each item: ``probability`` (N, K) of each of ``values`` (K), the distinct labels."""
+    """The label of each item: ``probability`` (N, K) of each of ``values`` (K), the distinct labels.
+
+    ``names``: the labels as text, if they are not numbers.
+    """
 
     query: pl.Series
     item: pl.Series
     values: Floats
     probability: Floats
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.item)
 
     @property
-    def label(self) -> Floats:
+    def label(self) -> NDArray[Any]:
         """The most probable label of each item. The smallest one, if several are equally probable."""
-        return np.asarray(self.values[self.probability.argmax(axis=1)])
+        return label_names(self.values, self.names)[self.probability.argmax(axis=1)]
 
     def polars(self) -> pl.DataFrame:
         """query, item, label, probability, and a column p_V with the probability of each label V."""
-        each = {f"p_{value:g}": self.probability[:, place] for place, value in enumerate(self.values)}
+        labels = self.names or tuple(f"{value:g}" for value in self.values)
+        each = {f"p_{label}": self.probability[:, place] for place, label in enumerate(labels)}
         columns = {"label": self.label, "probability": self.probability.max(axis=1), **each}
         return pl.DataFrame({"query": self.query, "item": self.item, **columns}).sort("query", "item")
 
 
 @dataclass(frozen=True, eq=False)
 class Confusion(Table):
-    """What each worker says of each true label: ``probability`` (W, true, said) of ``values`` (K), the labels."""
+    """What each worker says of each true label: ``probability`` (W, true, said) of ``values`` (K), the labels.
+
+    ``names``: the labels as text, if they are not numbers.
+    """
 
     worker: pl.Series
     values: Floats
     probability: Floats
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.probability.size
 
     def polars(self) -> pl.DataFrame:
         """worker, true, said, probability: one row per worker, true label and said label, sorted by all three."""
-        size = len(self.values)
+        size, labels = len(self.values), label_names(self.values, self.names)
         order = self.worker.arg_sort().to_numpy()
         columns = {
             "worker": self.worker.gather(np.repeat(order, size * size)),
-            "true": np.tile(np.repeat(self.values, size), len(order)),
-            "said": np.tile(self.values, size * len(order)),
+            "true": np.tile(np.repeat(labels, size), len(order)),
+            "said": np.tile(labels, size * len(order)),
             "probability": self.probability[order].ravel(),
         }
         return pl.DataFrame(columns)
+
+
+def label_names(values: Floats, names: tuple[str, ...]) -> NDArray[Any]:
+    """The labels as they were given: text, or numbers."""
+    return np.array(names, dtype=object) if names else values
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.models.online import TIES
 from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.select.field import Field
@@ -66,7 +66,9 @@ class Campaign:
     def ask(self, worker: str) -> Question | None:
         """The next question for a judge; None if no pair is allowed, or the judge has judged every allowed one."""
         if worker not in self._judges:
-            raise UsageError(f"There is no judge {worker!r}.", hint=f"The judges are {', '.join(self._judges)}.")
+            raise UsageError(
+                f"There is no judge {worker!r}.", hint=name_hint(worker, self._judges, "The judges are")
+            )
         return self.loop.desk.ask(self._judges[worker], softens=False)
 
     def learn(self, question: Question, answer: str) -> None:

@@ -29,8 +29,8 @@ from crowdrank.select.rules import Rules, codes_of
 
 MANY_VOTES = 200_000
 """With more votes than this, they are learned one by one, which takes seconds."""
-ABOUT_ROWS = ("no-outcome", "self-pairs", "unknown-workers", "not-converged")
-"""What a fit says that matters for the next questions too."""
+ABOUT_FITS = ("not-converged",)
+"""What a fit says that matters for the next questions too, besides what was noted while the votes were read."""
 MANY_ITEMS = 2_000
 """With more items than this, a search that is not compiled is slow."""
 
@@ -99,7 +99,8 @@ class Field:
             model = name
         fitted = make(model, {"seed": seed}) if isinstance(model, str) else model.clone()
         fitted.fit(self.table, anchors=anchors)
-        notes = (*notes, *(note for note in fitted.fit_.warnings if note.code in ABOUT_ROWS))
+        said = [note for note in fitted.fit_.warnings if note in self.table.notes or note.code in ABOUT_FITS]
+        notes = (*notes, *said)
         if not isinstance(fitted.posterior_, Posterior):
             raise UsageError(
                 f"{fitted.name} has no posterior, so it cannot say what is uncertain.",

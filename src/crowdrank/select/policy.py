@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.select.gains import KINDS
 
 SELECTORS = {
@@ -71,7 +71,8 @@ class Policy:
     def __post_init__(self) -> None:
         if self.select not in SELECTORS:
             raise UsageError(
-                f"There is no selector {self.select!r}.", hint=f"The selectors are {', '.join(SELECTORS)}."
+                f"There is no selector {self.select!r}.",
+                hint=name_hint(str(self.select), SELECTORS, "The selectors are"),
             )
         if isinstance(self.gamma, str) and self.gamma not in GAMMAS:
             raise UsageError(
@@ -112,7 +113,8 @@ class Policy:
         for name in settings:
             if name not in known:
                 raise UsageError(
-                    f"There is no setting {name!r} of the selection.", hint=f"Its settings are {', '.join(known)}."
+                    f"There is no setting {name!r} of the selection.",
+                    hint=name_hint(name, known, "Its settings are"),
                 )
         lists = {name: _names(settings[name]) for name in ("differ", "same", "own") if name in settings}
         return cls(select=select, **{**settings, **lists})

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Scored, read_gold
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals, read_gold
+from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.models.parameters import number, whole
 from crowdrank.results import QUALITY
@@ -118,7 +118,7 @@ def replay(
     one is asked; ``flight`` questions are open at once. ``settings``: of the policy, of online-crowd-bt (variance,
     prior, rule, link), and of the crowd (items, workers, spread, alpha, beta).
     """
-    plan = _plan(budget, look, rank, refit)
+    plan, about_gold = _plan(budget, look, rank, refit), list[Note]()
     seeds = whole("seeds", seeds, low=1)
     if who not in WHO:
         raise UsageError(f"The parameter 'who' must be one of {', '.join(WHO)}. Got {who!r}.")
@@ -151,7 +151,9 @@ def replay(
             )
         if crowd:
             raise UsageError(f"{next(iter(crowd))!r} is a setting of simulated crowds; these votes are recorded.")
-        votes, truth = _recorded(judgments, gold if isinstance(gold, Scored) else read_gold(gold))
+        grades = gold if isinstance(gold, Scored) else read_gold(gold)
+        about_gold = [note for note in (note_not_judged(grades), note_totals(grades)) if note is not None]
+        votes, truth = _recorded(judgments, grades)
         plan = _plan(min(budget, len(votes.left)), look, rank, refit)
         reach, source = _reach(votes, truth), f"{len(votes.left)} recorded votes"
 
@@ -166,7 +168,7 @@ def replay(
                 progress(f"{chosen.select}: seed {seed - first_seed + 1} of {seeds}")
             curves.append(one(chosen, seed))
         runs.append(SelectorRun(chosen.select, tuple(curves), reach))
-    notes = tuple(_notes(budget, plan.budget, runs))
+    notes = (*about_gold, *_notes(budget, plan.budget, runs))
     said = {"first_seed": first_seed, "look": plan.look, "refit": refit, "who": who, "flight": flight}
     return Study(tuple(runs), source, reach, plan.budget, seeds, rank, {**said, **(settings or {})}, notes)
 
@@ -194,7 +196,7 @@ def _split(
                 hint="Give gamma as a number, or as halved or auto.",
             )
         if name not in known:
-            raise UsageError(f"A replay has no setting {name!r}.", hint=f"The settings are {', '.join(known)}.")
+            raise UsageError(f"A replay has no setting {name!r}.", hint=name_hint(name, known, "The settings are"))
     groups = (own, MODEL_SETTINGS, CROWD_SETTINGS)
     policy, model, crowd = ({name: settings[name] for name in settings if name in group} for group in groups)
     for name, value in crowd.items():
@@ -209,7 +211,7 @@ def _recorded(judgments: Any, gold: Scored) -> tuple[Recorded, Truth]:
     if field.table is not None and field.table.index.workers is None:
         votes = votes._replace(judge=np.zeros(len(votes.left), np.int64), judges=1)
     nodes = pl.DataFrame({"query": field.query, "item": field.item})
-    own = gold.frame.select("query", "item", "value")
+    own = gold.frame.select("query", "item", "value").filter(judged_grades(gold.frame["value"]))
     keys = ["item"] if own["query"].null_count() == len(own) else ["query", "item"]
     if keys == ["query", "item"] and field.query.null_count():
         raise InputError("The gold names queries, but the votes have no query column.")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.simulate.crowd import Crowd
 from crowdrank.simulate.labels import label_crowd
 from crowdrank.simulate.letor import letor_crowd
@@ -99,7 +99,7 @@ PRESETS = {
 def find_preset(name: str) -> Preset:
     """The preset with this name; an unknown name is an error that lists the names."""
     if name not in PRESETS:
-        raise UsageError(f"There is no preset {name!r}.", hint=f"The presets are {', '.join(PRESETS)}.")
+        raise UsageError(f"There is no preset {name!r}.", hint=name_hint(name, PRESETS, "The presets are"))
     return PRESETS[name]
 
 
@@ -111,7 +111,9 @@ def simulate(name: str, *, seed: int = 0, **settings: Any) -> Crowd:
         raise UsageError(f"The seed must be a whole number of at least 0. Got {seed}.")
     for setting, value in settings.items():
         if setting not in known:
-            raise UsageError(f"{name} has no setting {setting!r}.", hint=f"Its settings are {', '.join(known)}.")
+            raise UsageError(
+                f"{name} has no setting {setting!r}.", hint=name_hint(setting, known, "Its settings are")
+            )
         settings[setting] = _value(name, setting, value, known[setting])
     return preset.make(seed=seed, **{**preset.settings, **settings})
 

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data.arrays import Floats
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.random import generator
 from crowdrank.simulate.crowd import Crowd, ids
 
@@ -57,7 +57,7 @@ class Respondents:
     ) -> Respondents:  # fmt: skip
         """The crowd with this name. ``alpha`` and ``beta`` are those of beta-5-1."""
         if name not in CROWDS:
-            raise UsageError(f"There is no crowd {name!r}.", hint=f"The crowds are {', '.join(CROWDS)}.")
+            raise UsageError(f"There is no crowd {name!r}.", hint=name_hint(name, CROWDS, "The crowds are"))
         if items < 2 or workers < 1 or spread <= 0 or alpha <= 0 or beta <= 0:
             raise UsageError(
                 "A crowd needs two items, a worker, and a spread, alpha and beta above 0. "

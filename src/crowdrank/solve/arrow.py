@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.results import EXACT_LIMIT, Covariance
-from crowdrank.solve.matrices import Matrix, add_diagonal, inverse_of, scale_columns
+from crowdrank.solve.matrices import MANY_ROWS, Matrix, add_diagonal, inverse_of, scale_columns
 
 if TYPE_CHECKING:
     from crowdrank.solve.factor import Factor
@@ -96,11 +97,16 @@ class Arrow:
         safe = np.where(scores > 0, scores, np.inf)
         return 1.0 / safe, np.einsum("kbb->kb", inverse_of(self.workers)).copy()
 
+    @cached_property
+    def largest_part(self) -> int:
+        """How many scores the largest connected part has."""
+        return int(np.bincount(self.part).max(initial=0))
+
     @property
     def method(self) -> str:
         """How systems are solved: by eliminating the 'workers' or the 'parts', or 'iterative'."""
         scores, workers = len(self.part), self.workers.shape[0] * self.workers.shape[1]
-        largest = int(np.bincount(self.part).max(initial=0))
+        largest = self.largest_part
         if workers == 0 or (scores > EXACT_LIMIT and workers <= EXACT_LIMIT):
             return "parts" if largest <= EXACT_LIMIT else "iterative"
         if largest < scores and workers < scores:
@@ -110,12 +116,16 @@ class Arrow:
     def solve(
         self, scores: Floats, workers: Floats, common: Floats | None = None
     ) -> tuple[Floats, Floats, Floats]:
-        """The Newton step: this matrix times the step equals the gradient (N,), (K, b), (G,)."""
-        factor = self.factor()
+        """The Newton step: this matrix times the step equals the gradient (N,), (K, b), (G,).
+
+        Without workers, conjugate gradients are faster than a factorization if there are many scores.
+        """
+        from crowdrank.solve.factor import FACTORS, Bordered
+
+        many = not len(self.workers) and self.largest_part >= MANY_ROWS
+        factor = FACTORS["iterative" if many else self.method](self)
         if self.border is None or common is None:
             return *factor.solve(scores, workers), np.zeros(0)
-        from crowdrank.solve.factor import Bordered
-
         return Bordered(factor, self.border).steps(scores, workers, common)
 
     def factor(self) -> Factor:
@@ -125,7 +135,11 @@ class Arrow:
         return FACTORS[self.method](self)
 
     def covariance(self) -> Inverse:
-        """The exact inverse, from which the uncertainty follows."""
+        """The exact inverse, from which the uncertainty follows. It is computed once."""
+        return self._covariance
+
+    @cached_property
+    def _covariance(self) -> Inverse:
         factor = self.factor()
         if self.border is None:
             return factor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -19,6 +19,8 @@ SOLVED = 1e-9
 """The same for scores that a solver finds."""
 PAIRWISE = 2000
 """In larger parts, resampled items are distinguished by their standard errors, not pair by pair."""
+FEW = 32
+"""How many nodes the search for the end of a tier looks at first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,23 +284,36 @@ def _tiers(
     """The tier of each node. Down the ranks, a tier ends before the first item certainly below its leader."""
     order = np.lexsort((rank, query))
     tier = np.empty(len(score), np.int64)
-    cuts = np.flatnonzero(np.diff(query[order])) + 1
-    for nodes in np.split(order, cuts):
+
+    def first_below(leader: int, others: Integers) -> int | None:
+        own = part_of[leader]
+        same = part_of[others] == own
+        if own in apart:
+            deviation = apart[own][place[leader], np.where(same, place[others], 0)]
+        else:
+            deviation = np.hypot(stderr[leader], stderr[others])
+        below = np.flatnonzero(score[leader] - score[others] > z * np.where(same, deviation, np.inf))
+        return int(below[0]) if len(below) else None
+
+    for nodes in np.split(order, np.flatnonzero(np.diff(query[order])) + 1):
         start, number = 0, 1
         while start < len(nodes):
-            leader, rest = nodes[start], nodes[start:]
-            own = part_of[leader]
-            if own in apart:
-                same = part_of[rest] == own
-                deviation = np.where(same, apart[own][place[leader], np.where(same, place[rest], 0)], np.inf)
-            else:
-                deviation = np.where(part_of[rest] == own, np.hypot(stderr[leader], stderr[rest]), np.inf)
-                deviation[0] = np.inf
-            below = np.flatnonzero(score[leader] - score[rest] > z * deviation)
-            length = int(below[0]) if len(below) else len(rest)
-            tier[rest[:length]] = number
-            start, number = start + length, number + 1
+            end = _end_of_tier(nodes, start, first_below)
+            tier[nodes[start:end]] = number
+            start, number = end, number + 1
     return tier
+
+
+def _end_of_tier(nodes: Integers, start: int, first_below: Callable[[int, Integers], int | None]) -> int:
+    """Where the tier that begins at ``start`` ends. Ever more nodes are looked at, so that the time for all
+    tiers grows with the number of nodes, not with its square."""
+    begin, most = start + 1, FEW
+    while begin < len(nodes):
+        found = first_below(nodes[start], nodes[begin : begin + most])
+        if found is not None:
+            return begin + found
+        begin, most = begin + most, 2 * most
+    return len(nodes)
 
 
 @dataclass(frozen=True, eq=False)

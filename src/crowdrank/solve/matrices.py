@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
+from crowdrank.data.arrays import Floats, Integers, summed
 from crowdrank.engine import all_blas_threads
 
 Matrix = Any  # a dense array, or a SciPy sparse array
@@ -34,22 +34,46 @@ def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape:
 
     The choice depends only on the shape, so that the matrices of all shards can be added.
     """
-    if shape[0] * shape[1] <= DENSE_CELLS:
-        flat = rows.astype(np.int64) * shape[1] + columns
-        return np.bincount(flat, values, shape[0] * shape[1]).reshape(shape)
-    from scipy.sparse import coo_array, csr_array
+    return accumulate_at(rows.astype(np.int64) * shape[1] + columns, values, shape)
 
-    first = int(rows.min(initial=0))
-    height = int(rows.max(initial=0)) - first + 1
-    if height * shape[1] > 4 * len(values) + DENSE_CELLS:
-        return coo_array((values, (rows, columns)), shape=shape).tocsr()
-    # A shard touches few neighboring rows: count into a dense strip, which is faster than sorting.
-    strip = np.bincount((rows.astype(np.int64) - first) * shape[1] + columns, values, height * shape[1])
-    filled = np.flatnonzero(strip)
+
+def accumulate_at(places: Integers, values: Floats, shape: tuple[int, int]) -> Matrix:
+    """The same at places[k], the number of the cell row by row."""
+    if is_small(shape):
+        return np.bincount(places, values, shape[0] * shape[1]).reshape(shape)
+    first = int(places.min(initial=0)) // shape[1]
+    height = int(places.max(initial=0)) // shape[1] - first + 1
+    if fits_strip(height, shape, len(values)):
+        strip = summed(places - first * shape[1], values, height * shape[1])
+        return place_strip(strip.reshape(height, -1), first, shape)
+    from scipy.sparse import coo_array
+
+    return coo_array((values, (places // shape[1], places % shape[1])), shape=shape).tocsr()
+
+
+def is_small(shape: tuple[int, int]) -> bool:
+    """Whether a matrix of this shape is kept dense."""
+    return shape[0] * shape[1] <= DENSE_CELLS
+
+
+def fits_strip(height: int, shape: tuple[int, int], entries: int) -> bool:
+    """Whether it is faster to count into a dense strip of neighboring rows than to sort the entries."""
+    return height * shape[1] <= 4 * entries + DENSE_CELLS
+
+
+def place_strip(strip: Floats, first: int, shape: tuple[int, int]) -> Matrix:
+    """The matrix whose rows from ``first`` on are the strip, and whose other rows are 0."""
+    if is_small(shape):
+        matrix = np.zeros(shape)
+        matrix[first : first + len(strip)] = strip
+        return matrix
+    from scipy.sparse import csr_array
+
+    row, column = np.nonzero(strip)
     counts = np.zeros(shape[0], np.int64)
-    counts[first : first + height] = np.bincount(filled // shape[1], minlength=height)
+    counts[first : first + len(strip)] = np.bincount(row, minlength=len(strip))
     starts = np.concatenate([[0], np.cumsum(counts)])
-    return csr_array((strip[filled], filled % shape[1], starts), shape=shape)
+    return csr_array((strip[row, column], column, starts), shape=shape)
 
 
 def dense(matrix: Matrix) -> Floats:

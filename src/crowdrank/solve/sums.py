@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from crowdrank.data.arrays import Floats
 from crowdrank.engine import Stats
@@ -61,6 +61,15 @@ class Information(Curvature):
     """The same with a curvature that is a covariance, and ``noise`` (N + K b, draws) of that covariance."""
 
     noise: Floats
+
+
+@runtime_checkable
+class OuterProducts(Protocol):
+    """Sums that also offer a curvature that is never negative."""
+
+    def outer_products(self, shard: Any, at: At) -> Curvature:
+        """Value, gradient, and the products of the gradients of single judgments."""
+        ...
 
 
 class LikelihoodSums(Protocol):

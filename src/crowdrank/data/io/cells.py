@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 import polars as pl
 
 from crowdrank.data.tables import UNKNOWN_WORKER
-from crowdrank.errors import Hint, InputError
+from crowdrank.errors import Hint, InputError, Remedy
 
-MOST_WEIGHT = 1e12
+LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e12
+MOST_WEIGHT_RATIO = 1e15
+"""Double precision holds nearly 16 digits: a weight has no effect beside one that is this many times larger."""
+MOST_NUMBER = 1e50
+"""Products of squares of larger labels and ranks would overflow; those of 1 / this would vanish."""
 ROW = "#row"
 """A column with each row's number in its file, if one row of the file became several."""
 
@@ -31,14 +36,42 @@ def from_native(frame: Any, what: str = "Judgments") -> tuple[pl.DataFrame, str]
             f"{what} are read from a path or a frame of pandas, Polars or PyArrow.",
             value=type(frame).__name__,
         ) from None
-    if isinstance(native, nw.LazyFrame):
-        native = native.collect()
-    backend = str(native.implementation.value)
     try:
+        if isinstance(native, nw.LazyFrame):
+            native = native.collect()
+        backend = str(native.implementation.value)
         polars = native.to_polars()
-    except Exception as error:  # the other library's error for a column of mixed types
+    except (Exception, pl.exceptions.PanicException) as error:  # such as a column of mixed types
         raise InputError(f"The frame cannot be read: {error}", hint="Give every column a single type.") from error
     return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
+
+
+@dataclass(frozen=True)
+class WeightRange:
+    """The smallest and the largest weight, each with its source and row."""
+
+    low: tuple[float, str, int]
+    high: tuple[float, str, int]
+
+    def join(self, other: WeightRange | None) -> WeightRange:
+        """The range of both."""
+        return self if other is None else WeightRange(min(self.low, other.low), max(self.high, other.high))
+
+    def check(self) -> None:
+        """Raise an error if the smallest weight has no effect beside the largest."""
+        if self.high[0] > MOST_WEIGHT_RATIO * self.low[0]:
+            low, source, row = self.low
+            high, other, place = self.high
+            where = f"row {place}" if source == other else f"{other}, row {place}"
+            raise InputError(
+                f"the weight has no effect beside that of {where}, {high:g}: "
+                f"it is over {MOST_WEIGHT_RATIO:g} times smaller.",
+                source=source,
+                row=row,
+                column="weight",
+                value=low,
+                hint="Write 0 to leave the row out.",
+            )
 
 
 class TextCells:
@@ -132,6 +165,16 @@ class TextCells:
             raise self._number_error(role, first_row(bad), "a number is needed here.")
         return values.set(missing, None) if gaps else values
 
+    def judged_number(self, role: str, *, gaps: bool = False) -> pl.Series:
+        """A column of numbers that are squared and weighted: each is 0, or within the range for that."""
+        values = self.number(role, gaps=gaps)
+        size = values.abs()
+        beyond = ((size > MOST_NUMBER) | ((size > 0) & (size < 1 / MOST_NUMBER))).fill_null(False)
+        if beyond.any():
+            problem = f"a {role} must be 0, or from {1 / MOST_NUMBER:g} to {MOST_NUMBER:g} in size."
+            raise self.error(role, first_row(beyond), problem)
+        return values
+
     def _number_error(self, role: str, row: int, problem: str) -> InputError:
         hint = None
         if re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or ""):
@@ -141,14 +184,31 @@ class TextCells:
         return self.error(role, row, problem, hint)
 
     def weight(self) -> pl.Series:
-        """Weights: finite and not negative. A weight of 0 leaves its row out."""
+        """Weights: 0, which leaves a row out, or within the range that sums can hold."""
         column = self.frame["weight"].str.strip_chars()
         values = column.cast(pl.Float64, strict=False)
         bad = values.is_null() | ~values.is_finite() | (values < 0) | (values > MOST_WEIGHT)
         if bad.any():
-            problem = f"a weight must be a number from 0 to {MOST_WEIGHT:g}."
-            raise self._number_error("weight", first_row(bad), problem)
+            problem, row = f"a weight must be a number from 0 to {MOST_WEIGHT:g}.", first_row(bad)
+            if (values[row] or 0.0) > MOST_WEIGHT:
+                remedy = Remedy("columns", f"weight=,timestamp={self.columns['weight']}")
+                raise self.error("weight", row, problem, ("If it is a time: ", remedy))
+            raise self._number_error("weight", row, problem)
+        tiny = (values > 0) & (values < LEAST_WEIGHT)
+        if tiny.any():
+            hint = "Multiply all weights by one factor, or write 0 to leave the row out."
+            problem = f"a weight must be 0, or at least {LEAST_WEIGHT:g}."
+            raise self.error("weight", first_row(tiny), problem, hint)
         return values
+
+    def weight_range(self, values: pl.Series) -> WeightRange | None:
+        """The smallest and the largest weight that is not 0, with their rows; None if there is none."""
+        used = values.set(values == 0, None)
+        low, high = used.arg_min(), used.arg_max()
+        if low is None or high is None:
+            return None
+        ends = ((float(values[row]), self.name, self.row_number(row)) for row in (low, high))
+        return WeightRange(*ends)
 
     def timestamp(self) -> pl.Series:
         """Seconds since 1970, from numbers or from ISO dates."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from crowdrank.errors import Hint, InputError, Remedy, UsageError
+from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,20 @@ OPTIONAL = {
     "timestamp": ("timestamp",),
     "list": ("list",),
 }
-"""Optional roles and the column names that they may have; the first name found counts."""
+"""Optional roles and the column names that they may have; the first one found counts, and a note names another."""
+
+RIVALS = {
+    "worker": ("worker_id", "annotator_id", "judge_id", "assessor_id", "rater", "rater_id"),
+    "query": ("query_id",),
+    "label": ("rating", "score", "grade", "relevance", "response"),
+}
+"""Names that are not recognized, but might be the role as well as the column that was taken for it."""
 
 ROLES = tuple(dict.fromkeys([name for layout in LAYOUTS for name in layout.needs] + list(OPTIONAL)))
+
+
+class MissingColumnError(InputError):
+    """No layout fits the columns."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +60,25 @@ class RecognizedLayout:
 
     kind: str
     columns: dict[str, str]  # role -> the file's own column name
+    notes: tuple[Note, ...] = ()
+    named: frozenset[str] = frozenset()  # the roles that the user named
+
+
+def split_names(text: str) -> list[str]:
+    """The parts of a text between commas; ``\\,`` is a comma within a part."""
+    parts = (part.replace("\\,", ",").strip() for part in re.split(r"(?<!\\),", text))
+    return [part for part in parts if part]
+
+
+def join_names(parts: Iterable[str]) -> str:
+    """The text that ``split_names`` splits into these parts."""
+    return ",".join(part.replace(",", "\\,") for part in parts)
 
 
 def parse_mapping(text: str) -> dict[str, str]:
     """``worker=judge,left=a`` as a dict; an empty name (``query=``) means that the role is absent."""
     mapping: dict[str, str] = {}
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
+    for part in split_names(text):
         role, sign, name = part.partition("=")
         if not sign:
             raise UsageError(
@@ -91,7 +115,8 @@ def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
     mapping = dict(mapping or {})
     unknown = [role for role in mapping if role not in ROLES]
     if unknown:
-        raise UsageError(f"There is no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}.")
+        hint = name_hint(unknown[0], ROLES, "The roles are")
+        raise UsageError(f"There is no column role {unknown[0]!r}.", hint=hint)
     by_role = _by_role(names, mapping, source)
     found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
     core = {role for role, name in mapping.items() if name and role not in OPTIONAL}
@@ -111,7 +136,29 @@ def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
         if role in by_role:
             columns[role] = by_role[role]
     _refuse_doubles(names, columns, source)
-    return RecognizedLayout(found[0].kind, columns)
+    named = frozenset(role for role, name in mapping.items() if name)
+    notes = tuple(_rival_notes(names, columns, named, source))
+    return RecognizedLayout(found[0].kind, columns, notes, named)
+
+
+def _rival_notes(
+    names: Sequence[str], columns: Mapping[str, str], named: frozenset[str], source: str
+) -> Iterable[Note]:
+    """A note for each role that was taken from one column although another one might be meant."""
+    lowered = {name.strip().lower(): name for name in reversed(names)}
+    for role, taken in columns.items():
+        if role in named:
+            continue
+        rivals = [*OPTIONAL.get(role, ()), *RIVALS.get(role, ())]
+        outcome = role == "label" and "left" in columns
+        if outcome:
+            rivals = ["winner"]
+        others = [lowered[name] for name in rivals if name in lowered and lowered[name] not in columns.values()]
+        if others:
+            what = "outcome" if outcome else role
+            message = f"{source}: the column {taken!r} was read as the {what}, and {others[0]!r} was not used."
+            other = f"{'winner' if outcome else role}={others[0]}"
+            yield Note("two-columns", message, ("To use the other one: ", Remedy("columns", other)))
 
 
 def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: str) -> None:
@@ -137,7 +184,7 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
             raise InputError(
                 f"there is no column {name!r}, which was given for {role!r}.",
                 source=source,
-                hint=f"The columns are {', '.join(map(repr, names))}.",
+                hint=name_hint(name, names, "The columns are", repr),
             )
         by_role[role] = name if name in names else lowered[name.strip().lower()]
     taken = set(by_role.values())
@@ -151,9 +198,17 @@ def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> d
     return by_role
 
 
-def _renaming_hint(layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]]) -> Hint:
+def _renaming_hint(
+    layouts: Sequence[Layout], lacking: Callable[[Layout], list[str]], names: Sequence[str]
+) -> Hint:
     """A hint on which column to name, one for each kind of judgments."""
-    ways = {layout.kind: Remedy("columns", f"{lacking(layout)[0]}=NAME") for layout in reversed(layouts)}
+    lowered = {name.strip().lower(): name for name in reversed(names)}
+
+    def own(role: str) -> str:
+        return next((lowered[name] for name in RIVALS.get(role, ()) if name in lowered), "NAME")
+
+    needs = {layout.kind: lacking(layout)[0] for layout in reversed(layouts)}
+    ways = {kind: Remedy("columns", join_names([f"{need}={own(need)}"])) for kind, need in needs.items()}
     hint: list[str | Remedy] = ["If it has another name, say "]
     for place, (kind, remedy) in enumerate(reversed(ways.items())):
         hint += [" or " if place else "", remedy, f" ({kind})"]
@@ -169,9 +224,9 @@ def _missing_error(names: Sequence[str], by_role: Mapping[str, str], core: set[s
     candidates = [layout for layout in LAYOUTS if core <= set(layout.needs)] or list(LAYOUTS)
     shares = [len(lacking(layout)) / len(layout.needs) for layout in candidates]
     near = [layout for layout, share in zip(candidates, shares, strict=True) if share == min(shares)]
-    nearest = near[0]
+    closest = near[0]
     shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-    if len(lacking(nearest)) == len(nearest.needs):
+    if len(lacking(closest)) == len(closest.needs):
         problem = f"these columns are not judgments: {shown}."
         hint = (
             "Pairs have left,right and label (the winner's id) or winner (left, right or tie), or winner,loser; "
@@ -179,11 +234,11 @@ def _missing_error(names: Sequence[str], by_role: Mapping[str, str], core: set[s
             Remedy("columns", "worker=judge,left=a,right=b,winner=choice"),
             ", or rank=P* if each item has a column",
         )
-        return InputError(problem, source=source, hint=hint)
-    column = lacking(nearest)[0]
-    return InputError(
-        f"missing: {nearest.kind} with {', '.join(nearest.needs)} need it. The columns are {shown}.",
+        return MissingColumnError(problem, source=source, hint=hint)
+    column = lacking(closest)[0]
+    return MissingColumnError(
+        f"missing: {closest.kind} with {', '.join(closest.needs)} need it. The columns are {shown}.",
         source=source,
         column=column,
-        hint=_renaming_hint(near, lacking),
+        hint=_renaming_hint(near, lacking, names),
     )

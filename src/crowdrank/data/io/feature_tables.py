@@ -15,7 +15,7 @@ from crowdrank.data.io.cells import MISSING_WORDS, ROW, TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.files import Source, as_text, explain_errors
 from crowdrank.data.io.reasons import NOT_A_VALUE
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, name_hint
 
 ROLES = {
     "query": ("query", "qid", "query_id"),
@@ -24,6 +24,9 @@ ROLES = {
     "weight": ("weight",),
 }
 """The columns that are not features, and the names that they may have."""
+
+RESERVED = frozenset({ROW, *(f"#{role}" for role in ROLES)})
+"""The names that the columns of other roles have while a batch is read."""
 
 BATCH_BYTES = 1 << 22
 """Values of a batch of rows."""
@@ -61,7 +64,8 @@ def parse_roles(columns: Mapped | str | None) -> dict[str, str | Sequence[str]]:
     unknown = [role for role in mapping if role not in (*ROLES, "ignore")]
     if unknown:
         raise UsageError(
-            f"Features have no column role {unknown[0]!r}.", hint=f"The roles are {', '.join(ROLES)}, ignore."
+            f"Features have no column role {unknown[0]!r}.",
+            hint=name_hint(unknown[0], (*ROLES, "ignore"), "The roles are"),
         )
     ignored = mapping.get("ignore", ())
     mapping["ignore"] = ignored.split("+") if isinstance(ignored, str) else ignored
@@ -116,6 +120,10 @@ def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], so
     found = tuple(name for name in names if name.strip() and name not in roles.values() and name not in ignored)
     if not found:
         raise InputError("there are no columns of features.", source=source)
+    reserved = next((name for name in found if name in RESERVED), None)
+    if reserved is not None:
+        hint = ("Rename it, or leave it out: ", Remedy("columns", f"ignore={reserved}"))
+        raise InputError("a feature cannot have this name.", source=source, column=reserved, hint=hint)
     notes = []
     if any(not name.strip() for name in names):
         problem = f"{source}: a column without a name is left out."
@@ -137,7 +145,7 @@ def _no_column(name: str, role: str, names: Sequence[str], source: str) -> Input
     return InputError(
         f"there is no column {name!r}, which was given for {role!r}.",
         source=source,
-        hint=f"The columns are {', '.join(map(repr, names))}.",
+        hint=name_hint(name, names, "The columns are", repr),
     )
 
 
@@ -151,6 +159,7 @@ def table_blocks(source: Source, found: FeatureColumns) -> Iterator[Block]:
     word for a missing value, or it is named in the error.
     """
     _require_numbers(source, found)
+    source.require_readable((*found.roles.values(), *found.names))
     rows, done = max(BATCH_BYTES // (4 * len(found.names)), 1), 0
     try:
         for frame in _batches(source, found, source.numbers(found.names), 0, rows):
@@ -193,7 +202,9 @@ def _batches(
     chosen = lazy.select(*roles, *found.names)
     chosen = chosen.slice(first) if first else chosen
     done = first
-    for frame in chosen.collect_batches(chunk_size=rows, maintain_order=True, engine="streaming"):
+    for frame in chosen.collect_batches(
+        chunk_size=rows, maintain_order=True, engine="streaming", optimizations=source.reading()
+    ):
         yield frame.with_row_index(ROW, done)
         done += frame.height
 

@@ -7,7 +7,7 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,10 +19,15 @@ import polars as pl
 from crowdrank.data.io.cells import ROW
 from crowdrank.data.io.columns import Wide
 from crowdrank.data.io.letor import LetorRole, letor_labels, letor_ranks
-from crowdrank.data.io.reasons import find_reason
+from crowdrank.data.io.reasons import count_keys, find_reason, read_line
+from crowdrank.data.io.signatures import as_usual_text, refuse_other_formats, refuse_other_tables
 from crowdrank.data.io.texts import Parser, find_parser, is_letor
+from crowdrank.data.io.trial import require_readable
 from crowdrank.data.spool.folder import Spool, writing
 from crowdrank.errors import InputError, Note
+
+MOST_COLUMNS = 100_000
+"""Polars takes seconds for this many columns, and minutes for ten times as many."""
 
 _SNIFF = 1 << 16
 _PIECE = 1 << 22
@@ -44,6 +49,7 @@ class Source:
     form: str = "csv"
     copied: bool = False  # the file is a copy of a stream that can be read only once
     cut: bool = False  # items that a list does not rank are below
+    numbered: bool = False  # the column ROW has the number of each row in the file
     notes: tuple[Note, ...] = ()
 
     def table(self) -> pl.LazyFrame:
@@ -61,6 +67,20 @@ class Source:
             where, separator=self.separator, infer_schema=False, skip_lines=self.skip, schema_overrides=types
         )
 
+    def with_exact_values(self) -> Source:
+        """JSON with every plain value as the text that it is: no number is rounded, and true is not 1."""
+        if self.form not in ("json", "jsonl") or self.data is None:
+            return self
+        with explain_errors(self):
+            schema = self.table().collect_schema()
+            if not any(dtype.is_numeric() for dtype in schema.values()):
+                return self
+            texts = {name: dtype if dtype.is_nested() else pl.String() for name, dtype in schema.items()}
+            where = self.data if isinstance(self.data, Path) else io.BytesIO(self.data)
+            if self.form == "jsonl":
+                return replace(self, lazy=pl.scan_ndjson(where, schema=texts))
+            return replace(self, lazy=pl.read_json(where, schema=texts).lazy())
+
     def as_long(self, wide: Wide) -> Source:
         """A table with a column per item, as a table with a row per cell."""
         if not wide.items:
@@ -68,18 +88,22 @@ class Source:
         others = [name for name in self.columns() if name not in wide.items]
         as_rows = (
             self.table()
+            .drop(ROW, strict=False)
             .with_row_index(ROW)
             .with_columns(pl.col(wide.items).cast(pl.String))
             .unpivot(wide.items, index=[ROW, *others], variable_name="item", value_name=wide.role)
         )
-        return replace(self, lazy=as_rows)
+        return replace(self, lazy=as_rows, numbered=True)
 
     def split(self, column: str) -> Source:
         """A table whose cells name several items, joined by commas, as a table with a row per item."""
-        each = pl.col(column)
-        if not self.table().collect_schema()[column].is_nested():
+        each, schema = pl.col(column), self.schema()
+        if not schema[column].is_nested():
             each = each.cast(pl.String).str.split(",").list.eval(pl.element().str.strip_chars())
-        return replace(self, lazy=self.table().with_row_index(ROW).with_columns(each).explode(column))
+        elif not isinstance(schema[column], pl.List | pl.Array):
+            raise _type_error(self, column, schema[column])
+        rows = self.table() if self.numbered else self.table().drop(ROW, strict=False).with_row_index(ROW)
+        return replace(self, lazy=rows.with_columns(each).explode(column), numbered=True)
 
     def rows(self) -> int:
         """About how many rows there are: counted if that is cheap, otherwise estimated from the first rows."""
@@ -99,30 +123,84 @@ class Source:
 
     def columns(self) -> list[str]:
         """Its column names; reads only the beginning."""
+        return [name for name in self.schema() if name != ROW or not self.numbered]
+
+    def schema(self) -> pl.Schema:
+        """The types of its columns."""
         with explain_errors(self):
-            return [name for name in self.table().collect_schema().names() if name != ROW]
+            return self.table().collect_schema()
+
+    def head(self, rows: int) -> pl.DataFrame:
+        """The first rows, with all columns as they are."""
+        with explain_errors(self):
+            return self.table().drop(ROW, strict=False).head(rows).collect()
+
+    def distinct(self, column: str) -> list[str]:
+        """The distinct values of a column, as text."""
+        with explain_errors(self):
+            schema = self.table().collect_schema()
+            texts = self.table().select(*as_text({column: pl.String()}, schema)).unique()
+            return texts.collect(engine="streaming").to_series().drop_nulls().to_list()
 
     def read(self, columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """These columns, each cast to text and then to its type."""
+        self.require_readable(columns)
         with explain_errors(self):
-            return self._select_text(columns).collect(engine="streaming")
+            return self._select_text(columns).collect(engine="streaming", optimizations=self.reading())
 
     def batches(self, columns: Mapping[str, pl.DataType], rows: int) -> Iterator[pl.DataFrame]:
         """The same columns, ``rows`` rows at a time."""
+        self.require_readable(columns)
         with explain_errors(self):
-            yield from self._select_text(columns).collect_batches(chunk_size=rows, engine="streaming")
+            yield from self._select_text(columns).collect_batches(
+                chunk_size=rows, engine="streaming", optimizations=self.reading()
+            )
+
+    def require_readable(self, columns: Iterable[str]) -> None:
+        """Raise an error if these columns of a Parquet file cannot be decoded, before this process tries to."""
+        if self.form == "parquet" and self.data is not None:
+            require_readable(self.name, self.data, list(columns))
+
+    def reading(self) -> pl.QueryOptFlags:
+        """How Polars reads it. In CSV text it counts the fields of a row only if it reads every column."""
+        return pl.QueryOptFlags(projection_pushdown=self.form != "csv" or self.data is None)
 
     def _select_text(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
         schema = self.table().collect_schema()
-        nested = [name for name in columns if schema[name].is_nested()]
-        if nested:
-            raise InputError("holds lists or objects, not plain values.", source=self.name, column=nested[0])
-        numbers = [pl.col(ROW)] if ROW in schema else []
+        for name in columns:
+            if not is_plain(schema[name]) and not self._holds_text(name, schema[name]):
+                raise _type_error(self, name, schema[name])
+        numbers = [pl.col(ROW)] if self.numbered else []
         return self.table().select(*as_text(columns, schema), *numbers)
 
-    def read_text(self) -> pl.DataFrame:
-        """Every column as text."""
-        return self.read(dict.fromkeys(self.columns(), pl.String()))
+    def _holds_text(self, column: str, dtype: pl.DataType) -> bool:
+        """Whether a column of bytes is text, as some writers of Parquet leave it."""
+        if dtype != pl.Binary:
+            return False
+        try:
+            self.table().select(pl.col(column).cast(pl.String).is_null().any()).collect()
+        except pl.exceptions.PolarsError:
+            return False
+        return True
+
+
+def is_plain(dtype: pl.DataType) -> bool:
+    """Whether every value of this type has a text."""
+    return not (dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object, pl.Unknown))
+
+
+def _type_error(source: Source, column: str, dtype: pl.DataType) -> InputError:
+    """The error for a column whose type has no text."""
+    what = "lists or objects" if dtype.is_nested() else f"values of the type {dtype}"
+    hint = None
+    if dtype.is_nested() and "json" in source.form:
+        hint = 'Write one row per line, as in {"winner": "a", "loser": "b"}.'
+    if dtype == pl.Binary:
+        what, hint = "bytes that are not text", _HEXADECIMAL
+    return InputError(f"holds {what}, not plain values.", source=source.name, column=column, hint=hint)
+
+
+_HEXADECIMAL = "Write ids as text, for example in hexadecimal: in Polars column.bin.encode('hex')"
 
 
 def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
@@ -144,7 +222,7 @@ def explain_errors(source: Source) -> Iterator[None]:
     """Turn what Polars raises while reading into an InputError that names the place."""
     try:
         yield
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise find_reason(source, error) from error
 
 
@@ -227,18 +305,16 @@ def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> 
         raise InputError("the file is empty.", source=name, hint="Write a header line and at least one row.")
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
+        require_readable(name, data)
         return Source(name, pl.scan_parquet(where), data, form="parquet")
-    if head[:4] == b"PK\x03\x04":
-        raise InputError(
-            "is an Excel workbook or another zip archive.",
-            source=name,
-            hint="Save the sheet as CSV, or unpack it.",
-        )
-    if b"\x00" in head:
-        raise InputError("is neither UTF-8 text nor Parquet.", source=name, hint="Save the table as UTF-8 CSV.")
+    usual = as_usual_text(head, data)
+    if usual is not None:
+        return _from_head(name, usual[:_SNIFF], usual, letor)
+    refuse_other_formats(name, head)
     if head.lstrip()[:1] == b"[":
         return _json_rows(name, data)
     if head.lstrip()[:1] == b"{":
+        _require_narrow(name, count_keys(read_line(data)))
         return Source(name, pl.scan_ndjson(where, infer_schema_length=None), data, form="jsonl")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace").removeprefix("\ufeff").strip("\r\n ")
     text = head.decode("utf-8", "replace")
@@ -248,10 +324,23 @@ def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> 
     if parser:
         return _parse_source(name, data, parser)
     declared = re.fullmatch(r'"?sep=(.)"?', first)  # a line that Excel writes before the header
-    separator = declared[1] if declared else max(",\t;", key=first.count)
+    separator = declared[1] if declared else max(",\t;|", key=first.count)
     skip = 1 if declared else 0
+    if not declared:
+        refuse_other_tables(name, text.removeprefix("\ufeff").splitlines()[:2], separator)
+    _require_narrow(name, read_line(data, skip).count(separator.encode()) + 1)
     lazy = pl.scan_csv(where, separator=separator, infer_schema=False, skip_lines=skip)
     return Source(name, lazy, data, separator, skip)
+
+
+def _require_narrow(name: str, columns: int) -> None:
+    """Raise an error if a table has more columns than can be read in a moment."""
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"has {columns} columns; a table may have {MOST_COLUMNS}.",
+            source=name,
+            hint="Write one judgment per row. Features of this number are read from LETOR text.",
+        )
 
 
 def _letor_source(name: str, data: Path | bytes, letor: LetorRole) -> Source:

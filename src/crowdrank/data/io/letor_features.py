@@ -43,6 +43,9 @@ THREADS = 2
 MOST_TABLE = 1 << 24
 """Feature numbers up to this one are numbered by a table instead of a sort."""
 
+MOST_DIGITS = 4000
+"""Longer numbers are left to the error message: Python refuses to read them."""
+
 MOST_COLUMNS = 2000
 """Rows with more features than this are taken apart: Polars is slow on very wide tables."""
 
@@ -132,7 +135,8 @@ def _head_features(line: bytes) -> tuple[bool, list[int]]:
     words = line.partition(b"#")[0].decode("utf-8", "replace").split()
     named = len(words) > 1 and words[1].startswith("qid:")
     keys = [word.partition(":")[0] for word in words[1 + named :]]
-    return named, [int(key) for key in keys] if all(key.isascii() and key.isdigit() for key in keys) else []
+    numbers = all(key.isascii() and key.isdigit() and len(key) <= MOST_DIGITS for key in keys)
+    return named, [int(key) for key in keys] if numbers else []
 
 
 def _schema(named: bool, keys: list[int]) -> dict[str, Any]:

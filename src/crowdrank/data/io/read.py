@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from crowdrank.data.convert import choose_pairs
-from crowdrank.data.index import Index
-from crowdrank.data.io.cells import ROW, TextCells, from_native
-from crowdrank.data.io.checks import (
-    CheckedRows,
-    check,
-    no_rows_error,
-    notes_on_counts,
-    repeat_error,
-    rows_naming,
-)
-from crowdrank.data.io.columns import OPTIONAL, RecognizedLayout, parse_mapping, recognize, wide_columns
+from crowdrank.data.io.cells import from_native
+from crowdrank.data.io.census import Census, OpenTable, Rules, check_all
+from crowdrank.data.io.checks import no_rows_error
+from crowdrank.data.io.columns import OPTIONAL, parse_mapping, split_names, wide_columns
 from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.io.guesses import recognize_source
 from crowdrank.data.io.letor import LetorRole
-from crowdrank.data.spool.folder import Spool, write_parquet
+from crowdrank.data.io.outcomes import Outcomes, parse_outcomes
+from crowdrank.data.io.split_queries import split_queries_note
+from crowdrank.data.io.spooled import spool_tables
+from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings
-from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns
-from crowdrank.errors import InputError, Note, UsageError
+from crowdrank.data.suspicions import find_suspicions
+from crowdrank.data.suspicions.origins import Origin
+from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns, label_numbers
+from crowdrank.errors import InputError, UsageError
 
 AnyJudgments = Pairs | SpooledPairs | Ratings | SpooledRatings | Rankings | SpooledRankings
 Given = Any  # a path, "-", a frame of pandas, Polars or PyArrow, or a sequence of these
 
-BATCH_ROWS = 1 << 22
 MISSING = ("below", "unknown")
 
 
@@ -47,7 +44,10 @@ def read(
     memory: str | int | None = None,
     spool: str | Path | None = None,
     missing: str | None = None,
-    pairs: str | None = None,
+    pairs: str | int | None = None,
+    outcomes: Mapping[str, str] | str | None = None,
+    order: Sequence[str] | str | None = None,
+    allow_dropped: bool = False,
 ) -> AnyJudgments:
     """Judgments from files or frames; the columns determine the kind.
 
@@ -65,17 +65,34 @@ def read(
     ``"below"``, the item is below all ranked items; ``"unknown"``, nothing. The default is "below" for TREC
     runs and if lists name items without a rank (LETOR's NULL, an empty cell), otherwise "unknown".
 
-    ``pairs`` applies only to rankings. It says which pairs of a list a model of pairs sees: ``"all"``, the
-    default, or only the ``"adjacent"`` ones; see ``to_pairs``.
+    ``pairs`` applies to ratings and rankings. It says which pairs of a list a model of pairs sees: ``"auto"``, the
+    default, all of them, but a sample of long lists; ``"all"``; a number of opponents for each item; or, for
+    rankings, only the ``"adjacent"`` ones; see ``to_pairs``.
+
+    ``outcomes`` applies only to pairs with a column for the outcome. It says what the values in it mean:
+    ``{"1": "left", "2": "right", "0": "tie"}``, or ``"1=left,2=right,0=tie"``. A value that means nothing
+    (``""``) leaves its rows out.
+
+    ``order`` applies only to ratings whose labels are text. It gives the labels from worst to best:
+    ``["bad", "good", "best"]``, or ``"bad,good,best"``. Without it such labels are names, which only the models
+    of labels take.
+
+    A pair of an item with itself, or without an outcome, is left out, with a note. If these are more than a tenth
+    of the rows of a file, that is an error unless ``allow_dropped``.
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")
     if isinstance(given, AnyJudgments):
+        if outcomes or order:
+            raise UsageError(
+                "Outcomes and order are given when a file or a frame is read; this table was read before."
+            )
         return _as_meant(given, missing, pairs)
     if isinstance(columns, str):
         columns = parse_mapping(columns)
+    meant = parse_outcomes(outcomes)
     many = isinstance(given, Sequence) and not isinstance(given, str)
     limit, place, letor = budget(memory), Spool(spool), LetorRole("ranks")
     tables = [
@@ -84,11 +101,38 @@ def read(
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
     _require_same_layout(tables)
+    outcome_rules = Outcomes(meant, partial(_outcome_values, tables), {}, set())
+    rules = Rules(outcome_rules, parse_order(order), allow_dropped, columns or {})
+    if rules.order and tables[0].found.kind != "ratings":
+        raise UsageError(f"'order' applies only to ratings. These judgments are {tables[0].found.kind}.")
+    if meant:
+        _require_outcomes(tables)
     large = sum(table.source.rows() for table in tables) * ROW_BYTES > limit
-    return _as_meant(_spool_tables(tables, place) if large else _load_tables(tables), missing, pairs)
+    found, origins = spool_tables(tables, place, rules) if large else _load_tables(tables, rules)
+    found = replace(found, notes=(*found.notes, *find_suspicions(found, origins)))
+    return _as_meant(_note_queries(found, tables[0]), missing, pairs)
 
 
-def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> AnyJudgments:
+def _note_queries(found: AnyJudgments, table: OpenTable) -> AnyJudgments:
+    """The table with a note if queries that the user did not name split one ranking into many."""
+    column = table.found.columns.get("query")
+    if column is None or "query" in table.found.named or table.source.form == "text":
+        return found
+    more = split_queries_note(found, table.source.name, column)
+    return replace(found, notes=(*found.notes, *more)) if more else found
+
+
+def parse_order(given: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Labels from worst to best, from a sequence or from ``bad,good,best``."""
+    if given is None:
+        return ()
+    order = tuple(split_names(given) if isinstance(given, str) else (str(label).strip() for label in given))
+    if len(set(order)) != len(order) or not order:
+        raise UsageError(f"The order names each label once, from worst to best. Got {', '.join(order)!r}.")
+    return order
+
+
+def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | int | None) -> AnyJudgments:
     """The table with the caller's choice of what a missing item means, and of the pairs that count."""
     if pairs is not None:
         table = choose_pairs(table, pairs)
@@ -99,74 +143,42 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | None) -> An
     return replace(table, missing=missing)
 
 
-@dataclass(frozen=True)
-class _OpenTable:
-    """A source with a recognized layout."""
-
-    source: Source
-    found: RecognizedLayout
-    backend: str
-
-    def batches(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[CheckedRows]:
-        """Its checked rows, all at once or ``rows`` at a time."""
-        done = 0
-        for frame in self.frames(names, rows):
-            part = check(self.found, frame, self.source.name, done)
-            done += part.rows
-            yield part
-        if not done:
-            raise InputError(
-                "there are no rows.", source=self.source.name, hint="Write a header line and at least one row."
-            )
-
-    def frames(self, names: _IdDictionaries, rows: int | None = None) -> Iterator[pl.DataFrame]:
-        """Its rows as they are, with their roles as names."""
-        dtypes = {self.found.columns[role]: dtype for role, dtype in names.dtypes(self.found).items()}
-        for frame in [self.source.read(dtypes)] if rows is None else self.source.batches(dtypes, rows):
-            roles = [pl.col(column).alias(role) for role, column in self.found.columns.items()]
-            yield frame.select(*roles, *([ROW] if ROW in frame.columns else []))
-
-
-class _IdDictionaries:
-    """Dictionaries that turn ids into numbers while they are read.
-
-    There is one dictionary for each sort of id, shared by all sources of a call, so that equal ids have equal
-    numbers and no column of text is kept.
-    """
-
-    def __init__(self) -> None:
-        self.sorts = {sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")}
-
-    def dtypes(self, found: RecognizedLayout) -> dict[str, pl.DataType]:
-        """The type of each role's column: a dictionary of ids, or text that is still to be checked."""
-        plain = {"weight", "timestamp", "rank"} | ({"label"} if found.kind == "ratings" else set())
-        return {
-            role: pl.String() if role in plain else self.sorts[role if role in self.sorts else "item"]
-            for role in found.columns
-        }
-
-
 def _open_tables(
     given: Given, mapping: Mapping[str, str] | None, letor: LetorRole, spool: Spool, limit: int
-) -> Iterator[_OpenTable]:
+) -> Iterator[OpenTable]:
     if isinstance(given, str | Path):
         sources, backend = open_sources(given, letor, spool, limit // TEXT_SHARE), "polars"
     else:
         frame, backend = from_native(given)
         sources = [Source("frame", frame.lazy())]
-    for source in sources:
+    for source in (source.with_exact_values() for source in sources):
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = recognize(own.columns(), roles, own.name)
+        found = recognize_source(own, roles)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
-        yield _OpenTable(own, found, backend)
+        yield OpenTable(own, found, backend)
 
 
-def _require_same_layout(tables: list[_OpenTable]) -> None:
+def _require_outcomes(tables: list[OpenTable]) -> None:
+    """Raise an error if a table has no column for the outcome."""
+    for table in tables:
+        if table.outcome is None:
+            kind = "pairs of a winner and a loser" if table.found.kind == "pairs" else table.found.kind
+            raise UsageError(f"'outcomes' applies only to pairs with an outcome. {table.source.name} has {kind}.")
+
+
+def _outcome_values(tables: list[OpenTable]) -> set[str]:
+    """The distinct values in the columns of outcomes."""
+    return {
+        value for table in tables if table.outcome is not None for value in table.source.distinct(table.outcome)
+    }
+
+
+def _require_same_layout(tables: list[OpenTable]) -> None:
     """Raise an error unless all sources hold one kind of judgments and have the same optional columns."""
     first = tables[0]
     for other in tables[1:]:
@@ -187,75 +199,43 @@ def _require_same_layout(tables: list[_OpenTable]) -> None:
 # ------------------------------------------------------------------------------ checked rows in, tables out
 
 
-@dataclass(frozen=True)
-class _Census:
-    """What is known about all rows after they have been read."""
-
-    index: Index
-    codes: dict[str, NDArray[np.int32]]  # for each sort of id: its number while reading -> its code
-    sided: bool
-    notes: tuple[Note, ...]
-    backend: str
-    list_ids: pl.Series | None = None
-
-    def shared(self) -> dict[str, Any]:
-        """The arguments that every table of judgments shares."""
-        return {"index": self.index, "notes": self.notes, "backend": self.backend}
-
-
-def _check_all(tables: list[_OpenTable], keep: Callable[[pl.DataFrame], None], rows: int | None = None) -> _Census:
-    """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
-    names, ids, notes, sided, left = _IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True, 0
-    for table in tables:
-        counts = Counter[str]()
-        for part in table.batches(names, rows):
-            keep(part.frame)
-            left += part.frame.height
-            counts += part.counts
-            sided = sided and part.sided
-            named = table.found.kind == "rankings" and "list" in part.frame.columns
-            lists = {"list": part.frame["list"].unique()} if rows and named else {}
-            for sort, own in {**part.ids, **lists}.items():
-                ids[sort] = pl.concat([ids[sort], own]).unique() if sort in ids else own.unique()
-        notes += table.source.notes + notes_on_counts(table.source.name, counts)
-    if not left:
-        raise no_rows_error(", ".join(table.source.name for table in tables), notes)
-    index, codes = {}, {}
-    for sort, distinct in ids.items():
-        order = distinct.cast(pl.String).arg_sort()
-        index[sort] = distinct.gather(order).cast(pl.String).rename("id")
-        numbers = distinct.gather(order).to_physical().to_numpy()
-        codes[sort] = np.empty(int(numbers.max()) + 1, np.int32)
-        codes[sort][numbers] = np.arange(len(numbers))
-    found = Index(index["item"], index.get("worker"), index.get("query"))
-    return _Census(found, codes, sided, notes, tables[0].backend, index.get("list"))
-
-
-def _load_tables(tables: list[_OpenTable]) -> AnyJudgments:
+def _load_tables(tables: list[OpenTable], rules: Rules) -> tuple[AnyJudgments, tuple[Origin, ...]]:
     frames: list[pl.DataFrame] = []
-    known = _check_all(tables, frames.append)
+    known = check_all(tables, frames.append, rules)
+    if len({"name" in frame.columns for frame in frames}) > 1:
+        texts = [table.source.name for table, own in zip(tables, frames, strict=True) if "name" in own.columns]
+        raise InputError(
+            "has labels that are text, but other files have numbers.", source=texts[0], column="label"
+        )
     frame = frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal")
     if "weight" in frame.columns:
         frame = frame.with_columns(pl.col("weight").fill_null(1.0))
     if tables[0].found.kind == "pairs":
-        return _pairs(frame, known)
+        return _pairs(frame, known), known.origins
     if tables[0].found.kind == "ratings":
-        return _ratings(frame, known)
+        return _ratings(frame, known, rules.order), known.origins
     names = ", ".join(table.source.name for table in tables)
-    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables))
+    return _rankings(frame, known, names, cut=any(table.source.cut for table in tables)), known.origins
 
 
-def _pairs(frame: pl.DataFrame, known: _Census) -> Pairs:
+def _pairs(frame: pl.DataFrame, known: Census) -> Pairs:
     columns: dict[str, Any] = code_columns(frame, known.codes, "left", "right")
     return Pairs(outcome=frame["outcome"].to_numpy(), sided=known.sided, **columns, **known.shared())
 
 
-def _ratings(frame: pl.DataFrame, known: _Census) -> Ratings:
+def _ratings(frame: pl.DataFrame, known: Census, order: tuple[str, ...]) -> Ratings:
     columns: dict[str, Any] = code_columns(frame, known.codes, "item")
-    return Ratings(label=frame["label"].to_numpy(), **columns, **known.shared())
+    names = order or (tuple(frame["name"].unique().sort()) if "name" in frame.columns else ())
+    return Ratings(
+        label=label_numbers(frame, names),
+        names=names,
+        ordered=bool(order) or not names,
+        **columns,
+        **known.shared(),
+    )
 
 
-def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> Rankings:
+def _rankings(frame: pl.DataFrame, known: Census, where: str, *, cut: bool) -> Rankings:
     columns: dict[str, Any] = code_columns(frame, known.codes, "item")
     keys: dict[str, Any] = {key: columns[key] for key in ("query", "worker") if key in columns}
     if "list" in frame.columns:
@@ -271,64 +251,3 @@ def _rankings(frame: pl.DataFrame, known: _Census, where: str, *, cut: bool) -> 
     return Rankings(
         rank=rank, list=lists, lists=int(lists.max()) + 1, missing=missing, **columns, **known.shared()
     )
-
-
-def _spool_tables(tables: list[_OpenTable], spool: Spool) -> SpooledPairs | SpooledRatings | SpooledRankings:
-    """Write the rows as files of numbers, one file per batch."""
-    kept = _SpoolFiles(spool.folder(tables[0].found.kind), tables)
-    known = _check_all(tables, kept.add, BATCH_ROWS)
-    shared: dict[str, Any] = {"files": tuple(kept.files), "codes": known.codes, "count": kept.rows, "spool": spool}
-    made: SpooledPairs | SpooledRatings | SpooledRankings
-    if tables[0].found.kind == "pairs":
-        made = SpooledPairs(sided=known.sided, **shared, **known.shared())
-    elif tables[0].found.kind == "ratings":
-        made = SpooledRatings(**shared, **known.shared())
-    else:
-        if not kept.ranked:
-            raise no_rows_error(", ".join(table.source.name for table in tables), known.notes)
-        below = any(table.source.cut for table in tables) or kept.ranked < kept.rows
-        missing = "below" if below else "unknown"
-        made = SpooledRankings(
-            ranked=kept.ranked, missing=missing, list_ids=known.list_ids, **shared, **known.shared()
-        )
-        _refuse_repeats(made, tables)
-    for table in tables:
-        table.source.forget()
-    return made
-
-
-class _SpoolFiles:
-    """Checked rows as files of numbers. All files have the same columns."""
-
-    def __init__(self, folder: Path, tables: list[_OpenTable]) -> None:
-        self.folder, self.files, self.rows, self.ranked = folder, list[Path](), 0, 0
-        found = {role for table in tables for role in table.found.columns}
-        defaults: dict[str, float | None] = {"weight": 1.0, "timestamp": None}
-        self.more = {
-            role: pl.lit(value, pl.Float64).alias(role) for role, value in defaults.items() if role in found
-        }
-
-    def add(self, frame: pl.DataFrame) -> None:
-        """Write one batch."""
-        more = [column for role, column in self.more.items() if role not in frame.columns]
-        self.files.append(self.folder / f"{len(self.files):06d}.parquet")
-        write_parquet(frame.with_columns(pl.col(pl.Categorical).to_physical(), *more), self.files[-1])
-        self.rows += frame.height
-        if "rank" in frame.columns:
-            self.ranked += int(frame["rank"].is_not_nan().sum())
-
-
-def _refuse_repeats(rankings: SpooledRankings, tables: list[_OpenTable]) -> None:
-    """Raise an error if a list ranks an item twice. Within a batch, the checks have found it already."""
-    repeat = rankings.find_repeat()
-    if repeat is None:
-        return
-    names, seen = _IdDictionaries(), 0
-    for table in tables:
-        done = 0
-        for frame in table.frames(names, BATCH_ROWS):
-            cells = TextCells(frame, table.found.columns, table.source.name, done)
-            rows = rows_naming(cells, repeat)
-            if seen + len(rows) > 1:
-                raise repeat_error(cells, rows[1 - seen])
-            seen, done = seen + len(rows), done + frame.height

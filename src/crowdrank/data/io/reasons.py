@@ -12,34 +12,69 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
+from crowdrank.data.io.trial import damaged_error
 from crowdrank.errors import InputError
 
 if TYPE_CHECKING:
     from crowdrank.data.io.files import Source
 
 _SHOWN = 80
+_LONGEST_LINE = 1 << 28
+_MANY_KEYS = 10_000
+"""Fewer need not be counted exactly."""
 NOT_A_VALUE = "a feature is a finite number that float32 can hold, or empty."
 
 
 def find_reason(source: Source, error: BaseException) -> InputError:
     """The error to raise when Polars fails; its own message does not always name the row."""
-    said = str(error).strip().splitlines()[0]
-    if source.form == "parquet":
+    said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "utf8" in said and (binary := _binary_columns(source)):
         return InputError(
-            f"the Parquet file is damaged or cut off ({said}).",
+            "holds bytes that are not text.",
             source=source.name,
-            hint="Copy or download the file again.",
+            column=binary[0],
+            hint="Write ids as text, for example in hexadecimal: in Polars column.bin.encode('hex')",
         )
-    found = _not_utf8(source) or (_bad_json(source) if source.form == "jsonl" else _too_wide(source))
+    if source.form == "parquet" and not isinstance(error, pl.exceptions.InvalidOperationError):
+        return damaged_error(source.name, said)
+    found = _not_utf8(source) if source.form in ("csv", "jsonl") else None
+    if found is None and source.form in ("csv", "jsonl"):
+        found = _bad_json(source) if source.form == "jsonl" else _too_wide(source)
     return found or InputError(f"cannot be read: {said}", source=source.name)
+
+
+def _binary_columns(source: Source) -> list[str]:
+    return [name for name, dtype in source.table().collect_schema().items() if dtype == pl.Binary]
 
 
 @contextmanager
 def _open_bytes(source: Source) -> Iterator[BinaryIO]:
-    with source.data.open("rb") if isinstance(source.data, Path) else io.BytesIO(source.data or b"") as file:
+    with _open_data(source.data) as file:
         yield file
+
+
+def _open_data(data: Path | bytes | None) -> BinaryIO:
+    return data.open("rb") if isinstance(data, Path) else io.BytesIO(data or b"")
+
+
+def read_line(data: Path | bytes, skip: int = 0) -> bytes:
+    """The first line of a file after ``skip`` lines."""
+    with _open_data(data) as file:
+        for _ in range(skip):
+            file.readline(_LONGEST_LINE)
+        return file.readline(_LONGEST_LINE)
+
+
+def count_keys(line: bytes) -> int:
+    """About how many keys an object in JSON has: at most as many as it has quotes before colons."""
+    most = line.count(b'":') + line.count(b'" :')
+    try:
+        return len(json.loads(line)) if most > _MANY_KEYS else most
+    except (ValueError, RecursionError):  # whoever reads it says what is wrong
+        return 0
 
 
 def _not_utf8(source: Source) -> InputError | None:
@@ -61,28 +96,40 @@ def _not_utf8(source: Source) -> InputError | None:
 def _bad_json(source: Source) -> InputError | None:
     with _open_bytes(source) as file:
         for number, line in enumerate(filter(bytes.strip, file), 1):  # blank lines are not counted
+            problem = "is not a JSON object."
             try:
                 row = json.loads(line)
+            except RecursionError:
+                row, problem = None, "is nested too deep."
             except json.JSONDecodeError:
                 row = None
+            except ValueError:  # a number of more than 4,300 digits
+                row, problem = None, "has a number with too many digits."
             if not isinstance(row, dict):
                 shown = line.decode("utf-8").rstrip()[:_SHOWN]
-                return InputError("is not a JSON object.", source=source.name, row=number, value=shown)
+                if number == 1 and line.strip() == b"{":
+                    problem = "is one JSON object over several lines, not rows."
+                    hint = "Write an array of rows, [{...}, {...}], or one row per line."
+                    return InputError(problem, source=source.name, hint=hint)
+                return InputError(problem, source=source.name, row=number, value=shown)
     return None
 
 
 def _too_wide(source: Source) -> InputError | None:
     with _open_bytes(source) as file:
         lines = csv.reader(io.TextIOWrapper(file, "utf-8", newline=""), delimiter=source.separator, strict=True)
-        width, number = len(next(lines, [])), 0
+        width, number = 0, -1  # the header is not counted
         while True:
             number += 1
             try:
                 cells = next(lines)
             except StopIteration:
                 return None
-            except csv.Error:  # the file ends, or 131,072 characters have passed
-                return InputError("has a quote that is not closed.", source=source.name, row=number)
+            except csv.Error as error:  # the file ends, or 131,072 characters have passed
+                long = ", or a field of over 131072 characters" if "limit" in str(error) and not number else ""
+                problem = f"{'' if number else 'the header '}has a quote that is not closed{long}."
+                return InputError(problem, source=source.name, row=number or None)
+            width = width if number else len(cells)
             if len(cells) > width:
                 return InputError(
                     f"has {len(cells)} fields; the header has {width}.",
@@ -128,7 +175,7 @@ def _bad_letor_row(label: str, words: list[str]) -> tuple[str, str | None, str] 
     seen = set[int]()
     for word in words:
         key, sign, value = word.partition(":")
-        if not sign or not re.fullmatch(r"\+?[0-9]+", key) or int(key) >= 2**32:
+        if not sign or not re.fullmatch(r"\+?[0-9]{1,4000}", key) or int(key) >= 2**32:
             return "is not 'number:value'.", None, word
         if int(key) in seen:
             return "the row has this feature twice.", key, word

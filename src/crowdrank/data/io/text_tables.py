@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from crowdrank.data.io.cells import from_native
-from crowdrank.data.io.files import as_text, open_source
+from crowdrank.data.io.columns import OPTIONAL, ROLES
+from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.errors import InputError
 
+GRADES = ("grade", "gold", "label", "relevance")
+"""What the column of a gold standard may be called."""
+RANKS = ("true_rank", "rank")
+"""The same if smaller is better."""
+
+NAMED = frozenset(ROLES).union(
+    *OPTIONAL.values(),
+    GRADES,
+    RANKS,
+    ("query_id", "score", "eta", "quality", "kind", "value", "low", "high", "than", "confidence"),
+)
+"""The lower-case names of columns that some small table has a use for."""
+
 
 def read_text_table(
-    given: Any, what: str = "Judgments", letor: LetorRole | None = None
+    given: Any, what: str = "Judgments", letor: LetorRole | None = None, named: Collection[str] = ()
 ) -> tuple[pl.DataFrame, str, dict[str, str]]:
     """The table as text, its name in errors, and its columns by lower-case name.
 
     ``given`` is a path, ``"-"`` or a frame; ``what`` names it in errors. If names differ only in case, the first
-    one counts.
+    one counts. A column whose type has no text, such as lists, is left out; it is an error if it is one of
+    ``named``, or has a name that is used.
     """
     if isinstance(given, str | Path):
-        source = open_source(given, letor or LetorRole("ranks"))
-        frame, name = source.read_text(), source.name
+        source = open_source(given, letor or LetorRole("ranks")).with_exact_values()
     else:
-        frame, _ = from_native(given, what)
-        frame, name = frame.select(as_text(dict.fromkeys(frame.columns, pl.String()), frame.schema)), "frame"
+        source = Source("frame", from_native(given, what)[0].lazy())
+    name = source.name
+    wanted = [
+        column
+        for column, dtype in source.schema().items()
+        if is_plain(dtype) or column in named or column.strip().lower() in NAMED
+    ]
+    frame = source.read(dict.fromkeys(wanted, pl.String()))
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)
     columns = {column.strip().lower(): column for column in reversed(frame.columns)}

@@ -27,9 +27,9 @@ class ParsedText:
 
 Parser = Callable[[str, str], ParsedText]
 
-_WHOLE = re.compile(r"(\s*(\{[^{}]*\}|[^,{}]+)\s*(,|$))*")
+_WHOLE = re.compile(r"((\s*\{[^{}]*\}\s*|[^,{}]+)(,|$))*")
 _ORDER = re.compile(r"\d+:\s*[\d{]")
-_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+_NUMBER = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 _LETOR = re.compile(rf"(\S+\s+qid:.*|{_NUMBER}(\s+\d+:\S*)+(\s+\d*)?(#.*)?)$")  # a long line may be cut
 _LABEL = re.compile(rf"({_NUMBER}\s*)?(#.*)?$")
 _PREFLIB = ("# FILE NAME:", "# TITLE:", "# ALTERNATIVE NAME", "# NUMBER ALTERNATIVES:")

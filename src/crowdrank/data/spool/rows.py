@@ -17,7 +17,16 @@ from crowdrank.data.arrays import Floats, Integers
 from crowdrank.data.index import Nodes
 from crowdrank.data.spool.folder import Spool, writing
 from crowdrank.data.spool.sort import RunRows, Runs
-from crowdrank.data.tables import Judgments, NamedNodes, Rankings, Ratings, code_columns, join_tables
+from crowdrank.data.tables import (
+    GradedJudgments,
+    Judgments,
+    NamedNodes,
+    Rankings,
+    Ratings,
+    code_columns,
+    join_tables,
+    label_numbers,
+)
 
 T = TypeVar("T", Ratings, Rankings)
 
@@ -142,10 +151,11 @@ def _records(table: Ratings | Rankings, key: NDArray[Any]) -> RunRows:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SpooledRatings(SpooledRows[Ratings]):
-    """Ratings in Parquet files; models accept them in the same way as Ratings."""
+class SpooledRatings(SpooledRows[Ratings], GradedJudgments):
+    """Ratings in Parquet files; models accept them in the same way as Ratings.
 
-    kind = "ratings"
+    Files have a column ``name`` instead of ``label`` if the labels are text without an order.
+    """
 
     @cached_property
     def values(self) -> Floats:
@@ -162,7 +172,15 @@ class SpooledRatings(SpooledRows[Ratings]):
 
     def _table(self, frame: pl.DataFrame) -> Ratings:
         columns: dict[str, Any] = code_columns(frame, self.codes, "item")
-        return Ratings(index=self.index, label=frame["label"].to_numpy(), backend=self.backend, **columns)
+        return Ratings(
+            index=self.index,
+            label=label_numbers(frame, self.names),
+            names=self.names,
+            ordered=self.ordered,
+            pairs=self.pairs,
+            backend=self.backend,
+            **columns,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,7 +196,7 @@ class SpooledRankings(SpooledRows[Rankings]):
     ranked: int
     list_ids: pl.Series | None = None
     missing: str = "unknown"
-    pairs: str = "all"
+    pairs: str | int = "auto"
 
     @property
     def rows(self) -> int:

@@ -65,6 +65,7 @@ class Condorcet(VotesModel):
     """
 
     name = "condorcet"
+    needs_every_pair = True
 
     def __init__(self, *, order: str = "copeland", seed: int = 0) -> None:
         self.order = order

@@ -49,6 +49,7 @@ class GreedyOrder(VotesModel):
     """
 
     name = "greedy-order"
+    needs_every_pair = True
 
     def __init__(self, *, components: bool = False, seed: int = 0) -> None:
         self.components = components

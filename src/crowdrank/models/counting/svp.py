@@ -104,7 +104,7 @@ class SVP(VotesModel):
         self.seed = seed
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
-        if self.differences not in DIFFERENCES:
+        if self.differences not in tuple(DIFFERENCES):
             known = ", ".join(DIFFERENCES)
             raise UsageError(f"The parameter 'differences' must be one of {known}. Got {self.differences!r}.")
         tol, limit = number("tol", self.tol, low=0), whole("iterations", self.iterations, low=1)

@@ -79,12 +79,24 @@ def expected_labels(labels: Labels, posterior: Floats, probability: Floats) -> S
     the score; ranks and tiers follow from the variance of the label. The interval is normal, and wide enough to
     hold labels whose probabilities add up to ``LEVEL``.
     """
+    if labels.nominal:
+        return label_certainty(labels, probability)
     score, variance = moments(posterior, labels.values)
     distance = np.einsum("nk,nk->n", probability, (labels.values - score[:, None]) ** 2)
     own = moments(probability, labels.values)[1]
     made = label_spread(labels, score, variance, rank_variance=own, stderr=np.sqrt(distance))
     low, high = probable_labels(probability, labels.values)
     return made.with_scores(made.score, made.stderr, np.minimum(made.low, low), np.maximum(made.high, high))
+
+
+def label_certainty(labels: Labels, probability: Floats) -> Spread:
+    """Scores of labels without an order: the probability of the most probable one, with the error of a share."""
+    score = np.round(probability.max(axis=1), DIGITS)
+    variance = score * (1.0 - score) / (labels.judgments_of_nodes + 1.0)
+    apart, rank = Independent(variance), (labels.nodes.query, labels.members())
+    made = spread(score, apart, *rank, level=LEVEL, tie_break=labels.judgments_of_nodes)
+    half = Z * np.sqrt(variance)
+    return made.with_scores(score, np.sqrt(variance), np.maximum(score - half, 0.0), np.minimum(score + half, 1.0))
 
 
 def probable_labels(probability: Floats, values: Floats) -> tuple[Floats, Floats]:
@@ -117,16 +129,42 @@ def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) ->
     return heard / np.maximum(labels.judgments_of_workers, LEAST)
 
 
-def agreement(confusion: Floats, shares: Floats) -> tuple[Floats, Floats]:
-    """The quality q_w of each confusion matrix (W, true, said), and its derivatives by the confusion."""
+def agreement(confusion: Floats, shares: Floats, *, nominal: bool = False) -> tuple[Floats, Floats]:
+    """The quality q_w of each confusion matrix (W, true, said), and its derivatives by the confusion.
+
+    If the labels are ``nominal``, it is the mean over all orders that they could have.
+    """
     size = len(shares)
     pairs = np.outer(shares, shares)
+    if nominal:
+        return _nominal_agreement(confusion, pairs - np.diag(np.diag(pairs)))
     above, below = np.tril(pairs, -1), np.triu(pairs, 1)
     total = max(float(above.sum()), LEAST)
     ahead = np.tril(np.ones((size, size)), -1) + 0.5 * np.eye(size)
     wins = confusion @ ahead.T  # (W, true, l): the chance that l is ahead of the label given to that class
     slope = (np.einsum("cd,wdl->wcl", above, wins) + np.einsum("cd,wdl->wcl", below, 1.0 - wins)) / total
     return 0.5 * np.einsum("wcl,wcl->w", slope, confusion), slope
+
+
+def _nominal_agreement(confusion: Floats, pairs: Floats) -> tuple[Floats, Floats]:
+    """The mean of q_w over all orders of the labels; ``pairs`` (true, true) are the shares of pairs, 0 if equal.
+
+    Let C be the confusion, and x and y what the worker says of two items whose labels are c and d. Over all
+    orders, x and y agree with c and d with the probability
+
+        1/2 + (C_cc - C_dc - C_cd + C_dd) / 6 + (C_cc C_dd - C_cd C_dc) / 6
+    """
+    total = max(float(pairs.sum()), LEAST)
+    right = np.einsum("wcc->wc", confusion)
+    wrong = confusion + np.swapaxes(confusion, 1, 2)
+    sums = right[:, :, None] + right[:, None, :] - wrong
+    products = right[:, :, None] * right[:, None, :] - confusion * np.swapaxes(confusion, 1, 2)
+    quality = 0.5 + np.einsum("cd,wcd->w", pairs, sums + products) / (6.0 * total)
+    slope = -2.0 * pairs * (1.0 + np.swapaxes(confusion, 1, 2))
+    own = 2.0 * np.einsum("cd,wd->wc", pairs, 1.0 + right)
+    places = np.arange(len(pairs))
+    slope[:, places, places] = own
+    return quality, slope / (6.0 * total)
 
 
 def workers_by_confusion(
@@ -144,11 +182,11 @@ def workers_by_confusion(
     alpha = heard[:, None, None] * counts + 1.0 / size
     total = alpha.sum(axis=2)
     likely = alpha / total[:, :, None]
-    center, slope = agreement(likely, shares)
+    center, slope = agreement(likely, shares, nominal=labels.nominal)
     first = np.einsum("wcl,wcl->wc", slope, likely)
     second = np.einsum("wcl,wcl->wc", slope**2, likely)
     half = Z * np.sqrt(np.maximum((second - first**2) / (total + 1.0), 0.0).sum(axis=1))
-    quality = agreement(confusion, shares)[0]
+    quality = agreement(confusion, shares, nominal=labels.nominal)[0]
     right = heard * np.einsum("wcc->w", counts)
     wrong = np.maximum(heard * counts.sum(axis=(1, 2)) - right, 0.0)
     accuracy = np.einsum("c,wcc->w", shares, confusion)

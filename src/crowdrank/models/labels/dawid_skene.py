@@ -82,6 +82,7 @@ class DawidSkene(LabelsModel):
 
     name = "dawid-skene"
     needs_workers = True
+    needs_order = False
     anchors = frozenset({"labels"})
 
     def __init__(self, *, shrinkage: float = 2.0, calibrate: bool = True, seed: int = 0) -> None:

@@ -87,6 +87,7 @@ class GLAD(LabelsModel):
 
     name = "glad"
     needs_workers = True
+    needs_order = False
     anchors = frozenset({"labels"})
 
     def __init__(self, *, shares: str = "uniform", calibrate: bool = True, seed: int = 0) -> None:
@@ -350,7 +351,9 @@ def _workers(labels: Labels, found: _AbilityFit, heard: Floats) -> Any:
     """Qualities by the ability on average items; the interval comes from the information of the ability."""
     half = Z / np.sqrt(heard * found.information + 1.0)
     bounds = [_accuracy(found.alpha + shift, found.easiness) for shift in (np.zeros_like(half), -half, half)]
-    quality, low, high = (agreement(_confusion(own, len(labels.values)), found.shares)[0] for own in bounds)
+    quality, low, high = (
+        agreement(_confusion(own, len(labels.values)), found.shares, nominal=labels.nominal)[0] for own in bounds
+    )
     names = ("accuracy", "accuracy_low", "accuracy_high")
     further = {"ability": found.alpha, **dict(zip(names, bounds, strict=True))}
     return worker_table(labels, quality, low, high, further)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdrank.data import add_by_code
+from crowdrank.data import Floats, add_by_code
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import (
     SharePredictor,
     correlation_with_others,
     informative_share,
+    label_certainty,
     label_spread,
     moments,
+    workers_by_confusion,
     workers_by_correlation,
 )
 from crowdrank.models.parameters import number
 from crowdrank.prepared.label_rows import normalize_counts
 from crowdrank.prepared.labels import Labels
+from crowdrank.results import Workers
 
 
 class MajorityVote(LabelsModel):
@@ -28,6 +31,7 @@ class MajorityVote(LabelsModel):
     """
 
     name = "majority-vote"
+    needs_order = False
 
     def __init__(self, *, smoothing: float = 1.0, seed: int = 0) -> None:
         self.smoothing = smoothing
@@ -37,7 +41,9 @@ class MajorityVote(LabelsModel):
         smoothing = number("smoothing", self.smoothing, low=0)
         posterior = normalize_counts(labels.counts + smoothing / len(labels.values))
         people = None
-        if labels.index.workers is not None:
+        if labels.index.workers is not None and labels.nominal:
+            people = _workers_by_others(labels, smoothing, posterior.mean(axis=0))
+        elif labels.index.workers is not None:
             right = np.zeros(labels.people)
             for part in labels.pieces():
                 chance = part.weight * posterior[part.nodes][part.node, part.label]
@@ -48,9 +54,26 @@ class MajorityVote(LabelsModel):
                 labels, r, informative_share(labels) * labels.judgments_of_workers, {"accuracy": accuracy}
             )
         return Outcome(
-            spread=label_spread(labels, *moments(posterior, labels.values)),
+            spread=label_certainty(labels, posterior)
+            if labels.nominal
+            else label_spread(labels, *moments(posterior, labels.values)),
             workers=people,
             notes=tuple(labels.notes()),
             predictor=SharePredictor(posterior, posterior.mean(axis=0)),
             tables={"labels": labels.posterior(posterior)},
         )
+
+
+def _workers_by_others(labels: Labels, smoothing: float, shares: Floats) -> Workers:
+    """The workers by how their labels, which have no order, compare with what all others say of the same items."""
+    size = len(labels.values)
+    cells = np.zeros(labels.people * size * size)
+    for part in labels.pieces():
+        others = labels.counts[part.nodes][part.node]
+        others[np.arange(len(part.node)), part.label] -= part.weight
+        truth = normalize_counts(np.maximum(others, 0.0) + smoothing / size) * part.weight[:, None]
+        place = (part.worker[:, None].astype(np.int64) * size + np.arange(size)) * size + part.label[:, None]
+        add_by_code(cells, place.ravel(), truth.ravel())
+    counts = cells.reshape(-1, size, size)
+    confusion = normalize_counts(counts + 1.0 / size)
+    return workers_by_confusion(labels, confusion, counts, shares, informative_share(labels), {})

@@ -73,6 +73,7 @@ class CrowdAgg(VotesModel):
     """The ranking against which the workers' own lists score best; a subclass gives the measure."""
 
     needs_workers = True
+    needs_every_pair = True
 
     pair: str
     quality: str

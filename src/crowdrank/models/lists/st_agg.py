@@ -56,6 +56,7 @@ class StAgg(VotesModel):
     """
 
     name = "st-agg"
+    needs_every_pair = True
 
     def __init__(self, *, measure: str = "ndcg", pair: str = "direct", p: float = 0.95, seed: int = 0) -> None:
         self.measure = measure
@@ -65,7 +66,7 @@ class StAgg(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         for name, value, choices in (("measure", self.measure, MEASURES), ("pair", self.pair, PAIRS)):
-            if value not in choices:
+            if value not in tuple(choices):
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         p = number("p", self.p, low=1e-6, high=1 - 1e-6)
         contests = JudgeContests.of(votes, self.pair)

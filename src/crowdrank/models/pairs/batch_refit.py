@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.kernels import chances
+from crowdrank.kernels import Chance, chances
+from crowdrank.kernels.links import TINY
+from crowdrank.kernels.ties import ordered
 from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.pairs.likelihood import curvature, slopes
 from crowdrank.models.pairs.vote_sampler import Resample, VoteSampler
 from crowdrank.models.priors import DrawnNode
 from crowdrank.models.worker_parameters import THRESHOLD
@@ -100,10 +101,10 @@ class BatchRefit:
         theta = self.linear["theta"] @ z + self.offset[:, None] if "theta" in self.linear else None
         flat = [own.ravel() for own in counts]
         outcomes = chances(climb.link, climb.design.ties, x.ravel(), None if theta is None else theta.ravel())
-        by_row = slopes(flat, outcomes)
+        by_row = _slopes(flat, outcomes)
         gradient = sum(own.T @ by_row[channel].reshape(shape) for channel, own in self.linear.items())
         matrix = sum(
-            own @ curvature(flat, outcomes, *channels).reshape(shape) for channels, own in self.products.items()
+            own @ _curvature(flat, outcomes, *channels).reshape(shape) for channels, own in self.products.items()
         )
         diagonal = np.arange(size) * (size + 1)
         for places, terms in self._penalty(z, virtual):
@@ -161,3 +162,26 @@ def _product(one: list[Slot], other: list[Slot], size: int, same: bool) -> Any:
     row = np.tile(np.arange(count), len(places))
     entries = (np.concatenate(values), (np.concatenate(places), row))
     return coo_array(entries, shape=(size * size, count)).tocsr()
+
+
+def _slopes(counts: list[Floats], outcomes: list[Chance]) -> dict[str, Floats]:
+    """The derivative of each row's log likelihood by each channel."""
+    found: dict[str, Floats] = {}
+    for count, chance in zip(counts, outcomes, strict=True):
+        ratio = count / np.maximum(chance.p, TINY)
+        for channel, first in chance.first.items():
+            found[channel] = found.get(channel, 0.0) + ratio * first
+    return found
+
+
+def _curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str) -> Floats:
+    """Minus the second derivative of each row's log likelihood by two channels."""
+    key = ordered(one, other)
+    total = np.zeros_like(counts[0])
+    for count, chance in zip(counts, outcomes, strict=True):
+        p = np.maximum(chance.p, TINY)
+        if one in chance.first and other in chance.first:
+            total += count * (chance.first[one] / p) * (chance.first[other] / p)
+        if key in chance.second:
+            total -= count * (chance.second[key] / p)
+    return total

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from crowdrank.data import Floats
 from crowdrank.kernels import Link
 from crowdrank.models.ascent import Ascent
@@ -14,7 +16,7 @@ from crowdrank.models.priors import STRENGTH, ColumnPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import POSITION, WorkerParameter
 from crowdrank.prepared.comparisons import Comparisons, Tally, plan
 from crowdrank.prepared.votes import Votes
-from crowdrank.solve import NO_WORKERS, Bounds
+from crowdrank.solve import NO_WORKERS, ArrowProblem, Bounds, Point, maximize
 
 
 class PairedClimb(Ascent):
@@ -65,3 +67,24 @@ class PairedClimb(Ascent):
         if self.design.by == "pair":
             return Bounds.none(), NO_WORKERS
         return self.design.bounds(self.votes, self.rows.workers)
+
+    def first_point(self) -> Point:
+        """Scores as if all workers were equal, from counts of pairs, with every worker parameter at its start."""
+        if not self.varied:
+            return super().first_point()
+        return Point(self.equal_worker_scores(), self.start, self._common())
+
+    def equal_worker_scores(self) -> Floats:
+        """The scores of Bradley-Terry, or of Thurstone by the link. A tie is half a win for each item."""
+        session, sums = self.run.engine.open(plan(self.votes.comparisons)), PairedSums(self.link)
+        problem = ArrowProblem(
+            lambda at: session.evaluate(sums.curvature, at),
+            Priors(self.priors.node),
+            Bounds.none(),
+            self.votes.graph.part,
+            self.gauge,
+        )
+        start = Point(np.zeros(self.rows.nodes), NO_WORKERS)
+        top = maximize(problem, start, total_weight=self.total, progress=self.run.progress)
+        self.iterations += top.iterations
+        return top.point.scores

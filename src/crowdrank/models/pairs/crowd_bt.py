@@ -31,15 +31,15 @@ from crowdrank.models.base import Outcome, Run
 from crowdrank.models.eta import EtaPosteriors, below_half, linked_groups, mirror_note, mirrored, update_qualities
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.estimator import PairedModel, require_finite
-from crowdrank.models.pairs.likelihood import PairedSums, QualitySums
+from crowdrank.models.pairs.likelihood import QualitySums
 from crowdrank.models.pairs.quality import FittedWorkers
-from crowdrank.models.priors import BetaPrior, Priors
+from crowdrank.models.priors import BetaPrior
 from crowdrank.models.widening import widen
 from crowdrank.models.worker_parameters import ETA, WorkerParameter
-from crowdrank.prepared.comparisons import Comparisons, Tally, plan
+from crowdrank.prepared.comparisons import Comparisons, Tally
 from crowdrank.prepared.graph import graph
 from crowdrank.prepared.votes import Votes
-from crowdrank.solve import NO_WORKERS, ArrowProblem, At, Bounds, Maximum, Point, freeze_workers, maximize, until
+from crowdrank.solve import At, Maximum, Point, freeze_workers, until
 
 STARTS = ("one", "agreed")
 EM_ROUNDS = 6
@@ -176,24 +176,13 @@ class _Qualities(PairedClimb):
 
     def _first_scores(self) -> Floats:
         """Scores with the qualities at their start. If all start at 1, this is Bradley-Terry."""
-        zeros = np.zeros(self.rows.nodes)
         if (self.start[:, 0] == 1.0).all():
-            session, sums = self.run.engine.open(plan(self.votes.comparisons)), PairedSums(self.link)
-            problem = ArrowProblem(
-                lambda at: session.evaluate(sums.curvature, at),
-                Priors(self.priors.node),
-                Bounds.none(),
-                self.votes.graph.part,
-                self.gauge,
-            )
-            start = Point(zeros, NO_WORKERS)
-            top = maximize(problem, start, total_weight=self.total, progress=self.run.progress)
-            self.iterations += top.iterations
-            return top.point.scores
+            return self.equal_worker_scores()
         workers = self.start.copy()
         if any(self.bounds_with_barriers().barriers):
             workers[:, 0] = np.where(self.bounds.fixed[:, 0], workers[:, 0], np.clip(workers[:, 0], 0.05, 0.95))
-        return self.maximize(Point(zeros, workers, self._common()), freeze_workers(self.bounds)).point.scores
+        start = Point(np.zeros(self.rows.nodes), workers, self._common())
+        return self.maximize(start, freeze_workers(self.bounds)).point.scores
 
     def choose_direction(self, top: Maximum) -> tuple[Maximum, dict[str, Any], list[Note]]:
         """Reverse every group of votes whose scores are reversed, and climb again from there.

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers
+from crowdrank.errors import InputError, Remedy
 from crowdrank.kernels import PROBIT, Link
 from crowdrank.kernels.beta import update_beta
 from crowdrank.kernels.compiled import compile_together
@@ -31,6 +32,8 @@ VARIANCES = (0.02, 0.1, 0.4, 1.0, 2.5, 6.0, 15.0, 50.0)
 """The prior variances of scores in the bank. They go no further: a wide prior mistakes noise for knowledge."""
 QUALITIES = ((4.0, 1.5), (10.0, 1.0), (200.0, 1.0), (40.0, 10.0))
 """The priors of qualities in the bank."""
+MOST_UNITS = 1e7
+"""Votes, counted by their weights, that are learned one after the other at most: minutes, if compiled."""
 SCEPTIC = 3.0
 """The prior weight of the smallest variance: without evidence, items count as alike."""
 SIDE = 0.25
@@ -199,11 +202,22 @@ def fold_votes(state: FilterState, votes: Iterable[VoteTuple]) -> None:
             state.evidence += log_chance
 
 
+def refuse_many(votes: float) -> None:
+    """Raise an error if so many votes, counted by their weights, cannot be learned one after the other."""
+    if votes > MOST_UNITS:
+        raise InputError(
+            "online-crowd-bt learns from a vote of weight w as from w votes, one after the other. "
+            f"The weights sum to {votes:g}, and it takes at most {MOST_UNITS:g}.",
+            hint=("Divide all weights by one factor, or use ", Remedy("model", "crowd-bt")),
+        )
+
+
 def unit_votes(said: int, weight: float, printed: bool) -> list[tuple[int, float]]:
     """A vote as it is learned. One of weight 2.5 is two votes and half of one.
 
     The printed rule knows no ties, so a tie is half a vote for each side.
     """
+    refuse_many(weight)
     parts = [1.0] * int(weight)
     if weight > len(parts):
         parts.append(weight - len(parts))

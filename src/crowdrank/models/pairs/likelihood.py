@@ -16,25 +16,30 @@ for u, v among x, theta and eta. The chain rule then gives the derivatives by sc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations_with_replacement
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.kernels import Chance, Link, chances, flip_outcomes
+from crowdrank.data.arrays import Integers
+from crowdrank.engine import Stats
+from crowdrank.kernels import Chance, Link, chances, decided_chances, flip_outcomes
 from crowdrank.kernels.links import TINY
 from crowdrank.models.eta import OnGrid, QualityTable
-from crowdrank.models.worker_parameters import ETA, ColumnTerms, WorkerParameter, drive
+from crowdrank.models.pairs.row_terms import Outcome, RowTerms, Second, blocks, row_terms
+from crowdrank.models.worker_parameters import ETA, WorkerParameter, drive
 from crowdrank.prepared.comparisons import Comparisons
+from crowdrank.prepared.directed import DirectedRows, all_rows
 from crowdrank.random import signs
-from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
+from crowdrank.solve import At, Curvature, Draw, Gradient, Information
 from crowdrank.solve.draws import DRAWS
-from crowdrank.solve.matrices import Matrix
+from crowdrank.solve.matrices import Matrix, accumulate_at, fits_strip, is_small, place_strip
 
-G = TypeVar("G", bound=Gradient)
-CHANNELS = ("x", "theta", "eta")
+S = TypeVar("S", bound=Stats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,44 +63,6 @@ class Judge:
         return found if self.eta is None else flip_outcomes(found, self.eta)
 
 
-@dataclass(frozen=True, eq=False)
-class _RowTerms:
-    """A shard at given parameters: the judges, the terms of the columns, counts, outcomes and gradient."""
-
-    judge: Judge
-    columns: list[ColumnTerms]
-    counts: list[Floats]
-    outcomes: list[Chance]
-    gradient: dict[str, Floats]
-
-    def curvature(self, one: str, other: str) -> Floats:
-        """Minus the second derivative of each row's log likelihood by two channels."""
-        return curvature(self.counts, self.outcomes, one, other)
-
-
-def slopes(counts: list[Floats], outcomes: list[Chance]) -> dict[str, Floats]:
-    """The derivative of each row's log likelihood by each channel."""
-    found: dict[str, Floats] = {}
-    for count, chance in zip(counts, outcomes, strict=True):
-        ratio = count / np.maximum(chance.p, TINY)
-        for channel, first in chance.first.items():
-            found[channel] = found.get(channel, 0.0) + ratio * first
-    return found
-
-
-def curvature(counts: list[Floats], outcomes: list[Chance], one: str, other: str) -> Floats:
-    """Minus the second derivative of each row's log likelihood by two channels."""
-    key = (one, other) if CHANNELS.index(one) <= CHANNELS.index(other) else (other, one)
-    total = np.zeros_like(counts[0])
-    for count, chance in zip(counts, outcomes, strict=True):
-        p = np.maximum(chance.p, TINY)
-        if one in chance.first and other in chance.first:
-            total += count * (chance.first[one] / p) * (chance.first[other] / p)
-        if key in chance.second:
-            total -= count * (chance.second[key] / p)
-    return total
-
-
 @dataclass(frozen=True)
 class PairedSums:
     """Value, gradient and curvature of the log likelihood.
@@ -109,157 +76,137 @@ class PairedSums:
 
     def gradient(self, shard: Comparisons, at: At) -> Gradient:
         """Value and gradient."""
-        return _average([Gradient(*_gradient(shard, self._rows(shard, node))) for node in at.nodes()])
+        return _added([Gradient(*_gradient(rows, terms)) for rows, terms in self._terms(shard, at, "none")])
 
     def curvature(self, shard: Comparisons, at: At) -> Curvature:
         """Value, gradient and observed curvature."""
-        return _average([self._curvature_at(shard, node) for node in at.nodes()])
+        return self._curvature(shard, at, "observed")
 
-    def _curvature_at(self, shard: Comparisons, at: At) -> Curvature:
-        rows = self._rows(shard, at)
-        return Curvature(*_gradient(shard, rows), *_observed_curvature(shard, rows))
+    def outer_products(self, shard: Comparisons, at: At) -> Curvature:
+        """Value, gradient and, as a curvature that is never negative, the products of the rows' gradients."""
+        return self._curvature(shard, at, "outer")
+
+    def _curvature(self, shard: Comparisons, at: At, second: Second) -> Curvature:
+        return _added(
+            [
+                Curvature(*_gradient(rows, terms), *arrow_parts(rows, terms.curvature, terms.cross, terms.blocks))
+                for rows, terms in self._terms(shard, at, second)
+            ]
+        )
+
+    def _terms(self, shard: Comparisons, at: At, second: Second) -> Iterator[tuple[DirectedRows, RowTerms]]:
+        """The terms of wins and losses, then those of ties."""
+        nodes = [node.workers for node in at.nodes()]
+        for rows, tied in ((shard.decided, False), (shard.tied, True)):
+            if rows is not None:
+                outcome = Outcome(self.link, self.ties, self.columns, tied)
+                yield rows, row_terms(outcome, rows, at.scores, nodes, second)
 
     def information(self, shard: Comparisons, draw: Draw) -> Information:
-        """Value, gradient, Fisher information, and noise with that covariance for posterior draws."""
-        rows = self._rows(shard, draw)
-        return Information(*_gradient(shard, rows), *_expected_information(shard, rows, draw.seed))
+        """Value, gradient, Fisher information, and noise with that covariance for posterior draws.
 
-    def _rows(self, shard: Comparisons, at: At) -> _RowTerms:
-        d = at.scores[shard.i] - at.scores[shard.j]
-        judge, columns = Judge(), []
-        if shard.worker is not None:
-            own = at.workers[shard.worker]
-            judge = Judge.of(self.columns, own)
-            columns = [column.terms(own[:, place], d) for place, column in enumerate(self.columns)]
-        outcomes = judge.outcomes(self.link, self.ties, d)
-        counts = [shard.wins, shard.losses, *([shard.ties] if shard.ties is not None else [])]
-        return _RowTerms(judge, columns, counts, outcomes, slopes(counts, outcomes))
-
-
-def _average(parts: list[G]) -> G:
-    """The mean of the sums at each node."""
-    first, *others = parts
-    if not others:
-        return first
-    return type(first)(
-        *(
-            sum((getattr(part, own.name) for part in others), getattr(first, own.name)) / len(parts)
-            for own in fields(first)
+        The information of a row is its weight times the sum over outcomes of P_o' P_o' / P_o.
+        """
+        found, rows, width = (
+            self.gradient(shard, At(draw.scores, draw.workers)),
+            all_rows(shard),
+            len(self.columns),
         )
-    )
+        d = draw.scores[rows.first] - draw.scores[rows.second]
+        judge, reach = Judge(), []
+        if rows.worker is not None:
+            own = draw.workers[rows.worker]
+            judge = Judge.of(self.columns, own)
+            terms = [column.terms(own[:, place], d) for place, column in enumerate(self.columns)]
+            reach = [(column.channel, column.first) for column in terms]
+        judged_by = np.zeros_like(rows.first) if rows.worker is None else rows.worker
+        squares, noise = np.zeros(((1 + width) * (2 + width) // 2, len(rows))), np.zeros(1)
+        for number, chance in enumerate(judge.outcomes(self.link, self.ties, d)):
+            root = np.sqrt(rows.count / np.maximum(chance.p, TINY))
+            slopes = [root * chance.first["x"] * judge.slope]
+            slopes += [root * chance.first.get(channel, 0.0) * far for channel, far in reach]
+            by_columns = [
+                slopes[1 + one] * slopes[1 + other] for one, other in zip(*np.triu_indices(width), strict=True)
+            ]
+            squares += [slopes[0] ** 2, *(slopes[0] * own for own in slopes[1:]), *by_columns]
+            drawn = signs((rows.first, rows.second, judged_by, np.full(len(rows), number)), DRAWS, draw.seed)
+            noise = noise + _incidence(rows, slopes[0], slopes[1:]).T @ drawn
+        parts = arrow_parts(rows, squares[0], squares[1 : 1 + width], squares[1 + width :])
+        return Information(found.value, found.scores, found.workers, *parts, noise)
 
 
-def _gradient(shard: Comparisons, rows: _RowTerms) -> tuple[float, Floats, Floats]:
+def _added(parts: list[S]) -> S:
+    """The sum of the parts."""
+    return reduce(lambda one, other: one.join(other), parts)
+
+
+def _gradient(rows: DirectedRows, terms: RowTerms) -> tuple[float, Floats, Floats]:
     """Value, and gradient by scores and workers."""
-    value = sum(
-        float(count @ np.log(np.maximum(chance.p, TINY)))
-        for count, chance in zip(rows.counts, rows.outcomes, strict=True)
-    )
-    by_column = [rows.gradient[column.channel] * column.first for column in rows.columns]
-    return value, _across(shard, rows.gradient["x"] * rows.judge.slope), _by_worker(shard, by_column)
+    n, by = rows.nodes, terms.by_difference
+    scores = summed(rows.first, by, n) - summed(rows.second, by, n)
+    return float(terms.values[0].sum()), scores, _by_worker(rows, terms.by_column)
 
 
-def _observed_curvature(shard: Comparisons, rows: _RowTerms) -> tuple[Matrix, Matrix, Floats]:
-    """Minus the second derivatives."""
-    slope, columns = rows.judge.slope, rows.columns
-    known = {("x", "x"): rows.curvature("x", "x")}
-
-    def by(one: str, other: str) -> Floats:
-        if (one, other) not in known:
-            known[one, other] = known[other, one] = rows.curvature(one, other)
-        return known[one, other]
-
-    cross = [slope * by("x", column.channel) * column.first for column in columns]
-    for place, column in enumerate(columns):
-        if column.slope is not None:
-            cross[place] = cross[place] - rows.gradient["x"] * column.slope
-    blocks = {}
-    for one, column in enumerate(columns):
-        for other in range(one, len(columns)):
-            partner = columns[other]
-            block = by(column.channel, partner.channel) * column.first * partner.first
-            if one == other and column.second is not None:
-                block = block - rows.gradient[column.channel] * column.second
-            blocks[one, other] = block
-    return _curvature(shard, slope**2 * known["x", "x"], cross, blocks)
+def _by_worker(rows: DirectedRows, values: Floats) -> Floats:
+    """The sums of each row of ``values`` for each worker (workers, rows of values)."""
+    found = np.zeros((rows.workers, len(values) if rows.worker is not None else 1))
+    if rows.worker is not None and len(rows):
+        found[rows.present] = np.add.reduceat(values, rows.starts, axis=1).T
+    return found
 
 
-def _expected_information(shard: Comparisons, rows: _RowTerms, seed: int) -> tuple[Matrix, Matrix, Floats, Floats]:
-    """The information of each row: its weight times the sum over outcomes of P_o' P_o' / P_o."""
-    slope, columns, weight = rows.judge.slope, rows.columns, shard.weight
-    worker = np.zeros_like(shard.i) if shard.worker is None else shard.worker
-    keys = tuple(key.astype(np.int64) for key in (shard.i, shard.j, worker))
-    by_score: Floats = np.zeros(len(shard))
-    cross = [np.zeros(len(shard)) for _ in columns]
-    blocks = {
-        (one, other): np.zeros(len(shard)) for one in range(len(columns)) for other in range(one, len(columns))
-    }
-    noise: Any = 0.0
-    for number, chance in enumerate(rows.outcomes):
-        root = np.sqrt(weight / np.maximum(chance.p, TINY))
-        score = root * chance.first["x"] * slope
-        own = [root * chance.first.get(column.channel, 0.0) * column.first for column in columns]
-        by_score = by_score + score**2
-        for one, value in enumerate(own):
-            cross[one] = cross[one] + score * value
-            for other in range(one, len(columns)):
-                blocks[one, other] = blocks[one, other] + value * own[other]
-        drawn = signs((*keys, np.full(len(shard), number)), DRAWS, seed)
-        noise = noise + _incidence(shard, score, own).T @ drawn
-    return *_curvature(shard, by_score, cross, blocks), noise
-
-
-def _across(shard: Comparisons, values: Floats) -> Floats:
-    """Sum of values over rows: added at i, subtracted at j."""
-    n = shard.nodes
-    return summed(shard.i, values, n) - summed(shard.j, values, n)
-
-
-def _by_worker(shard: Comparisons, columns: list[Floats]) -> Floats:
-    if shard.worker is None:
-        return np.zeros((0, 1))
-    return np.stack([summed(shard.worker, values, shard.workers) for values in columns], axis=1)
-
-
-def _curvature(
-    shard: Comparisons, by_score: Floats, cross: list[Floats], blocks: dict[tuple[int, int], Floats]
+def arrow_parts(
+    rows: DirectedRows, by_score: Floats, cross: Floats, blocks: Floats
 ) -> tuple[Matrix, Matrix, Floats]:
-    """The arrow matrix from each row's curvature in d, in (d, columns) and in the columns."""
-    n, i, j = shard.nodes, shard.i, shard.j
-    # Sum over pairs once, then mirror. That is half the work of four sums.
-    upper = accumulate(i, j, by_score, (n, n))
-    diagonal = summed(i, by_score, n) + summed(j, by_score, n)
+    """The arrow matrix from each row's curvature in d, in (d, columns), and in pairs of columns."""
+    n, width = rows.nodes, len(cross)
+    upper = accumulate_at(
+        rows.pair, by_score, (n, n)
+    )  # over pairs once, then mirrored: half the work of four sums
     items = -(upper + upper.T)
     if isinstance(items, np.ndarray):
-        items[np.diag_indices(n)] += diagonal
+        items[np.diag_indices(n)] += upper.sum(axis=0) + upper.sum(axis=1)
     else:
         from scipy.sparse import diags_array
 
+        diagonal = summed(rows.first, by_score, n) + summed(rows.second, by_score, n)
         items = (items + diags_array(diagonal)).tocsr()
-    if shard.worker is None:
+    if rows.worker is None:
         return items, np.zeros((n, 0)), np.zeros((0, 1, 1))
-    width, worker = len(cross), shard.worker.astype(np.int64)
-    places = np.concatenate([worker * width + column for column in range(width)] * 2)
-    ends = np.concatenate([i] * width + [j] * width)
-    both = np.concatenate([*cross, *(-values for values in cross)])
-    own = np.empty((shard.workers, width, width))
-    for (one, other), values in blocks.items():
-        own[:, one, other] = own[:, other, one] = summed(worker, values, shard.workers)
-    coupling = accumulate(places, ends, both, (shard.workers * width, n)).T
-    return items, coupling, own
+    own = np.empty((rows.workers, width, width))
+    sums = _by_worker(rows, blocks)
+    for place, (one, other) in enumerate(combinations_with_replacement(range(width), 2)):
+        own[:, one, other] = own[:, other, one] = sums[:, place]
+    return items, _coupling(rows, cross), own
 
 
-def _incidence(shard: Comparisons, score: Floats, columns: list[Floats]) -> Any:
+def _coupling(rows: DirectedRows, cross: Floats) -> Matrix:
+    """Scores by worker parameters: each value is added at the first node and subtracted at the second."""
+    n, width, (begin, height) = rows.nodes, len(cross), rows.worker_range
+    shape = (rows.workers * width, n)
+    if is_small(shape) or fits_strip(height * width, shape, len(rows)):
+        up, down = rows.ends
+        cells = height * n
+        strips = [np.bincount(up, own, cells) - np.bincount(down, own, cells) for own in cross]
+        strip = np.stack(strips, axis=0).reshape(width, height, n).transpose(1, 0, 2).reshape(-1, n)
+        return place_strip(strip, begin * width, shape).T
+    assert rows.worker is not None
+    places = [(rows.worker * width + place) * n for place in range(width)]
+    ends = np.concatenate([own + end for end in (rows.first, rows.second) for own in places])
+    return accumulate_at(ends, np.concatenate([*cross, *-cross]), shape).T
+
+
+def _incidence(rows: DirectedRows, score: Floats, columns: list[Floats]) -> Any:
     """Rows by parameters: the gradient of each row."""
     from scipy.sparse import coo_array
 
-    row, width = np.arange(len(shard)), len(columns)
-    parts: list[tuple[NDArray[Any], NDArray[Any], Floats]] = [(row, shard.i, score), (row, shard.j, -score)]
-    if shard.worker is not None:
-        parts += [(row, shard.nodes + shard.worker * width + c, values) for c, values in enumerate(columns)]
-    rows, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    size = shard.nodes + shard.workers * max(width, shard.worker is None)
-    return coo_array((values, (rows, places)), shape=(len(shard), size)).tocsr()
+    row, width = np.arange(len(rows)), len(columns)
+    parts = [(row, rows.first, score), (row, rows.second, -score)]
+    if rows.worker is not None:
+        parts += [(row, rows.nodes + rows.worker * width + c, values) for c, values in enumerate(columns)]
+    numbers, places, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    size = rows.nodes + rows.workers * max(width, rows.worker is None)
+    return coo_array((values, (numbers, places)), shape=(len(rows), size)).tocsr()
 
 
 @dataclass(frozen=True)
@@ -275,24 +222,28 @@ class QualitySums:
 
     def table(self, shard: Comparisons, at: OnGrid) -> QualityTable:
         """The sums over one shard."""
-        scores, grid = at.scores, at.grid
-        assert shard.worker is not None
-        people = shard.take(slice(0, int(np.searchsorted(shard.worker, len(grid)))))  # rows are sorted by worker
-        assert people.worker is not None
-        d = scores[people.i] - scores[people.j]
-        judge = Judge.of(self.columns, at.workers[people.worker])
-        win, loss = (chance.p for chance in chances(self.link, self.ties, d + judge.position, judge.theta)[:2])
-        # One entry for each direction that has votes in a row: few rows have votes in both.
-        up, down = people.wins > 0, people.losses > 0
-        worker = np.concatenate([people.worker[up], people.worker[down]])
-        said = np.concatenate([win[up], loss[down]])  # the probability under a perfect worker
-        unsaid = np.concatenate([loss[up], win[down]])
-        count = np.concatenate([people.wins[up], people.losses[down]])
-        table = np.empty(grid.shape)
-        for place in range(grid.shape[1]):
-            eta = grid[worker, place]
-            value = np.log(np.maximum(eta * said + (1.0 - eta) * unsaid, TINY)) * count
-            table[:, place] = summed(worker, value, len(grid))
-        ahead = self.link.values(np.abs(d)).win
-        agree = float(people.weight @ ahead)
-        return QualityTable(agree, float(people.weight.sum()), table)
+        table, agree, votes = np.zeros(at.grid.shape), 0.0, 0.0
+        for rows in (shard.decided, shard.tied):
+            if rows is None:
+                continue
+            assert rows.worker is not None
+            for block in blocks(int(np.searchsorted(rows.worker, len(at.grid)))):  # rows are sorted by worker
+                d, weight = at.scores[rows.first[block]] - at.scores[rows.second[block]], rows.count[block]
+                agree += float(weight @ self.link.values(np.abs(d)).win)
+                votes += float(weight.sum())
+                if rows is shard.decided:
+                    self._add_decided(table, rows.worker[block], d, rows.side[block], weight, at)
+        return QualityTable(agree, votes, table)
+
+    def _add_decided(
+        self, table: Floats, worker: Integers, d: Floats, side: Floats, weight: Floats, at: OnGrid
+    ) -> None:
+        """Add the log likelihood of decided votes."""
+        judge = Judge.of(self.columns, at.workers[worker])
+        x = d + side * judge.position
+        said, unsaid = (chance.p for chance in decided_chances(self.link, self.ties, x, judge.theta))
+        starts = np.flatnonzero(np.diff(worker, prepend=-1))
+        for place in range(at.grid.shape[1]):
+            eta = at.grid[:, place][worker]
+            value = np.log(np.maximum(eta * said + (1.0 - eta) * unsaid, TINY)) * weight
+            table[worker[starts], place] += np.add.reduceat(value, starts)

@@ -34,7 +34,7 @@ from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.base import Outcome, Run
 from crowdrank.models.online import FILTERED, TIES, Batch, Estimate, OnlineModel, Passes, VoteTuple
 from crowdrank.models.pairs.design import POSITIONS, side_notes
-from crowdrank.models.pairs.filter_bank import Bank, FilterState, fold_compiled, fold_votes
+from crowdrank.models.pairs.filter_bank import Bank, FilterState, fold_compiled, fold_votes, refuse_many
 from crowdrank.models.parameters import AUTO, ESTIMATED, number
 from crowdrank.models.predictors import values_at
 from crowdrank.models.priors import BetaPrior
@@ -146,6 +146,7 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
     def fold_batch(self, state: FilterState, batch: Batch) -> FilterState:
         """The same; the loop is compiled if there are many votes."""
         units = len(batch.left) if batch.weight is None else np.ceil(batch.weight).sum()
+        refuse_many(float(units))
         if units < COMPILED_FROM or not can_compile():
             return self.fold(state, batch.votes())
         fold_compiled(state, *batch)

@@ -26,7 +26,14 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.models.thurstonian.grid_sums import DomainLikes
-from crowdrank.models.thurstonian.rounds import CoupleTerms, ShardState, couple_terms, slopes, sum_by_worker
+from crowdrank.models.thurstonian.rounds import (
+    CoupleTerms,
+    ShardState,
+    couple_terms,
+    invert,
+    slopes,
+    sum_by_worker,
+)
 from crowdrank.models.thurstonian.types import GRID, HALF, halves
 from crowdrank.prepared.blocks import QueryBlock
 from crowdrank.prepared.panels import Panel
@@ -119,7 +126,7 @@ def _covariances(
         own = delta[shard.query[block.nodes[:, 0]]][:, None, None]
         shared = _squares(block, shard, votes * each) - 2.0 * block.laplacian(alike)
         noise = block.laplacian(single) + own * shared + ridge
-        bread = np.linalg.inv(block.laplacian(curvature) + ridge)
+        bread = invert(block.laplacian(curvature) + ridge)
         for query, covariance in zip(shard.query[block.nodes[:, 0]], bread @ noise @ bread, strict=True):
             found[int(query)] = covariance
     return [found[query] for query in sorted(found)]

@@ -39,6 +39,9 @@ WIDEST = 1.0
 PART = 0.7
 """The part of its step that a difficulty takes in one round, because the scores it depends on move too."""
 
+LARGE = 200
+"""Matrices of at least this size are inverted one by one, by their Cholesky factors."""
+
 
 @dataclass(frozen=True, eq=False)
 class ShardState:
@@ -195,7 +198,7 @@ def climb_scores(panel: Panel, state: ShardState, slope: Slopes, precision: floa
     step, variance, own = np.zeros(size), np.zeros(len(pairs.i)), np.zeros(size)
     for block in panel.blocks:
         matrix = block.laplacian(slope.curvature) + precision * np.eye(block.nodes.shape[1])
-        inverse = np.linalg.inv(matrix).astype(np.float64, copy=False)
+        inverse = invert(matrix)
         step[block.nodes] = (inverse @ gradient[block.nodes][..., None])[..., 0]
         variance[block.pairs] = block.differences(inverse)
         own[block.nodes] = np.einsum("cdd->cd", inverse) - inverse.mean(axis=2)  # of the centered scores
@@ -203,6 +206,22 @@ def climb_scores(panel: Panel, state: ShardState, slope: Slopes, precision: floa
     score = state.score + np.clip(step, -reach, reach)
     spread = summed(panel.query, score**2 + own, panel.queries)
     return replace(state, score=score, variance=variance, spread=spread)
+
+
+def invert(matrices: Floats) -> Floats:
+    """The inverses of positive definite matrices (c, D, D). A Cholesky factor takes less than half of the time."""
+    if matrices.shape[1] < LARGE:
+        return np.linalg.inv(matrices).astype(np.float64, copy=False)
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    found = np.empty_like(matrices)
+    for inverse, matrix in zip(found, matrices, strict=True):
+        factor, failed = dpotrf(matrix.T, lower=1, clean=0)
+        half = np.triu(dpotri(factor, lower=1, overwrite_c=1)[0].T)
+        inverse[:] = np.linalg.inv(matrix) if failed else half + half.T
+        if not failed:
+            inverse[np.diag_indices(len(inverse))] *= 0.5  # the diagonal was added twice
+    return found
 
 
 def adjust_difficulty(

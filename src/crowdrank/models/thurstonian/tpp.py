@@ -110,7 +110,7 @@ class TPP(VotesModel):
         if votes.has_gold:
             worker = np.append(worker, learned)
         if not isinstance(self.domains, Mapping):
-            count = None if self.domains == ESTIMATED else whole("domains", self.domains, low=1)
+            count = None if self.domains == ESTIMATED else whole("domains", self.domains, low=1, high=1000)
             return TPPSetting(worker, learned, by_query, count), None
         known, names = _known_domains(votes, self.domains)
         return TPPSetting(worker, learned, by_query, len(names), known), names

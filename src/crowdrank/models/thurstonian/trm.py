@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import UsageError
+from crowdrank.errors import InputError, Remedy, UsageError
 from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
 from crowdrank.models.ascent import Ascent, convergence_notes, prior_notes, require_finite_scores
@@ -42,6 +42,8 @@ from crowdrank.solve.intervals import SOLVED
 INFERENCES = ("quadrature", "gibbs")
 LEAST = 1e-6
 """The smallest variance of scores."""
+MOST_WEIGHT = 1e5
+"""The largest weight of a list."""
 PSEUDO = 0.5
 """A query's variance of scores is shrunk toward the typical one, with the weight of this many items."""
 
@@ -75,6 +77,7 @@ class TRM(ListsModel):
         self.seed = seed
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
+        _refuse_heavy(lists)
         if self.inference not in INFERENCES:
             wanted = " or ".join(INFERENCES)
             raise UsageError(f"The parameter 'inference' must be {wanted}. Got {self.inference!r}.")
@@ -150,6 +153,17 @@ class OrderedNormals:
         return found
 
 
+def _refuse_heavy(lists: Lists) -> None:
+    """Raise an error if a list weighs so much that the scores run away before the integrals can follow them."""
+    heaviest = float(lists.weight.max(initial=0.0))
+    if heaviest > MOST_WEIGHT:
+        raise InputError(
+            f"trm takes lists of a weight up to {MOST_WEIGHT:g}: beside a heavier one its prior vanishes. "
+            f"The largest weight is {heaviest:g}.",
+            hint=("Divide all weights by one factor, or use ", Remedy("model", "plackett-luce")),
+        )
+
+
 def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:
     """delta_l^2 = 1 / Var(u) for each query. The variance is that of the posterior, E sum u^2 over the degrees of
     freedom, shrunk toward the geometric mean over all queries. Its interval uses the scores' standard errors."""
@@ -159,7 +173,8 @@ def _queries(lists: Lists, scores: Floats, stderr: Floats) -> Queries:
     square, own = scores**2, np.where(known, stderr, 0.0) ** 2
     sums = summed(query, square + own, count)
     freedom = np.maximum(summed(query, known.astype(float), count) - 1.0, 0.0)
-    usual = np.exp(np.log(np.maximum(sums, LEAST) / np.maximum(freedom, 1.0))[freedom > 0].mean())
+    each = np.log(np.maximum(sums, LEAST) / np.maximum(freedom, 1.0))
+    usual = np.exp(each[freedom > 0].mean()) if (freedom > 0).any() else 1.0  # nothing is known of any query
     total = sums + PSEUDO * usual
     unsure = np.sqrt(summed(query, 4.0 * square * own + 2.0 * own**2, count)) / total
     difficulty = (freedom + PSEUDO) / total

@@ -19,6 +19,7 @@ from crowdrank.data import (
     feature_rows,
     summed,
 )
+from crowdrank.data.io.split_queries import SPLIT
 from crowdrank.errors import InputError, Note, Remedy
 from crowdrank.prepared.documents import Documents, list_starts, sort_by_content
 from crowdrank.prepared.plan import cut
@@ -93,7 +94,8 @@ def read_labels(tables: list[Judgments], honeypots: Scored | None) -> CrowdLabel
         nulls_equal=True,
         maintain_order="left",
     ).with_columns(pl.col(HONEYPOT).fill_null(False))
-    return CrowdLabels(ratings, frame, values, known, (*ratings.notes, *notes))
+    own = (note for note in ratings.notes if note.code != SPLIT)  # the features tell items of two queries apart
+    return CrowdLabels(ratings, frame, values, known, (*own, *notes))
 
 
 def _one_table(tables: list[Judgments]) -> Ratings:
@@ -109,6 +111,7 @@ def _one_table(tables: list[Judgments]) -> Ratings:
         )
     found = tables[0]
     assert isinstance(found, Ratings)
+    found.require_order("remap")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.rankers.scorers.base import Function, Scorer
 
 SCORERS = {
@@ -23,7 +23,7 @@ FUNCTIONS = {
 def scorer_class(name: str) -> type[Scorer]:
     """The scorer with this name; an unknown name is an error that lists the names."""
     if name not in SCORERS:
-        raise UsageError(f"There is no scorer {name!r}.", hint=f"The scorers are {', '.join(SCORERS)}.")
+        raise UsageError(f"There is no scorer {name!r}.", hint=name_hint(name, SCORERS, "The scorers are"))
     found: type[Scorer] = _find(SCORERS[name])
     return found
 

@@ -1,0 +1,1 @@
+"""Fuzzers: inputs drawn at random, and what must hold for each of them. Nothing may end a process."""

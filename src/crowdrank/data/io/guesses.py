@@ -1,0 +1,236 @@
+"""What a table seems to hold if its columns have other names than expected: used to say how to read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import polars as pl
+
+from crowdrank.data.io.cells import MISSING_WORDS
+from crowdrank.data.io.columns import (
+    OPTIONAL,
+    RIVALS,
+    MissingColumnError,
+    RecognizedLayout,
+    join_names,
+    recognize,
+)
+from crowdrank.data.io.files import Source
+from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
+from crowdrank.data.tables import TIE
+from crowdrank.errors import Hint, InputError, Remedy, Retry
+
+SAMPLE_ROWS = 10_000
+MOST_COLUMNS = 40
+SAME = 0.1
+"""Two columns that are equal in more than this share of the rows are not two different items."""
+SHARED = 0.5
+"""Two columns of items have at least this share of their values in common, unless the winner is named by id."""
+
+WORKERS = (
+    *OPTIONAL["worker"],
+    *RIVALS["worker"],
+    "workerid",
+    "user",
+    "user_id",
+    "voter",
+    "participant",
+    "labeler",
+)
+QUERIES = (
+    *OPTIONAL["query"],
+    *RIVALS["query"],
+    "topic",
+    "topic_id",
+    "question",
+    "question_id",
+    "prompt",
+    "prompt_id",
+)
+OUTCOMES = (
+    "winner", "label", "choice", "chosen", "answer", "preference", "preferred", "vote", "result", "outcome",
+    "verdict", "judgment", "response", "selected", "better", "best",
+)  # fmt: skip
+_BETTER = ("winner", "win", "better", "preferred", "chosen", "best", "top", "selected", "won")
+_WORSE = ("loser", "lose", "worse", "rejected", "dispreferred", "worst", "bottom", "lost", "other")
+_TWIN = re.compile(r"(left|right|first|second|[ab12xy])$|^(left|right|first|second)")
+
+
+@dataclass(frozen=True)
+class PairColumns:
+    """Two columns of items and, unless the first one is the winner, the column of the outcome.
+
+    ``values``: the distinct outcomes, if it is not certain what they mean. ``certain``: nothing else explains
+    the rows. ``role``: that of the outcome; a label, if ids might be taken for words.
+    """
+
+    left: str
+    right: str
+    outcome: str | None
+    values: tuple[str, ...] = ()
+    certain: bool = False
+    role: str = "winner"
+
+    def roles(self) -> dict[str, str]:
+        """The columns by role."""
+        if self.outcome is None:
+            return {"winner": self.left, "loser": self.right}
+        return {"left": self.left, "right": self.right, self.role: self.outcome}
+
+    def replaces(self, ratings: Mapping[str, str]) -> bool:
+        """Whether what was recognized as ratings are these pairs, with one side as the item."""
+        return ratings["item"] in (self.left, self.right) and ratings["label"] == self.outcome
+
+
+def find_pairs(sample: pl.DataFrame) -> PairColumns | None:
+    """The columns that look like pairs in the first rows of a table, if there are any."""
+    texts = {name: sample[name].cast(pl.String).str.strip_chars() for name in _plain_columns(sample)}
+    values = {name: set(column.drop_nulls()) - set(MISSING_WORDS) for name, column in texts.items()}
+    found = [
+        (weight, place, pair)
+        for place, (a, b) in enumerate(combinations(texts, 2))
+        if len(values[a]) > 1 and len(values[b]) > 1 and _mostly_different(texts[a], texts[b])
+        for weight, pair in _readings(a, b, texts, values)
+    ]
+    return min(found, key=lambda one: (-one[0], one[1]))[2] if found else None
+
+
+def _plain_columns(sample: pl.DataFrame) -> list[str]:
+    return [
+        name
+        for name, dtype in list(sample.schema.items())[:MOST_COLUMNS]
+        if not dtype.is_nested() and dtype != pl.Binary and not name.startswith("#")
+    ]
+
+
+def _mostly_different(a: pl.Series, b: pl.Series) -> bool:
+    return float((a == b).fill_null(False).mean() or 0.0) <= SAME  # type: ignore[arg-type]
+
+
+def _readings(
+    a: str, b: str, texts: Mapping[str, pl.Series], values: Mapping[str, set[str]]
+) -> Iterator[tuple[int, PairColumns]]:
+    """The ways to read two columns as pairs, each with its weight."""
+    twins = _are_twins(a, b)
+    for name in texts:
+        if name not in (a, b) and _names_winner(texts[name], texts[a], texts[b], a, b):
+            wordy = any(word_meaning(value, a, b) not in (None, TIE) for value in values[name])
+            role = "label" if wordy else "winner"
+            yield 6 + twins + (name.strip().lower() in OUTCOMES), PairColumns(a, b, name, (), True, role)
+    common = len(values[a] & values[b])
+    if common < max(1 if twins else 2, SHARED * min(len(values[a]), len(values[b]))):
+        return
+    if a.strip().lower() in _BETTER and b.strip().lower() in _WORSE:
+        yield 5, PairColumns(a, b, None, certain=True)
+    if b.strip().lower() in _BETTER and a.strip().lower() in _WORSE:
+        yield 5, PairColumns(b, a, None, certain=True)
+    if not twins and all(map(_is_number, values[a] | values[b])):
+        return  # numbers such as grades have values in common too
+    for name in texts:
+        likely = name.strip().lower() in OUTCOMES
+        if name in (a, b) or not values[name]:
+            continue
+        meanings = {word_meaning(value, a, b) for value in values[name]}
+        if None not in meanings and meanings - {TIE}:
+            yield 3 + twins + likely, PairColumns(a, b, name, certain=twins or likely)
+        elif likely and _coded(values[name]):
+            certain = {value for value in values[name] if word_meaning(value) != TIE} == set(GUESSED)
+            shown = () if certain else tuple(sorted(values[name]))
+            yield 1 + twins, PairColumns(a, b, name, shown)
+
+
+def _names_winner(said: pl.Series, a: pl.Series, b: pl.Series, left: str, right: str) -> bool:
+    """Whether each outcome is the id of an item of its row, or a tie, and each side wins somewhere."""
+    answered = said.is_not_null() & ~said.is_in(MISSING_WORDS)
+    first, second = (said == a).fill_null(False), (said == b).fill_null(False)
+    rest = said.filter(answered & ~first & ~second).unique()
+    return bool(first.any() and second.any()) and all(word_meaning(value, left, right) == TIE for value in rest)
+
+
+def _are_twins(a: str, b: str) -> bool:
+    """Whether two names differ only in a mark such as 1 and 2, a and b, left and right."""
+    a, b = a.strip().lower(), b.strip().lower()
+    return a != b and bool(_TWIN.search(a) and _TWIN.search(b)) and _TWIN.sub("", a) == _TWIN.sub("", b)
+
+
+def _coded(values: set[str]) -> bool:
+    plain = {value.lower() for value in values if word_meaning(value) != TIE}
+    return any(plain == set(one) for one in EXAMPLES)
+
+
+def _is_number(value: str) -> bool:
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value) is not None
+
+
+def pairs_mapping(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str]) -> str:
+    """What to give as ``columns`` to read these pairs, with the worker and the query if there are any."""
+    mapping = found.roles()
+    taken = set(mapping.values())
+    names = {name.strip().lower(): name for name in reversed(sample.columns)}
+    for role in OPTIONAL:
+        known = {"worker": WORKERS, "query": QUERIES}.get(role, OPTIONAL[role])
+        own = next((names[name] for name in known if name in names and names[name] not in taken), None)
+        if role in given:
+            mapping[role] = given[role]
+        elif own is not None and (
+            own.strip().lower() in OPTIONAL[role] or role != "query" or _parts(sample, found, own)
+        ):
+            mapping[role] = own
+    return join_names(f"{role}={name}" for role, name in mapping.items())
+
+
+def _parts(sample: pl.DataFrame, found: PairColumns, query: str) -> bool:
+    """Whether items belong to one query each, so that the queries have rankings of their own."""
+    sides = [
+        sample.select(pl.col(query).alias("q"), pl.col(side).cast(pl.String).alias("i"))
+        for side in (found.left, found.right)
+    ]
+    nodes = pl.concat(sides).unique()
+    return nodes["q"].n_unique() > 1 and nodes.height < 1.2 * nodes["i"].n_unique()
+
+
+def pairs_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str], source: str) -> InputError:
+    """The error that says that a table holds pairs, and how to read it."""
+    both = f"{found.left!r} and {found.right!r}"
+    if found.outcome is None:
+        problem = f"each row is a pair: {found.left!r} seems to be the winner, and {found.right!r} the loser."
+    elif found.values:
+        problem = (
+            f"each row is a pair: {both} share their values, and {found.outcome!r} seems to say which one won."
+        )
+    else:
+        problem = f"each row is a pair: {both} are the items, and {found.outcome!r} says which one won."
+    columns = pairs_mapping(found, sample, given)
+    hint: Hint = ("Read it with ", Retry((Remedy("columns", columns),)))
+    if found.values:
+        hint = outcome_hint(found.values, found.left, found.right, columns=columns)
+    return InputError(problem, source=source, hint=hint)
+
+
+def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> RecognizedLayout:
+    """The layout of a source. Pairs whose columns have other names are an error that says how to read them."""
+    try:
+        found = recognize(source.columns(), mapping, source.name)
+    except MissingColumnError:
+        sample = source.head(SAMPLE_ROWS)
+        if (pairs := find_pairs(sample)) is None:
+            raise
+        raise pairs_error(pairs, sample, mapping or {}, source.name) from None
+    if found.kind == "ratings" and not {"item", "label"} <= found.named and len(source.columns()) > 2:
+        sample = source.head(SAMPLE_ROWS)
+        pairs = find_pairs(sample)
+        if pairs is not None and pairs.replaces(found.columns):
+            raise pairs_error(pairs, sample, mapping or {}, source.name)
+    return found
+
+
+def other_reading(source: Source, found: RecognizedLayout, given: Mapping[str, str]) -> Hint:
+    """How else the rows of a source might be read, if another way is certain."""
+    sample = source.head(SAMPLE_ROWS)
+    pairs = find_pairs(sample)
+    if pairs is None or not pairs.certain or set(pairs.roles().values()) <= set(found.columns.values()):
+        return ()
+    return pairs_error(pairs, sample, given, source.name).hint or ()

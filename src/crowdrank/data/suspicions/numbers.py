@@ -1,0 +1,63 @@
+"""Ranks, weights and workers that are probably something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
+from crowdrank.data.suspicions.origins import Origin, name_rows
+from crowdrank.data.tables import Judgments, Rankings
+from crowdrank.errors import Note, Remedy
+
+TIMES = (1e9, 2.2e9)
+"""Seconds since 1970, from 2001 to 2039."""
+FEW = 6
+"""With fewer rows it is no wonder that each has a worker of its own."""
+
+
+def note_worker_per_row(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on a column of workers that has another value in every row, as the number of a row has."""
+    workers = table.index.workers
+    if workers is None or table.rows < FEW or len(workers) < table.rows:
+        return None
+    remedy = ("If it is the id of a row, name another column, ", Remedy("columns", "worker=NAME"), ", or none, ")
+    return Note(
+        "worker-per-row",
+        f"Every one of the {table.rows} rows has a worker of its own: {workers[0]!r}, {workers[1]!r}, ... "
+        "Nothing can be learned about workers.",
+        (*remedy, Remedy("columns", "worker=")),
+    )
+
+
+def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on weights that look like times. Of rows on disk, only the first part is looked at."""
+    if not any("weight" in origin.columns for origin in origins):
+        return None
+    weight = (next(table.batches()) if isinstance(table, SpooledPairs | SpooledRows) else table).weight
+    if weight is None or not len(weight) or weight.min() < TIMES[0] or weight.max() > TIMES[1]:
+        return None
+    name = next(origin.columns["weight"] for origin in origins if "weight" in origin.columns)
+    return Note(
+        "time-weights",
+        f"Every weight is between {weight.min():.0f} and {weight.max():.0f}, as times in seconds since 1970 are "
+        f"({name_rows(origins, [0])}: {weight[0]:.0f}).",
+        ("If they are times: ", Remedy("columns", f"weight=,timestamp={name}")),
+    )
+
+
+def note_one_rank(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on rankings in which every rank is the same."""
+    if not isinstance(table, Rankings | SpooledRankings) or table.rows < 2:
+        return None
+    found: float | None = None
+    for part in table.batches() if isinstance(table, SpooledRankings) else [table]:
+        rank = part.rank[part.ranked]
+        found = float(rank[0]) if found is None and len(rank) else found
+        if (rank != found).any():
+            return None
+    return Note(
+        "one-rank",
+        f"Every one of the {table.rows} ranks is {found:g}, so no list orders its items.",
+        ("If the ranks are in another column: ", Remedy("columns", "rank=NAME")),
+    )

@@ -1,0 +1,48 @@
+"""Weights at the ends of their range: finite scores, or an error that gives the reason."""
+
+import polars as pl
+import pytest
+
+import crowdrank as cr
+from answers import fit
+from cases import every_model
+
+KEYS = {"worker": list("uuuvvvw"), "query": list("pppppqq")}
+GIVEN = {
+    "pairs": pl.DataFrame({**KEYS, "left": list("abcabxy"), "right": list("bcabcyx"), "label": list("ababcxx")}),
+    "ratings": pl.DataFrame({**KEYS, "item": list("abcabxy"), "label": [1, 2, 3, 1, 2, 2, 1]}),
+    "rankings": pl.DataFrame(
+        {**KEYS, "worker": list("uuuvvww"), "item": list("abcabxy"), "rank": [1, 2, 3, 1, 2, 1, 2]}
+    ),
+}
+REFUSED = {
+    "online-crowd-bt": "The weights sum to .* and it takes at most 1e.07",
+    "trm": "takes lists of a weight up to 100000",
+}
+"""The models that take no very large weights, and their reason."""
+WEIGHTS = {"large": [1e12] * 7, "small": [1e-12] * 7, "mixed": [1e12, 1e-2, 1e3, 1.0, 1e12, 5.5, 1e11]}
+
+
+@every_model()
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
+def test_scores_are_finite(entry, weights):
+    frame = GIVEN[entry.kinds[0]].with_columns(weight=pl.Series(weights))
+    if entry.name in REFUSED and max(weights) > 1:
+        with pytest.raises(cr.InputError, match=REFUSED[entry.name]):
+            fit(entry, frame)
+        return
+    model = fit(entry, frame)
+    table = model.ranking_.polars()
+    assert table["score"].is_finite().all()
+    assert not table.select(pl.col("stderr", "low", "high").is_nan().any()).row(0).count(True)
+    assert model.fit_.log_likelihood is None or abs(model.fit_.log_likelihood) < float("inf")
+
+
+@every_model()
+def test_a_query_whose_rows_are_all_left_out(entry):
+    """Whatever its id is, the others have the same answer as without it."""
+    frame = GIVEN[entry.kinds[0]].with_columns(weight=pl.lit(1.0))
+    extra = frame.head(1).with_columns(query=pl.lit("a"), weight=pl.lit(0.0))
+    one, other = (fit(entry, given).ranking_.polars() for given in (frame, pl.concat([extra, frame])))
+    assert one["query", "item"].equals(other["query", "item"])
+    assert (one["score"] - other["score"]).abs().max() < 1e-9

@@ -1,0 +1,113 @@
+"""Files whose columns have other names: the error says what they are, and how to read them."""
+
+import shlex
+
+import polars as pl
+import pytest
+
+import crowdrank as cr
+
+PAIRS = {
+    "query,doc1,doc2,winner\nq1,d1,d2,d1\nq1,d2,d3,d3\nq1,d1,d3,d1\n": (
+        "left=doc1,right=doc2,winner=winner,query=query"
+    ),
+    "img1,img2,label\ni1,i2,1\ni2,i3,2\ni1,i3,1\n": "left=img1,right=img2,winner=label",
+    "user,model_x,model_y,answer\nu,m1,m2,a\nv,m2,m3,b\nu,m1,m3,draw\n": (
+        "left=model_x,right=model_y,winner=answer,worker=user"
+    ),
+    "prompt,x,y,preferred\np1,7,8,7\np1,8,9,9\np2,1,2,2\n": "left=x,right=y,winner=preferred,query=prompt",
+    "prompt,x,y,preferred\np1,7,8,7\np2,7,8,8\np2,8,9,8\n": "left=x,right=y,winner=preferred",
+    "chosen,rejected,rater\na,b,u\nb,c,v\nc,a,u\n": "winner=chosen,loser=rejected,worker=rater",
+    "id,First text,Second text,Which one?\n1,a,b,b\n2,b,c,b\n3,a,c,a\n": (
+        "left=First text,right=Second text,label=Which one?"
+    ),
+    "item,other,label\n1,2,2\n2,3,2\n3,1,3\n": "left=item,right=other,winner=label",
+    "item1,item2,label\ntea,milk,tea\nmilk,cola,same\ncola,tea,tea\n": "left=item1,right=item2,winner=label",
+}
+"""Pairs under other names, and the columns that read them."""
+
+OTHERS = [
+    "doc,rater,score\n1,2,3\n2,3,1\n3,1,2\n",  # numbers that happen to be the same
+    "text,helpful,clear\na,4,5\nb,5,4\nc,3,4\n",
+    "worker,left,right\nw,a,b\nw,b,c\n",  # nobody won
+    "id,name\n1,a\n",
+]
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(content, name="some votes.csv"):
+        (tmp_path / name).write_text(content)
+        return name
+
+    return write
+
+
+@pytest.mark.parametrize("content", PAIRS)
+def test_pairs_under_other_names_are_named_with_the_columns_that_read_them(written, content):
+    file = written(content)
+    with pytest.raises(cr.InputError, match="each row is a pair") as caught:
+        cr.read(file)
+    assert f'columns="{PAIRS[content]}"' in str(caught.value)
+    table = cr.read(file, columns=PAIRS[content])
+    assert table.kind == "pairs"
+    assert table.rows >= 2
+
+
+@pytest.mark.parametrize("content", PAIRS)
+def test_the_command_that_is_shown_can_be_copied(written, crowdrank, content):
+    ran = crowdrank("rank", written(content), "--model=bt", "--columns", "weight=")
+    assert ran.code == 2
+    again = shlex.split(ran.err[ran.err.index("Read it with ") :].splitlines()[0].removeprefix("Read it with "))
+    assert again[:2] == ["crowdrank", "rank"]
+    assert crowdrank(*again[1:], "--allow-dropped").code == 0
+
+
+def test_values_that_are_not_certain_are_asked_for(written, crowdrank):
+    file = written("img1,img2,label\ni1,i2,1\ni2,i3,0\ni1,i3,1\n")
+    ran = crowdrank("rank", file)
+    expected = ["--columns", "left=img1,right=img2,winner=label", "--outcomes", "1=left,0=right"]
+    shown = shlex.split(ran.err.rpartition("means right: ")[2])
+    assert shown == ["crowdrank", "rank", file, *expected]
+    assert crowdrank(*shown[1:], "--model", "bt").code == 0
+
+
+@pytest.mark.parametrize("content", OTHERS)
+def test_other_files_are_not_called_pairs(written, content):
+    with pytest.raises(cr.InputError) as caught:
+        cr.read(written(content))
+    assert "each row is a pair" not in str(caught.value)
+
+
+def test_ratings_that_are_pairs_are_an_error_unless_both_columns_are_named(written):
+    file = written("img1,img2,label\n1,2,1\n2,3,2\n1,3,1\n")
+    with pytest.raises(cr.InputError, match="each row is a pair"):
+        cr.read(file, columns="item=img1")
+    assert cr.read(file, columns="item=img1,label=label").kind == "ratings"
+
+
+class TestUnusableRows:
+    """More than a tenth of the rows unusable: the file is not what it seems to be."""
+
+    def test_the_other_way_to_read_it_is_named(self, written):
+        file = written("query,doc1,doc2,winner\nq1,d1,d2,d1\nq1,d2,d3,d3\nq1,d1,d3,d1\n")
+        with pytest.raises(cr.InputError, match="2 of 3 rows cannot be used, which is more than 10%") as caught:
+            cr.read(file, columns="loser=doc1")
+        assert 'columns="left=doc1,right=doc2,winner=winner,query=query"' in str(caught.value)
+        assert "allow_dropped=True" in str(caught.value)
+        assert cr.read(file, columns="loser=doc1", allow_dropped=True).rows == 1
+
+    @pytest.mark.parametrize(("unusable", "code"), [(1, 0), (2, 2)])
+    def test_a_tenth_is_allowed(self, written, crowdrank, unusable, code):
+        rows = ["a,b,left"] * (10 - unusable) + ["a,b,", "a,a,left"][:unusable]
+        file = written("\n".join(["left,right,winner", *rows]) + "\n")
+        assert crowdrank("rank", file, "--model", "bt").code == code
+        assert crowdrank("rank", file, "--model", "bt", "--allow-dropped").code == 0
+
+    def test_frames_too(self):
+        frame = pl.DataFrame({"winner": ["a", "a"], "loser": ["b", "a"]})
+        with pytest.raises(cr.InputError, match="1 of 2 rows cannot be used"):
+            cr.BradleyTerry().fit(frame)
+        assert cr.BradleyTerry().fit(cr.read(frame, allow_dropped=True)).ranking_ is not None
