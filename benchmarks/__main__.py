@@ -19,7 +19,7 @@ from benchmarks.page import DOCS, fill_marks
 NAMES = (
     "startup", "reading", "features", "peers", "labels", "consensus", "worker_weights", "growth", "long_lists",
     "crowd_agg",
-    "tpp", "rankers", "ranker_growth", "ltrma", "asking", "cluster", "coverage", "choices",
+    "tpp", "rankers", "ranker_growth", "row_growth", "ltrma", "asking", "cluster", "coverage", "choices",
     "robustness", "threads",
 )  # fmt: skip
 

@@ -19,7 +19,11 @@ def run_of(anchors=None):
 
 
 def rows_of(labels):
-    return list(zip(labels.node, labels.worker, labels.label, labels.weight, strict=True))
+    return [
+        row
+        for part in labels.pieces()
+        for row in zip(part.node + part.first, part.worker, part.label, part.weight, strict=True)
+    ]
 
 
 def nothing_known(labels):

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.data import Rankings as Rankings
     from crowdrank.data import Ratings as Ratings
     from crowdrank.data import SpooledPairs as SpooledPairs
+    from crowdrank.data import SpooledRankings as SpooledRankings
+    from crowdrank.data import SpooledRatings as SpooledRatings
     from crowdrank.data import read as read
     from crowdrank.data import read_features as read_features
     from crowdrank.data import to_lists as to_lists
@@ -119,6 +121,8 @@ PUBLIC = {
         "Rankings",
         "Ratings",
         "SpooledPairs",
+        "SpooledRankings",
+        "SpooledRatings",
         "read",
         "read_features",
         "to_lists",

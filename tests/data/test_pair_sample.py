@@ -78,8 +78,8 @@ class TestConversion:
     def test_auto_samples_long_lists_only(self, monkeypatch):
         table = cr.read(labels())
         assert cr.to_pairs(table).weight is None
-        monkeypatch.setattr("crowdrank.data.convert.LONG", 30)
-        monkeypatch.setattr("crowdrank.data.convert.OPPONENTS", 10)
+        monkeypatch.setattr("crowdrank.data.expand.LONG", 30)
+        monkeypatch.setattr("crowdrank.data.expand.OPPONENTS", 10)
         assert cr.to_pairs(table).rows < cr.to_pairs(table, pairs="all").rows / 2
         model = make("condorcet", {}).fit(table)  # it needs every pair
         assert [note.code for note in model.fit_.warnings if note.code == "pairs-sampled"] == []

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import crowdrank as cr
 from cases import single_models
 from crowdrank.data import SpooledPairs
+from crowdrank.data.spool import sort
 from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.memory import budget
 from crowdrank.errors import CrowdrankError, InputError, UsageError
@@ -27,9 +28,9 @@ from shards import cut_small
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.read"), "BATCH_ROWS", 64)
-    monkeypatch.setattr(runs, "MERGE_ROWS", 100)
-    monkeypatch.setattr(runs, "_SAMPLE", 8)
+    monkeypatch.setattr(importlib.import_module("crowdrank.data.io.spooled"), "BATCH_ROWS", 64)
+    monkeypatch.setattr(sort, "MERGE_ROWS", 100)
+    monkeypatch.setattr(sort, "_SAMPLE", 8)
 
 
 def on_disk(given, **options):
@@ -183,7 +184,7 @@ def test_a_spool_that_cannot_be_written_to(tmp_path):
 
 def test_too_many_items_and_workers_for_the_merge_is_said(tmp_path):
     with pytest.raises(InputError, match="too many"):
-        runs.Runs(tmp_path, nodes=2**31, workers=4)
+        runs.TallyRuns(tmp_path, nodes=2**31, workers=4)
 
 
 @pytest.mark.parametrize(("given", "expected"), [("8GB", 8e9), ("1.5 GiB", 1.5e9), (1000, 1000), ("20M", 20e6)])

@@ -57,8 +57,9 @@ class TestTempering:
                 chance *= confusion(who, node)[:, label] ** own
             softer = chance ** (1 / 1.7) / (chance ** (1 / 1.7)).sum()
             values.append(weight * math.log(softer @ confusion(worker, node)[:, said]))
-        chances = dawid_skene._chance_without_item(labels, found, extra * em.center)
-        held = calibration.HeldOut.of(labels, chances, found.shares)
+        (part,) = labels.pieces()
+        chances = dawid_skene._chance_without_item(part, found, extra * em.center)
+        held = calibration.HeldOut.of(part, chances, found.shares)
         assert held.value(math.log(1.7)) == pytest.approx(sum(values), abs=1e-8)
 
     def test_the_slopes_are_those_of_the_values(self):
@@ -77,9 +78,9 @@ class TestTempering:
         """Squares of 4, of which the noise explains 1 and the posterior 1: T = 3."""
         ones = np.ones(5)
         assert calibration.held_out_temperature(
-            calibration.NormalHeldOut(4 * ones, ones, ones, ones)
+            [calibration.NormalHeldOut(4 * ones, ones, ones, ones)]
         ) == pytest.approx(3)
-        assert calibration.held_out_temperature(calibration.NormalHeldOut(ones, ones, ones, ones)) == 1
+        assert calibration.held_out_temperature([calibration.NormalHeldOut(ones, ones, ones, ones)]) == 1
 
     def test_workers_with_few_labels_are_too_certain_and_held_out_labels_show_it(self):
         rng = np.random.default_rng(1)

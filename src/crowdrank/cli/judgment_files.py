@@ -32,12 +32,12 @@ class JudgmentFiles:
 
     def read(self, meant: str | None = None) -> list[Judgments]:
         """A table of each file. ``meant``: what an unranked document means in lists unless the user says so."""
-        from crowdrank.data import Rankings, parse_mapping, read
+        from crowdrank.data import Rankings, load_rows, parse_mapping, read
         from crowdrank.rankers.judged import read_judgments
 
         with naming_columns(COLUMNS):
             mapping = parse_mapping(self.columns)
-            tables = [self._read(file, self._columns_of(file, mapping)) for file in self.files]
+            tables = [load_rows(self._read(file, self._columns_of(file, mapping))) for file in self.files]
             if self.unranked is None and meant is not None:
                 tables = [read(own, missing=meant) if isinstance(own, Rankings) else own for own in tables]
             return read_judgments(tables, unranked=self.unranked)

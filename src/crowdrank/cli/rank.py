@@ -153,13 +153,13 @@ def _default_model(table: AnyJudgments) -> str:
     `auto` for pairs, Plackett-Luce for rankings, Dawid-Skene for ratings in a few classes by known workers, and
     the average for other ratings. Labels without an order have no average, but a majority.
     """
-    from crowdrank.data import Rankings, Ratings
+    from crowdrank.data import Rankings, Ratings, SpooledRankings, SpooledRatings
 
-    if isinstance(table, Rankings):
+    if isinstance(table, Rankings | SpooledRankings):
         return "plackett-luce"
-    if isinstance(table, Ratings) and not table.ordered:
+    if isinstance(table, Ratings | SpooledRatings) and not table.ordered:
         return "dawid-skene" if table.index.workers is not None else "majority-vote"
-    if isinstance(table, Ratings):
+    if isinstance(table, Ratings | SpooledRatings):
         return "dawid-skene" if table.index.workers is not None and table.classes <= CLASSES else "average"
     return "auto"
 

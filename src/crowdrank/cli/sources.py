@@ -31,7 +31,7 @@ class Sources:
 
     def read(self) -> tuple[AnyJudgments, Scored | None]:
         """The judgments, and the gold if there is one; gold that cannot score them is an error."""
-        from crowdrank.data import Ratings, parse_mapping, read, read_gold
+        from crowdrank.data import Ratings, SpooledRatings, parse_mapping, read, read_gold
 
         columns = parse_mapping(self.columns)
         table = read(
@@ -47,7 +47,7 @@ class Sources:
         )
         if not self.gold:
             return table, None
-        if isinstance(table, Ratings):
+        if isinstance(table, Ratings | SpooledRatings):
             table.require_order("A comparison with gold")
         files = self.judgments if self.gold == [OWN] and not Path(OWN).exists() else self.gold
         gold = read_gold(files, columns=self.gold_columns)

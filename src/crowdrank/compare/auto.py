@@ -10,7 +10,17 @@ from typing import Any, Self
 from crowdrank.compare.comparison import Comparison, Row, attempt, runnable, score_trials
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.split import Split, sample_queries, split
-from crowdrank.data import Anchors, AnyJudgments, Pairs, Rankings, Ratings, SpooledPairs, count_pairs, read
+from crowdrank.data import (
+    Anchors,
+    Pairs,
+    Rankings,
+    Ratings,
+    SpooledPairs,
+    SpooledRankings,
+    SpooledRatings,
+    count_pairs,
+    read,
+)
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models import registry
@@ -109,6 +119,8 @@ class Auto(Model):
         """Choose, then fit the chosen model to all judgments. The arguments are the same as for every model."""
         began = time.perf_counter()
         table = read(judgments)
+        if isinstance(table, SpooledRatings | SpooledRankings):  # what is held out is chosen among all rows
+            table = table.load()
         known = None if anchors is None else Anchors.read(anchors)
         choice = self._choice(table, known, engine, progress)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
@@ -118,7 +130,7 @@ class Auto(Model):
 
     def _choice(
         self,
-        table: AnyJudgments,
+        table: Pairs | SpooledPairs | Ratings | Rankings,
         anchors: Anchors | None,
         engine: Engine | str | None,
         progress: Progress | None,

@@ -23,6 +23,8 @@ from crowdrank.data import (
     Ratings,
     Scored,
     SpooledPairs,
+    SpooledRankings,
+    SpooledRatings,
     count_pairs,
     read,
     read_gold,
@@ -326,6 +328,8 @@ def _judgments(
     """The judgments to compare on, and notes on what was left out."""
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
+    if isinstance(table, SpooledRatings | SpooledRankings):
+        table = table.load()
     notes = list(table.notes)
     if isinstance(table, Rankings | Ratings):
         return table, notes

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Integers, summed
-from crowdrank.data.index import named_nodes
-from crowdrank.data.pair_sample import LONG, OPPONENTS, PairSample, RowPlaces, count_sampled, sample_pairs
+from crowdrank.data.arrays import Integers
+from crowdrank.data.expand import (
+    average_repeats,
+    comparable_rows,
+    expand_rows,
+    find_expansion,
+    is_adjacent_only,
+    label_codes,
+    sampled_pairs,
+)
+from crowdrank.data.index import named_nodes, node_codes
+from crowdrank.data.pair_sample import OPPONENTS, find_node_keys
 from crowdrank.data.spool.pairs import SpooledPairs
-from crowdrank.data.tables import LEFT, RIGHT, TIE, Judgments, Pairs, Rankings, Ratings
+from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings, SpooledRows
+from crowdrank.data.tables import Judgments, Pairs, Rankings, Ratings, join_pairs
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 
 MOST_PAIRS = 200_000_000
@@ -40,20 +48,37 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | int | Non
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
     if isinstance(judgments, Pairs | SpooledPairs):
         return judgments
-    if not isinstance(judgments, Ratings | Rankings):
-        raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
+    judgments = load_rows(judgments)
     if pairs is not None:
         judgments = choose_pairs(judgments, pairs)
+    if not isinstance(judgments, Ratings | Rankings):
+        raise InputError("Only judgments convert to pairs.", value=type(judgments).__name__)
     found = make_pairs(judgments, ties=ties)
-    if not found.rows:
-        raise InputError(
-            f"These {judgments.kind} give no pair: no worker judged two items differently.",
-            hint="Comparisons need a worker (or list) with at least two items.",
-        )
+    require_pairs(found.rows, judgments.kind)
     return found
 
 
-def choose_pairs(judgments: Judgments, pairs: str | int) -> Ratings | Rankings:
+def load_rows(judgments: Judgments, who: str | None = None) -> Judgments:
+    """The same judgments, with all rows in memory. If they were on disk, a note says who needs them."""
+    if not isinstance(judgments, SpooledRows):
+        return judgments
+    loaded: Ratings | Rankings = judgments.load()
+    if who is None:
+        return loaded
+    message = f"{who} needs all {judgments.kind} in memory, so the {judgments.rows} on disk were read back."
+    return replace(loaded, notes=(*loaded.notes, Note("read-back", message)))
+
+
+def require_pairs(count: int, kind: str) -> None:
+    """Raise an error if judgments give no pair."""
+    if not count:
+        raise InputError(
+            f"These {kind} give no pair: no worker judged two items differently.",
+            hint="Comparisons need a worker (or list) with at least two items.",
+        )
+
+
+def choose_pairs(judgments: Judgments, pairs: str | int) -> Ratings | Rankings | SpooledRatings | SpooledRankings:
     """The ratings or rankings with this choice of the pairs that count."""
     if isinstance(pairs, str) and pairs.isdecimal():
         pairs = int(pairs)
@@ -62,9 +87,9 @@ def choose_pairs(judgments: Judgments, pairs: str | int) -> Ratings | Rankings:
     ):
         wanted = "'auto', 'all', 'adjacent' or a number of opponents from 2 on"
         raise UsageError(f"pairs must be {wanted}. Got {pairs!r}.")
-    if not isinstance(judgments, Ratings | Rankings):
+    if not isinstance(judgments, Ratings | Rankings | SpooledRatings | SpooledRankings):
         raise UsageError(f"'pairs' applies only to ratings and rankings. These judgments are {judgments.kind}.")
-    if pairs == "adjacent" and not isinstance(judgments, Rankings):
+    if pairs == "adjacent" and not isinstance(judgments, Rankings | SpooledRankings):
         raise UsageError(f"pairs=adjacent applies only to rankings. These judgments are {judgments.kind}.")
     return replace(judgments, pairs=pairs)
 
@@ -74,106 +99,55 @@ def make_pairs(judgments: Ratings | Rankings, *, ties: str = "keep") -> Pairs:
     if isinstance(judgments, Ratings):
         judgments.require_order("A comparison of two ratings")
     judged = named_nodes(len(judgments.index.items), judgments.query, judgments.item)
-    if isinstance(judgments, Ratings) and judgments.worker is not None:
-        judgments = _average_repeats(judgments)
-    if isinstance(judgments, Rankings):
-        judgments = judgments.complete()
-    order, partners = _partners(judgments)
-    long = _long_lists(judgments)
-    every = int(partners.sum())
-    partners = np.where(long.of_row[order], 0, partners)
-    total = int(partners.sum())
+    rows = comparable_rows(judgments)
+    expansion = find_expansion(rows)
+    refuse_too_many(expansion.whole)
+    found, exact, long = expand_rows(rows, expansion.order, expansion.partners, ties), True, expansion.long
+    if len(long.lists):
+        node = node_codes(judged, rows.index, rows.query, rows.item)
+        places = long.places(rows, node)
+        keys = find_node_keys(lambda: [places], len(judged))
+        pieces = list(sampled_pairs(rows, node, keys, MOST_PAIRS, ties=ties))
+        exact = all(piece.exact for piece in pieces)
+        weight = np.ones(found.rows) if found.weight is None else found.weight
+        found = join_pairs([replace(found, weight=weight), *(piece.pairs for piece in pieces)])
+    below = isinstance(rows, Rankings) and not rows.ranked.all()
+    notes = [note_conversion(rows, rows.rows, found.rows, below=below, ties=ties)]
+    notes += note_sample(len(long.lists), long.opponents, expansion.every, exact=exact)
+    return replace(found, judged=judged, notes=(*judgments.notes, *notes))
+
+
+def refuse_too_many(total: int) -> None:
+    """Raise an error if there would be more pairs than MOST_PAIRS."""
     if total > MOST_PAIRS:
         raise InputError(
             f"These judgments would give {total} pairs, more than {MOST_PAIRS}.",
             hint=("Compare each item only with some others of its list: ", Remedy("pairs", str(OPPONENTS))),
         )
-    first, second = _pairs_of(order, partners)
-    value = _values(judgments)
-    sample = long.sample(judgments, value)
-    if sample is not None:
-        first, second = np.concatenate([first, sample.first]), np.concatenate([second, sample.second])
-    left, right = judgments.item[first], judgments.item[second]
-    keep = (left != right) & ((value[first] > -np.inf) | (value[second] > -np.inf))
-    if ties == "drop":
-        keep &= value[first] != value[second]
-    weight = None if sample is None else np.concatenate([np.ones(total), sample.weight])[keep]
-    first, second, left, right = first[keep], second[keep], left[keep], right[keep]
-    ahead, behind = value[first] > value[second], value[first] < value[second]
-    if judgments.weight is not None:
-        own = np.sqrt(judgments.weight[first] * judgments.weight[second])
-        weight = own if weight is None else weight * own
-    kind = "adjacent pairs" if _only_adjacent(judgments) else "pairs"
-    below = isinstance(judgments, Rankings) and not judgments.ranked.all()
+
+
+def note_conversion(
+    judgments: Ratings | Rankings, rows: int, pairs: int, *, below: bool, ties: str = "keep"
+) -> Note:
+    """The note on judgments with so many ``rows`` that were read as so many ``pairs``."""
+    kind = "adjacent pairs" if is_adjacent_only(judgments) else "pairs"
     how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
-    message = f"{size_in_words(judgments)} were read as {len(first)} {kind} ({how})."
-    return Pairs(
-        index=judgments.index,
-        left=left,
-        right=right,
-        outcome=np.where(ahead, LEFT, np.where(behind, RIGHT, TIE)).astype(np.int8),
-        sided=False,
-        judged=judged,
-        weight=weight,
-        worker=_take_optional(judgments.worker, first),
-        query=_take_optional(judgments.query, first),
-        timestamp=None if judgments.timestamp is None else judgments.timestamp[second],
-        notes=(*judgments.notes, Note("conversion", message), *long.notes(sample, every)),
-        backend=judgments.backend,
+    return Note("conversion", f"{size_in_words(judgments, rows)} were read as {pairs} {kind} ({how}).")
+
+
+def note_sample(lists: int, opponents: int, every: int, *, exact: bool) -> list[Note]:
+    """The note on so many long lists, if any. ``every``: how many pairs there are in total."""
+    if not lists:
+        return []
+    message = (
+        f"{lists} {'list is' if lists == 1 else 'lists are'} long. Each of their items is compared with about "
+        f"{opponents} others of its list, whose weights stand for all: {every} pairs in total."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _LongLists:
-    """The lists whose pairs are sampled: their numbers, whether each row is in one, and how many others each of
-    their items meets."""
-
-    group: Integers
-    lists: Integers
-    opponents: int
-
-    @property
-    def of_row(self) -> NDArray[np.bool_]:
-        return np.isin(self.group, self.lists)
-
-    def count(self) -> int:
-        """How many pairs are taken."""
-        sizes = np.bincount(self.group)[self.lists]
-        return sum(count_sampled(int(size), self.opponents) for size in sizes)
-
-    def sample(self, judgments: Ratings | Rankings, value: Floats) -> PairSample | None:
-        if not len(self.lists):
-            return None
-        node = judgments.item.astype(np.int64)
-        if judgments.query is not None:
-            node += judgments.query.astype(np.int64) * len(judgments.index.items)
-        node = np.unique(node, return_inverse=True)[1]
-        return sample_pairs(RowPlaces(self.group, node, value, judgments.weight), self.lists, self.opponents)
-
-    def notes(self, sample: PairSample | None, every: int) -> list[Note]:
-        if sample is None:
-            return []
-        count = len(self.lists)
-        message = (
-            f"{count} {'list is' if count == 1 else 'lists are'} long. Each of their items is compared with about "
-            f"{self.opponents} others of its list, whose weights stand for all: {every} pairs in total."
+    if not exact:
+        message += (
+            " Many items have the same judgments; which of them are compared depends on the order of the rows."
         )
-        if not sample.exact:
-            message += (
-                " Many items have the same judgments; which of them are compared depends on the order of the rows."
-            )
-        return [Note("pairs-sampled", message, hint=("All pairs count with ", Remedy("pairs", "all")))]
-
-
-def _long_lists(judgments: Ratings | Rankings) -> _LongLists:
-    """The lists to sample from."""
-    group = np.unique(_group_codes(judgments), return_inverse=True)[1].astype(np.int64)
-    pairs = judgments.pairs
-    if isinstance(pairs, int):
-        least, opponents = pairs + 1, pairs
-    else:
-        least, opponents = (LONG if pairs == "auto" else len(group)), OPPONENTS
-    return _LongLists(group, np.flatnonzero(np.bincount(group) > least), opponents)
+    return [Note("pairs-sampled", message, hint=("All pairs count with ", Remedy("pairs", "all")))]
 
 
 def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
@@ -181,6 +155,7 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
 
     The larger label comes first, equal labels are tied. Ratings without workers are one list per query.
     """
+    judgments = load_rows(judgments, model)
     if isinstance(judgments, Rankings):
         return judgments
     if not isinstance(judgments, Ratings):
@@ -189,121 +164,52 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
             hint=("Choose a model that takes them, for example ", Remedy("model", "bt")),
         )
     judgments.require_order(model)
-    if judgments.worker is None and len(np.unique(_label_codes(judgments))) < judgments.rows:
+    refuse_unknown_judges(judgments, model)
+    groups = np.unique(judgments.groups())
+    found = ratings_as_lists(judgments, groups)
+    return replace(found, notes=(*judgments.notes, note_lists(judgments.rows, len(groups))))
+
+
+def refuse_unknown_judges(ratings: Ratings, model: str) -> None:
+    """Raise an error if ratings without workers rate an item several times, so that they are not one list."""
+    if ratings.worker is None and len(np.unique(label_codes(ratings))) < ratings.rows:
         raise InputError(
             f"{model} needs to know who judged: these ratings name no worker, and rate some items several times.",
             hint=("Name the column: ", Remedy("columns", "worker=NAME")),
         )
-    ratings = _average_repeats(judgments)
-    groups, lists = np.unique(_group_codes(ratings), return_inverse=True)
-    message = f"{size_in_words(judgments)} were read as {len(groups)} lists."
+
+
+def note_lists(ratings: int, lists: int) -> Note:
+    """The note on ratings that were read as lists."""
+    return Note("conversion", f"{ratings} ratings were read as {lists} lists.")
+
+
+def ratings_as_lists(ratings: Ratings, groups: Integers) -> Rankings:
+    """A list for each group of ratings; ``groups`` are the sorted codes of all groups."""
+    ratings = average_repeats(ratings)
     return Rankings(
         index=ratings.index,
         item=ratings.item,
         rank=-ratings.label,
-        list=lists.astype(np.int32),
+        list=np.searchsorted(groups, ratings.groups()).astype(np.int32),
         lists=len(groups),
         worker=ratings.worker,
         query=ratings.query,
         weight=ratings.weight,
         timestamp=ratings.timestamp,
-        notes=(*ratings.notes, Note("conversion", message)),
         backend=ratings.backend,
     )
 
 
-def _label_codes(ratings: Ratings) -> NDArray[np.int64]:
-    """A number for each combination of query, worker and item."""
-    return np.asarray(_group_codes(ratings).astype(np.int64) * len(ratings.index.items) + ratings.item)
-
-
-def _average_repeats(ratings: Ratings) -> Ratings:
-    """Ratings in which no worker rates an item twice: repeats become their mean label, with their total weight.
-
-    They stand where the first of them stood, so that the order of the rows does not depend on the ids.
-    """
-    _, first, place = np.unique(_label_codes(ratings), return_index=True, return_inverse=True)
-    if len(first) == ratings.rows:
-        return ratings
-    order = np.argsort(first)
-    first, place = first[order], np.argsort(order)[place]
-    weight = summed(place, ratings.weight, len(first))
-    label = summed(place, ratings.label if ratings.weight is None else ratings.weight * ratings.label, len(first))
-    return replace(ratings.take(first), label=label / weight, weight=weight)
-
-
-def size_in_words(judgments: Ratings | Rankings) -> str:
-    """How many judgments there are, in words."""
+def size_in_words(judgments: Ratings | Rankings, rows: int | None = None) -> str:
+    """How many judgments there are, in words. ``rows``: those of all, if these are only some of the lists."""
+    rows = judgments.rows if rows is None else rows
     if isinstance(judgments, Ratings):
-        return f"{judgments.rows} ratings"
-    return f"{judgments.lists} rankings of {judgments.rows} items"
+        return f"{rows} ratings"
+    return f"{judgments.lists} rankings of {rows} items"
 
 
 def count_pairs(judgments: Ratings | Rankings) -> int:
     """How many pairs the judgments convert to, ties and repeated items included."""
-    if isinstance(judgments, Rankings):
-        judgments = judgments.complete()
-    order, partners = _partners(judgments)
-    long = _long_lists(judgments)
-    return int(partners[~long.of_row[order]].sum()) + long.count()
-
-
-def _only_adjacent(judgments: Ratings | Rankings) -> bool:
-    return isinstance(judgments, Rankings) and judgments.pairs == "adjacent"
-
-
-def _values(judgments: Ratings | Rankings) -> NDArray[np.float64]:
-    """How good each row is: larger is better, and an unranked item is worst."""
-    if isinstance(judgments, Ratings):
-        return judgments.label
-    return np.where(judgments.ranked, -judgments.rank, -np.inf)
-
-
-def _take_optional(column: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
-    return None if column is None else column[rows]
-
-
-def _group_codes(judgments: Ratings | Rankings) -> NDArray[Any]:
-    """The group of each row, within which items are compared: a list, or a (query, worker) of ratings."""
-    if isinstance(judgments, Rankings):
-        return judgments.list
-    group = np.zeros(judgments.rows, np.int64)
-    if judgments.query is not None:
-        group += judgments.query
-    if judgments.worker is not None and judgments.index.workers is not None:
-        group = group * len(judgments.index.workers) + judgments.worker
-    return group
-
-
-def _partners(judgments: Ratings | Rankings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers in the order of their groups, and how many of the rows right after each one it is paired with.
-
-    Groups are in order of first appearance. Ranked rows come first within their group, and pair with all rows
-    after them, or with those of their own rank and of the next. Unranked rows come last and pair with none.
-    """
-    group, value = _group_codes(judgments), _values(judgments)
-    leads = value > -np.inf
-    _, first_row, group = np.unique(group, return_index=True, return_inverse=True)
-    group = np.argsort(np.argsort(first_row))[group]
-    order = np.lexsort((-value if _only_adjacent(judgments) else ~leads, group))
-    ends = np.cumsum(np.bincount(group))
-    end_of = np.repeat(ends, np.diff(ends, prepend=0))
-    if _only_adjacent(judgments):
-        end_of = np.minimum(end_of, _ends_of_next(group[order], value[order]))
-    return order, np.where(leads[order], end_of - np.arange(len(group)) - 1, 0)
-
-
-def _ends_of_next(group: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
-    """For each row, the end of the rows that have the value after its own. Rows are sorted by group and value."""
-    new = (np.diff(group, prepend=-1) != 0) | np.concatenate([[True], value[1:] != value[:-1]])[: len(value)]
-    ends = np.append(np.flatnonzero(new), [len(value), len(value)])[2:]
-    return np.asarray(ends[np.cumsum(new) - 1])
-
-
-def _pairs_of(
-    order: NDArray[np.int64], partners: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers of the first and of the second row of every pair."""
-    first = np.repeat(np.arange(len(order)), partners)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(partners) - partners, partners)
-    return order[first], order[second]
+    expansion = find_expansion(judgments.complete() if isinstance(judgments, Rankings) else judgments)
+    return expansion.whole + sum(expansion.long.counts())

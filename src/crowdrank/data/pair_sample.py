@@ -14,11 +14,16 @@ Only if these would be too many, they stay in the order of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from crowdrank.data.arrays import Floats, Integers, summed
+from crowdrank.data.spool.sort import RunRows, Runs
 from crowdrank.random import Hashes, scramble
 
 LONG = 200
@@ -49,6 +54,7 @@ class RowPlaces:
     value: Floats
     weight: Floats | None
 
+    @cached_property
     def place(self) -> Floats:
         """The share of the rows of its list that a row is above, between 0 and 1. Tied rows share the mean."""
         order = np.lexsort((self.value, self.group))
@@ -61,37 +67,83 @@ class RowPlaces:
         found[order] = ((summed(tied, position, int(tied[-1]) + 1) / np.bincount(tied))[tied] + 0.5) / size[group]
         return found
 
-    def keys(self) -> tuple[Floats, Hashes]:
-        """For each row, the mean place of its item, and a number that differs if other things were said of it."""
-        place = self.place()
-        order = np.lexsort((place, self.node))  # the order of a sum decides its rounding
-        mean = summed(self.node[order], place[order], int(self.node.max()) + 1) / np.bincount(self.node)
-        said = scramble(place.view(np.uint64))
-        if self.weight is not None:
-            said = scramble(said + scramble(np.asarray(self.weight, np.float64).view(np.uint64)))
-        of_node = _sum_hashes(self.node, said)
-        for _ in range(2):  # what was said, in which lists; and what else those lists say
-            of_list = _sum_hashes(self.group, scramble(of_node[self.node] + said))
-            of_node = _sum_hashes(self.node, scramble(of_list[self.group] + said))
-        return mean[self.node], scramble(of_node[self.node] + said)
+    @cached_property
+    def said(self) -> Hashes:
+        """A number for each row that differs if its place or its weight does."""
+        said = scramble(self.place.view(np.uint64))
+        if self.weight is None:
+            return said
+        return scramble(said + scramble(np.asarray(self.weight, np.float64).view(np.uint64)))
 
 
-def sample_pairs(rows: RowPlaces, lists: Integers, opponents: int) -> PairSample:
-    """Pairs of the rows of these lists, with about so many opponents for each row."""
-    mean, key = rows.keys()
-    order = np.lexsort((key, mean, rows.group))
-    ends = np.cumsum(np.bincount(rows.group))
-    parts, exact = [], True
-    for number in lists:
-        own = order[ends[number - 1] if number else 0 : ends[number]]
-        kind = np.cumsum(np.append(True, (np.diff(mean[own]) != 0) | (key[own][1:] != key[own][:-1]))) - 1
-        one, other, weight = _circle(len(own), opponents)
-        found = _exchange(one, other, weight, kind)
-        exact &= found is not None
-        one, other, weight = found or (one, other, weight)
-        parts.append((own[one], own[other], weight))
-    first, second, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return PairSample(first, second, weight, exact)
+class NodeKeys(NamedTuple):
+    """For each node the mean place of its rows, and a number that differs if other things were said of it."""
+
+    mean: Floats
+    said: Hashes
+
+
+def find_node_keys(parts: Callable[[], Iterable[RowPlaces]], nodes: int, folder: Path | None = None) -> NodeKeys:
+    """The keys of all nodes. ``parts`` gives all rows, some whole lists at a time.
+
+    ``folder``: where places are sorted if they come in more than one part.
+    """
+    said, runs = np.zeros(nodes, np.uint64), None if folder is None else Runs(folder)
+    for part in parts():
+        said += _sum_hashes(part.node, part.said, nodes)
+        if runs is not None:
+            runs.add(_records(part))
+    sorted_rows = ((part.node, part.place) for part in parts())
+    if runs is not None:
+        sorted_rows = ((rows["key"], rows["place"]) for rows in runs.merge())
+    mean = _mean_places(sorted_rows, nodes)
+    for _ in range(2):  # what was said, in which lists; and what else those lists say
+        known, said = said, np.zeros(nodes, np.uint64)
+        for part in parts():
+            of_list = _sum_hashes(part.group, scramble(known[part.node] + part.said))
+            said += _sum_hashes(part.node, scramble(of_list[part.group] + part.said), nodes)
+    return NodeKeys(mean, said)
+
+
+def _records(part: RowPlaces) -> RunRows:
+    records = np.empty(len(part.node), [("key", np.int64), ("place", np.float64)])
+    records["key"], records["place"] = part.node, part.place
+    return records
+
+
+def _mean_places(parts: Iterable[tuple[Integers, Floats]], nodes: int) -> Floats:
+    """The mean place of each node, from parts that have all rows of a node."""
+    total, count = np.zeros(nodes), np.zeros(nodes)
+    for node, place in parts:
+        order = np.lexsort((place, node))  # the order of a sum decides its rounding
+        total += summed(node[order], place[order], nodes)
+        count += summed(node, None, nodes)
+    return np.asarray(total / np.maximum(count, 1.0))
+
+
+class PairSampler:
+    """Draws pairs of the rows of lists, with about so many opponents for each row."""
+
+    def __init__(self, rows: RowPlaces, keys: NodeKeys, opponents: int) -> None:
+        self.opponents = opponents
+        self.mean, self.key = keys.mean[rows.node], scramble(keys.said[rows.node] + rows.said)
+        self.order = np.lexsort((self.key, self.mean, rows.group))
+        self.ends = np.cumsum(np.bincount(rows.group))
+
+    def sample(self, lists: Integers) -> PairSample:
+        """The pairs of these lists."""
+        parts, exact = [], True
+        for number in lists:
+            own = self.order[self.ends[number - 1] if number else 0 : self.ends[number]]
+            mean, key = self.mean[own], self.key[own]
+            kind = np.cumsum(np.append(True, (np.diff(mean) != 0) | (key[1:] != key[:-1]))) - 1
+            one, other, weight = _circle(len(own), self.opponents)
+            found = _exchange(one, other, weight, kind)
+            exact &= found is not None
+            one, other, weight = found or (one, other, weight)
+            parts.append((own[one], own[other], weight))
+        first, second, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return PairSample(first, second, weight, exact)
 
 
 def count_sampled(rows: int, opponents: int) -> int:
@@ -140,8 +192,8 @@ def _exchange(
     return one[kept], other[kept], share[cell[kept]]
 
 
-def _sum_hashes(code: Integers, hashes: Hashes) -> Hashes:
+def _sum_hashes(code: Integers, hashes: Hashes, size: int = 0) -> Hashes:
     """The sum for each code; no order of the rows changes it."""
-    found = np.zeros(int(code.max()) + 1, np.uint64)
+    found = np.zeros(size or int(code.max()) + 1, np.uint64)
     np.add.at(found, code, hashes)
     return found

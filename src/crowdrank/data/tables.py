@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -184,8 +184,8 @@ class Pairs(Judgments):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ratings(Judgments):
-    """Graded judgments: an ``item`` and its ``label``, larger = better.
+class GradedJudgments(Judgments):
+    """What ratings in memory and on disk share.
 
     If the labels are text, ``names`` has them, and a label is the place of its name. They are ``ordered``, worst
     first, if the caller gave their order.
@@ -196,16 +196,9 @@ class Ratings(Judgments):
 
     kind = "ratings"
 
-    item: Ints
-    label: Floats
     names: tuple[str, ...] = ()
     ordered: bool = True
     pairs: str | int = "auto"
-
-    @property
-    def classes(self) -> int:
-        """How many different labels there are."""
-        return len(np.unique(self.label))
 
     def require_order(self, who: str) -> None:
         """Raise an error if the labels are text without an order, which ``who`` needs."""
@@ -222,10 +215,39 @@ class Ratings(Judgments):
         text = {"labels": list(self.names), "ordered": self.ordered} if self.names else {}
         return {**super().summary(), "pairs": self.pairs, **text}
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ratings(GradedJudgments):
+    """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``."""
+
+    item: Ints
+    label: Floats
+
+    @property
+    def classes(self) -> int:
+        """How many different labels there are."""
+        return len(np.unique(self.label))
+
     @property
     def rows(self) -> int:
         """Number of labels."""
         return len(self.item)
+
+    def groups(self) -> Integers:
+        """The group of each row, within which items are compared: a number for each (query, worker)."""
+        group = np.zeros(self.rows, np.int64)
+        if self.query is not None:
+            group += self.query
+        if self.worker is not None and self.index.workers is not None:
+            group = group * len(self.index.workers) + self.worker
+        return group
+
+
+class NamedNodes(NamedTuple):
+    """The nodes that rows name, and the first row that names each."""
+
+    nodes: Nodes
+    first: Integers
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -262,16 +284,23 @@ class Rankings(Judgments):
         """Kind and sizes, what a missing item means, and which pairs count."""
         return {**super().summary(), "lists": self.lists, "missing": self.missing, "pairs": self.pairs}
 
-    def complete(self) -> Rankings:
+    def groups(self) -> Ints:
+        """The group of each row, within which items are compared: its list."""
+        return self.list
+
+    def complete(self, named: NamedNodes | None = None) -> Rankings:
         """The same lists with a row for every item that counts in a list, and for no other.
 
         If ``missing`` is "below", these are all items of the list's query, otherwise those that it ranks. Lists
         keep the order of their first rows, and so do the rows of a list. The items that it does not name follow
         in the order in which the rows of the query name them, so that the order never depends on the ids.
+
+        ``named``: the nodes of all rows, if these are only some of the lists.
         """
         if self.missing == "unknown":
             return self if self.ranked.all() else self.take(self.ranked)
-        nodes, width = named_nodes(len(self.index.items), self.query, self.item), len(self.index.items)
+        nodes, first_named = named or self._named()
+        width = len(self.index.items)
         first = np.full(self.lists, -1, np.int64)
         first[self.list[::-1]] = np.arange(len(self.list))[::-1]  # the first row of each list
         given = np.flatnonzero(first >= 0)
@@ -289,7 +318,7 @@ class Rankings(Judgments):
         there = key[order][found] == wanted
         began = first[given][row_of]
         source = np.where(there, order[found], began)
-        order = np.lexsort((np.where(there, source, self._first_named(nodes)[node]), ~there, began))
+        order = np.lexsort((np.where(there, source, first_named[node]), ~there, began))
         table = self.take(source[order])
         table = replace(table, item=item[order], rank=np.where(there[order], table.rank, np.nan))
         weight = table.weight
@@ -298,12 +327,13 @@ class Rankings(Judgments):
         timestamp = None if self.timestamp is None else self._last_times()[table.list]
         return replace(table, weight=weight, timestamp=timestamp)
 
-    def _first_named(self, nodes: Nodes) -> Integers:
-        """The first row that names each node; a node that none names comes after all rows."""
+    def _named(self) -> NamedNodes:
+        """The nodes of these rows. A node that no row names comes after all rows."""
+        nodes = named_nodes(len(self.index.items), self.query, self.item)
         found = np.full(len(nodes), len(self.item), np.int64)
         named = node_codes(nodes, self.index, self.query, self.item)
         found[named[::-1]] = np.arange(len(named))[::-1]
-        return found
+        return NamedNodes(nodes, found)
 
     def _mean_weights(self) -> Floats:
         """For each list the mean weight of the items that it ranks; its unranked items get the same weight."""
@@ -320,15 +350,23 @@ class Rankings(Judgments):
         return last
 
 
-def join_pairs(parts: Sequence[Pairs]) -> Pairs:
-    """The votes of all parts in sequence; the parts share an index."""
+J = TypeVar("J", bound=Judgments)
+
+
+def join_tables(parts: Sequence[J]) -> J:
+    """The rows of all parts in sequence; the parts share an index."""
     first = parts[0]
     columns: dict[str, Any] = {
         column.name: np.concatenate([getattr(part, column.name) for part in parts])
         for column in fields(first)
         if isinstance(getattr(first, column.name), np.ndarray)
     }
-    return replace(first, judged=None, **columns)
+    return replace(first, **columns)
+
+
+def join_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """The votes of all parts in sequence; the parts share an index."""
+    return replace(join_tables(parts), judged=None)
 
 
 def code_columns(
@@ -342,3 +380,11 @@ def code_columns(
     coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
     numbers = [name for name in ("weight", "timestamp") if name in frame.columns]
     return {**coded, **{name: frame[name].to_numpy() for name in numbers}}
+
+
+def label_numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
+    """The labels as numbers; those that are text have a column ``name``, and are places in ``names``."""
+    if "name" not in frame.columns:
+        return frame["label"].to_numpy()
+    places = pl.Series(range(len(names)), dtype=pl.Float64)
+    return frame["name"].replace_strict(list(names), places).to_numpy()

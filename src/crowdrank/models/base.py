@@ -18,10 +18,13 @@ from crowdrank.data import (
     Pairs,
     Rankings,
     Ratings,
+    SpooledRankings,
+    SpooledRatings,
     node_codes,
     read,
+    stream_lists,
+    stream_pairs,
     to_lists,
-    to_pairs,
 )
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
@@ -29,6 +32,7 @@ from crowdrank.models.parameters import Configurable, number, whole
 from crowdrank.prepared.held_out import read_held_out
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
+from crowdrank.prepared.spooled_lists import SpooledLists
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import (
@@ -320,9 +324,10 @@ class VotesModel(PreparedModel[Votes]):
     needs_every_pair: ClassVar[bool] = False
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Votes, tuple[Note, ...]]:
-        if self.needs_every_pair and isinstance(table, Ratings | Rankings) and table.pairs == "auto":
+        kinds = Ratings | Rankings | SpooledRatings | SpooledRankings
+        if self.needs_every_pair and isinstance(table, kinds) and table.pairs == "auto":
             table = replace(table, pairs="all")
-        votes, notes = self._add_anchors(Votes(to_pairs(table)), anchors)
+        votes, notes = self._add_anchors(Votes(stream_pairs(table)), anchors)
         return votes, (*votes.pairs.notes, *notes)
 
     def _add_anchors(self, votes: Votes, anchors: Anchors) -> tuple[Votes, list[Note]]:
@@ -347,9 +352,18 @@ class VotesModel(PreparedModel[Votes]):
 class ListsModel(PreparedModel[Lists]):
     """A model of ranked lists. One worker's ratings within a query also form a list, larger ones first."""
 
+    @property
+    def _sums_suffice(self) -> bool:
+        """Whether passes over shards are all it needs, so that lists can stay on disk."""
+        return False
+
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Lists, tuple[Note, ...]]:
+        unused = self._unused_anchor_notes(anchors)
+        if isinstance(table, SpooledRankings | SpooledRatings) and self._sums_suffice:
+            stream = stream_lists(table, self.name)
+            return SpooledLists(stream), (*stream.notes, *unused)
         lists = to_lists(table, self.name)
-        return Lists(lists), (*lists.notes, *self._unused_anchor_notes(anchors))
+        return Lists(lists), (*lists.notes, *unused)
 
 
 class LabelsModel(PreparedModel[Labels]):
@@ -358,7 +372,7 @@ class LabelsModel(PreparedModel[Labels]):
     needs_order: ClassVar[bool] = True  # whether labels must be numbers, or have an order
 
     def _prepare(self, table: Judgments, anchors: Anchors) -> tuple[Labels, tuple[Note, ...]]:
-        if not isinstance(table, Ratings):
+        if not isinstance(table, Ratings | SpooledRatings):
             raise InputError(
                 f"{self.name} takes ratings, but these judgments are {table.kind}.",
                 hint=("Choose a model that takes them, for example ", Remedy("model", PLAIN_MODELS[table.kind])),

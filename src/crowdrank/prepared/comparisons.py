@@ -63,8 +63,8 @@ class Comparisons(Resident):
         """Ties that are counted separately; None if there are none."""
         return tied_rows(self)
 
-    def take(self, rows: slice | NDArray[np.bool_]) -> Self:
-        """These rows."""
+    def take(self, rows: slice | NDArray[Any]) -> Self:
+        """These rows: a slice, a mask or row numbers."""
         arrays: dict[str, Any] = {
             column.name: value[rows]
             for column in fields(self)
@@ -83,6 +83,32 @@ def join_rows(parts: Sequence[Comparisons]) -> Comparisons:
         if getattr(parts[0], name) is not None
     }
     return Comparisons(**{"worker": None, **arrays}, nodes=parts[0].nodes, workers=parts[0].workers)
+
+
+def add_equal_rows(rows: Comparisons) -> Comparisons:
+    """Rows sorted by (worker, i, j), with the counts of equal rows added up one after the other."""
+    new = np.diff(rows.i, prepend=-1) != 0
+    for column in (rows.j, rows.worker):
+        if column is not None:
+            new |= np.diff(column, prepend=-1) != 0
+    if new.all():
+        return rows
+    place, count = np.cumsum(new) - 1, int(new.sum())
+    sums: dict[str, Any] = {
+        name: summed(place, own, count)
+        for name in ("wins", "losses", "ties")
+        if (own := getattr(rows, name)) is not None
+    }
+    return replace(rows.take(new), **sums)
+
+
+def add_tallies(parts: Sequence[Comparisons]) -> Comparisons:
+    """The tally of all votes from the tallies of their batches."""
+    rows = join_rows(parts)
+    if len(parts) == 1:
+        return rows
+    keys = (rows.pair,) if rows.worker is None else (rows.pair, rows.worker)
+    return add_equal_rows(rows.take(np.lexsort(keys)))
 
 
 class ShardRef(Protocol):

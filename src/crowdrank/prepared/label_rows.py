@@ -1,23 +1,16 @@
-"""Labels in shards of whole items: the rows that label models sum over.
-
-Let A (items, workers x labels) be the weight of each label that each worker gave each item. Then an E step is
-``A @ table`` for a table of log probabilities (workers x labels, classes), and an M step is ``A' @ posterior``.
-"""
+"""What label models share: their shards, when EM stops, and the labels that are known."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Anchors, Floats, Resident
+from crowdrank.data import Anchors, Floats
 from crowdrank.errors import InputError, Note, Remedy
+from crowdrank.prepared.label_shards import LabelFile, LabelRows
 from crowdrank.prepared.labels import Labels
-from crowdrank.prepared.plan import cut
-from crowdrank.solve.matrices import Matrix
 
 MOST_CLASSES = 20
 """Above this number of distinct labels, labels are not classes and have no confusion matrix."""
@@ -30,83 +23,9 @@ PATIENCE, ROUNDS, TRIAL = 100, 3000, 12
 LOST = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
-class LabelRows(Resident):
-    """Rows sorted by ``node``, which counts from the first node of the shard.
-
-    ``known`` (nodes,) is the true label of a node, or -1 if it is not known.
-    """
-
-    node: NDArray[np.int64]
-    worker: NDArray[np.int32]
-    label: NDArray[np.int64]
-    weight: Floats
-    known: NDArray[np.int64]
-    first: int
-    workers: int
-    classes: int
-
-    @property
-    def nodes(self) -> slice:
-        """The positions of its nodes among all nodes."""
-        return slice(self.first, self.first + len(self.known))
-
-    @cached_property
-    def cells(self) -> NDArray[np.int64]:
-        """The flat index of (node, label) for each row."""
-        return self.node * self.classes + self.label
-
-    @cached_property
-    def matrix(self) -> Matrix:
-        """A, by rows."""
-        from scipy.sparse import csr_array
-
-        starts = np.searchsorted(self.node, np.arange(len(self.known) + 1))
-        columns = self.worker.astype(np.int64) * self.classes + self.label
-        return csr_array((self.weight, columns, starts), shape=(len(self.known), self.workers * self.classes))
-
-    @cached_property
-    def transpose(self) -> Matrix:
-        """A', by rows."""
-        return self.matrix.T.tocsr()
-
-    def posterior(self, logs: Floats) -> tuple[Floats, Floats]:
-        """The posterior of the class of each node from log joint probabilities (nodes, classes), and the log of
-        their sum.
-
-        A node whose label is known has only this class.
-        """
-        certain = np.flatnonzero(self.known >= 0)
-        if len(certain):
-            joint = logs[certain, self.known[certain]]
-            logs[certain] = -np.inf
-            logs[certain, self.known[certain]] = joint
-        top = reduce(np.maximum, logs.T)  # class by class: faster than along short rows
-        found = np.exp(logs - top[:, None])
-        total = found @ np.ones(self.classes)
-        return found / total[:, None], top + np.log(total)
-
-
-def plan_labels(labels: Labels, known: NDArray[np.int64] | None = None) -> list[LabelRows]:
+def plan_labels(labels: Labels, known: NDArray[np.int64] | None = None) -> list[LabelRows | LabelFile]:
     """Cut the labels into shards of whole items."""
-    count = len(labels.nodes)
-    if known is None:
-        known = np.full(count, -1)
-    ends = np.searchsorted(labels.node, np.arange(count), side="right")
-    return [
-        LabelRows(
-            node=labels.node[own] - first,
-            worker=labels.worker[own],
-            label=labels.label[own],
-            weight=labels.weight[own],
-            known=known[first:end],
-            first=first,
-            workers=labels.people,
-            classes=len(labels.values),
-        )
-        for first, end in cut(ends)
-        for own in [slice(ends[first - 1] if first else 0, ends[end - 1])]
-    ]
+    return labels.shards(known)
 
 
 def require_classes(name: str, labels: Labels) -> None:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Ratings, named_nodes, node_codes, summed
+from crowdrank.data import (
+    Floats,
+    Integers,
+    Nodes,
+    Ratings,
+    SpooledRatings,
+    add_by_code,
+    named_nodes,
+    node_codes,
+    summed,
+)
 from crowdrank.data.tables import ORDER
 from crowdrank.errors import InputError, Note
+from crowdrank.prepared.label_shards import LabelFile, LabelRows, SortedLabels, sort_labels
+from crowdrank.prepared.plan import cut
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import Confusion, Easiness, Evidence, LabelPosterior
+
+R = TypeVar("R")
 
 LARGEST = 1e100
 """The squares of larger labels would overflow."""
@@ -21,32 +37,55 @@ class Labels(Subjects):
     """Labels as rows sorted by (node, worker, label). Equal labels by one worker for one node form one row.
 
     ``label`` is an index into ``values``, the distinct labels in ascending order. ``worker`` is 0 everywhere if
-    the workers are unknown. ``names``: the labels, if they are text; ``nominal``: they have no order.
+    the workers are unknown. Rows come in shards of whole nodes, in memory or in a file. ``names``: the labels, if
+    they are text; ``nominal``: they have no order.
     """
 
-    def __init__(self, ratings: Ratings) -> None:
+    def __init__(self, ratings: Ratings | SpooledRatings) -> None:
         self.index, self.backend = ratings.index, ratings.backend
         self.nominal = not ratings.ordered
-        self.nodes = named_nodes(len(self.index.items), ratings.query, ratings.item)
-        self.values, label = np.unique(ratings.label, return_inverse=True)
+        self._rows: _LabelColumns | SortedLabels
+        if isinstance(ratings, SpooledRatings):
+            self.nodes, self.values = ratings.named().nodes, ratings.values
+        else:
+            self.nodes = named_nodes(len(self.index.items), ratings.query, ratings.item)
+            self.values = np.unique(ratings.label)
         if np.abs(self.values).max() > LARGEST:
             raise InputError(f"Labels must lie between -{LARGEST:g} and {LARGEST:g}.")
         self.names = tuple(ratings.names[int(value)] for value in self.values) if ratings.names else ()
-        node = node_codes(self.nodes, self.index, ratings.query, ratings.item)
-        worker = np.zeros(len(node), np.int32) if ratings.worker is None else ratings.worker
-        order = np.lexsort((label, worker, node))
-        node, worker, label = node[order], worker[order], label[order]
-        same = (np.diff(node, prepend=-1) == 0) & (np.diff(worker, prepend=-1) == 0)
-        start = ~(same & (np.diff(label, prepend=-1) == 0))
-        place = np.cumsum(start) - 1
-        weight = None if ratings.weight is None else ratings.weight[order]
-        self.node: Integers = node[start]
-        self.worker: NDArray[np.int32] = worker[start]
-        self.label: Integers = label[start]
-        self.weight: Floats = summed(place, weight, int(start.sum()))
+        if isinstance(ratings, SpooledRatings):
+            self._rows = sort_labels(ratings, self.nodes, self.values, self.people)
+        else:
+            self._rows = _columns(ratings, self.nodes, self.values)
 
     def __len__(self) -> int:
-        return len(self.node)
+        return int(self._rows.ends[-1])
+
+    def shards(self, known: NDArray[np.int64] | None = None) -> list[LabelRows | LabelFile]:
+        """The rows in shards of whole nodes. ``known``: the true label of each node, -1 if it is not known."""
+        rows, ends = self._rows, self._rows.ends
+        known = np.full(len(self.nodes), -1) if known is None else known
+        shards: list[LabelRows | LabelFile] = []
+        for first, end in cut(ends):
+            low, high = int(ends[first - 1]) if first else 0, int(ends[end - 1])
+            sizes = (known[first:end], first, self.people, len(self.values))
+            if isinstance(rows, SortedLabels):
+                shards.append(LabelFile(rows.path, (low, high), *sizes))
+            else:
+                own = slice(low, high)
+                columns = (rows.node[own] - first, rows.worker[own], rows.label[own], rows.weight[own])
+                shards.append(LabelRows(*columns, *sizes))
+        return shards
+
+    def pieces(self) -> Iterator[LabelRows]:
+        """The shards, one after the other."""
+        return (shard.load() for shard in self.shards())
+
+    def map_pieces(self, function: Callable[[LabelRows], R]) -> Iterable[R]:
+        """The value of the function for each shard. For rows in a file, it is computed anew in each iteration."""
+        if isinstance(self._rows, SortedLabels):
+            return _EachTime(self, function)
+        return [function(part) for part in self.pieces()]
 
     @property
     def people(self) -> int:
@@ -54,20 +93,29 @@ class Labels(Subjects):
         return max(self.n_workers, 1)
 
     @cached_property
+    def total(self) -> float:
+        """The weight of all labels."""
+        return sum(float(part.weight.sum()) for part in self.pieces())
+
+    @cached_property
     def judgments_of_nodes(self) -> Floats:
         """The weight of the labels of each node."""
-        return summed(self.node, self.weight, len(self.nodes))
+        return np.concatenate([summed(part.node, part.weight, len(part.known)) for part in self.pieces()])
 
     @cached_property
     def judgments_of_workers(self) -> Floats:
         """The weight of the labels of each worker."""
-        return summed(self.worker, self.weight, self.people)
+        total = np.zeros(self.people)
+        for part in self.pieces():
+            add_by_code(total, part.worker, part.weight)
+        return total
 
     @cached_property
     def counts(self) -> Floats:
         """The weight of each label of each node (N, K)."""
         width = len(self.values)
-        return summed(self.node * width + self.label, self.weight, len(self.nodes) * width).reshape(-1, width)
+        cells = [summed(part.cells, part.weight, len(part.known) * width) for part in self.pieces()]
+        return np.concatenate(cells).reshape(-1, width)
 
     @property
     def part(self) -> NDArray[np.int32]:
@@ -115,3 +163,37 @@ class Labels(Subjects):
         opponents = sizes[self.nodes.query] - 1
         none = np.zeros(len(sizes), np.int64)
         return Evidence(self.judgments_of_nodes, opponents, self.part, none, np.empty(0), "labels")
+
+
+class _LabelColumns(NamedTuple):
+    """The rows in memory, and the number of rows up to the end of each node."""
+
+    node: Integers
+    worker: NDArray[np.int32]
+    label: Integers
+    weight: Floats
+    ends: Integers
+
+
+def _columns(ratings: Ratings, nodes: Nodes, values: Floats) -> _LabelColumns:
+    label = np.searchsorted(values, ratings.label)
+    node = node_codes(nodes, ratings.index, ratings.query, ratings.item)
+    worker = np.zeros(len(node), np.int32) if ratings.worker is None else ratings.worker
+    order = np.lexsort((label, worker, node))
+    node, worker, label = node[order], worker[order], label[order]
+    same = (np.diff(node, prepend=-1) == 0) & (np.diff(worker, prepend=-1) == 0)
+    start = ~(same & (np.diff(label, prepend=-1) == 0))
+    weight = None if ratings.weight is None else ratings.weight[order]
+    total = summed(np.cumsum(start) - 1, weight, int(start.sum()))
+    ends = np.searchsorted(node[start], np.arange(len(nodes)), side="right")
+    return _LabelColumns(node[start], worker[start], label[start], total, ends)
+
+
+class _EachTime(Generic[R]):
+    """Values by shard that are computed anew in each iteration, because all of them would not fit in memory."""
+
+    def __init__(self, labels: Labels, function: Callable[[LabelRows], R]) -> None:
+        self.labels, self.function = labels, function
+
+    def __iter__(self) -> Iterator[R]:
+        return map(self.function, self.labels.pieces())

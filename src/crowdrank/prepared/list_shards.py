@@ -3,78 +3,21 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Resident, summed
+from crowdrank.data import Integers, summed
 from crowdrank.errors import FitError, Note, parameter
-from crowdrank.kernels.kemeny import Squares
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.kernels.segments import segment_of
+from crowdrank.prepared.list_parts import ListFile
+from crowdrank.prepared.list_parts import ListShard as ListShard
 from crowdrank.prepared.lists import Lists
-from crowdrank.prepared.plan import cut
 
 
-@dataclass(frozen=True, eq=False)
-class ListShard(Resident):
-    """Some lists: rows with ``node`` sorted by (list, level), and ``worker`` and ``weight`` per list.
-
-    ``part``: the connected part of every node. ``first``: the number of the first list.
-    """
-
-    orders: Orders
-    node: Integers
-    worker: NDArray[np.int32] | None
-    weight: Floats
-    part: NDArray[np.int32]
-    workers: int
-    first: int
-
-    @cached_property
-    def list(self) -> Integers:
-        """The list of each row, counted from 0."""
-        return segment_of(self.orders.start)
-
-    @cached_property
-    def touched(self) -> Integers:
-        """The nodes in these lists."""
-        return np.unique(self.node)
-
-    @cached_property
-    def squares(self) -> Squares:
-        """The cells of pairs of touched nodes, by their positions in ``touched``."""
-        return Squares(np.unique(self.part[self.touched], return_inverse=True)[1].astype(np.int32))
-
-    @cached_property
-    def corner(self) -> tuple[Integers, Integers]:
-        """Where the row of cells of each row's node begins, and the position of the node in a row of cells."""
-        return self.squares.row[self.local], self.squares.place[self.local]
-
-    @cached_property
-    def local(self) -> Integers:
-        """The position of the node of each row in ``touched``."""
-        return np.searchsorted(self.touched, self.node)
-
-
-def shards(lists: Lists) -> list[ListShard]:
+def shards(lists: Lists) -> list[ListShard | ListFile]:
     """Cut the lists into shards of whole lists."""
-    return [
-        ListShard(
-            orders=Orders(
-                lists.start[low : high + 1] - lists.start[low], lists.level[lists.start[low] : lists.start[high]]
-            ),
-            node=lists.node[lists.start[low] : lists.start[high]],
-            worker=None if lists.worker is None else lists.worker[low:high],
-            weight=lists.weight[low:high],
-            part=lists.part,
-            workers=lists.n_workers,
-            first=low,
-        )
-        for low, high in cut(lists.start[1:])
-    ]
+    return lists.shards()
 
 
 def reverse_lists(lists: Lists, which: NDArray[np.bool_] | None = None) -> tuple[Lists, Integers]:
@@ -93,22 +36,24 @@ def reverse_lists(lists: Lists, which: NDArray[np.bool_] | None = None) -> tuple
 
 def tie_share(lists: Lists) -> float:
     """The share of ties among the pairs of ranked items of a list, with half a pair added to each kind."""
-    ranked = ~lists.bottom
-    size = summed(lists.list[ranked], None, len(lists))
-    group = np.cumsum((np.diff(lists.list, prepend=-1) != 0) | (np.diff(lists.level, prepend=-1) != 0)) - 1
-    tied = summed(group[ranked], None, int(group[-1]) + 1)
-    own = lists.weight[lists.list[np.unique(group, return_index=True)[1]]]
-    ties, pairs = own @ (tied * (tied - 1) / 2), lists.weight @ (size * (size - 1) / 2)
+    ties = pairs = 0.0
+    for part in lists.pieces():
+        ranked, orders = ~part.bottom, part.orders
+        size = summed(part.list[ranked], None, len(part.weight))
+        tied = summed(orders.group[ranked], None, len(orders.begins) - 1)
+        own = part.weight[part.list[orders.begins[:-1]]]
+        ties += float(own @ (tied * (tied - 1) / 2))
+        pairs += float(part.weight @ (size * (size - 1) / 2))
     return float((ties + 0.5) / (pairs + 1.0))
 
 
 def note_extremes(lists: Lists, *, regularized: bool) -> list[Note]:
     """Notes on items that no list ranks above another item, or below another item."""
-    last = lists.level[lists.start[1:] - 1][lists.list]
-    above, below = (
-        summed(lists.node, chosen.astype(float), len(lists.nodes))
-        for chosen in (lists.level < last, lists.level > 0)
-    )
+    above, below = np.zeros(len(lists.nodes)), np.zeros(len(lists.nodes))
+    for part in lists.pieces():
+        level = part.orders.level
+        above += np.bincount(part.node[level < part.last], minlength=len(above))
+        below += np.bincount(part.node[level > 0], minlength=len(below))
     return [
         *lists.note_never("winless", above, below, "{was} never ranked above another", regularized),
         *lists.note_never("unbeaten", below, above, "{was} never ranked below another", regularized),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Rankings, named_nodes, node_codes, summed
+from crowdrank.data import Floats, Integers, Nodes, Rankings, add_by_code, named_nodes, node_codes, summed
 from crowdrank.errors import InputError, Note
 from crowdrank.kernels.kendall import agreements
+from crowdrank.kernels.plackett_luce import Orders
+from crowdrank.kernels.segments import segment_of
+from crowdrank.prepared.list_parts import ListFile, ListShard
+from crowdrank.prepared.plan import cut
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import Evidence, Workers
 
@@ -26,41 +31,48 @@ class Lists(Subjects):
     ``level`` counts from 0 (the best) without gaps, and equal levels are tied. ``bottom`` marks the items that a
     list does not rank, if these count as below: they share its last level, with no order among them. The rows of
     list l are ``start[l]:start[l + 1]``. ``worker``, ``query`` and ``weight`` have one entry per list, and so has
-    ``number``, the number of the list in the table. A list that orders nothing is left out.
+    ``number``, the number of the list in the table. A list that orders nothing is left out. ``pieces`` gives the
+    same rows in shards of whole lists.
     """
 
     def __init__(self, rankings: Rankings) -> None:
-        table = rankings.complete()
         self.index, self.backend, self.missing = rankings.index, rankings.backend, rankings.missing
         self.nodes = named_nodes(len(self.index.items), rankings.query, rankings.item)
-        node = node_codes(self.nodes, self.index, table.query, table.item)
-        height = np.where(table.ranked, table.rank, np.inf)
-        order = np.lexsort((node, height, table.list))
-        own, height = table.list[order], height[order]
-        new_list = np.diff(own, prepend=-1) > 0
-        step = new_list | np.concatenate([[False], height[1:] > height[:-1]])
-        climbed = np.cumsum(step)
-        place = np.cumsum(new_list) - 1
-        level = climbed - climbed[new_list][place]
-        orders = np.bincount(place, level > 0) > 0
-        self.lists_given = len(orders)
-        kept = orders[place]
-        rows, first = order[kept], order[new_list][orders]
-        self.number: Integers = own[new_list][orders].astype(np.int64)
-        self.list: Integers = (np.cumsum(orders) - 1)[place[kept]]
-        self.node: Integers = node[rows]
-        self.level: Integers = level[kept]
-        self.bottom: NDArray[np.bool_] = ~table.ranked[rows]
-        self.start: Integers = np.concatenate([[0], np.cumsum(np.bincount(self.list, minlength=orders.sum()))])
-        self.query: NDArray[np.int32] = self.nodes.query[node[first]]
-        self.worker: NDArray[np.int32] | None = None if table.worker is None else table.worker[first]
-        total = summed(place, table.weight[order] if table.weight is not None else None, self.lists_given)
-        self.weight: Floats = (total / np.bincount(place))[orders]  # the mean weight of its rows
+        rows = order_rows(rankings.complete(), self.nodes)
+        self.lists_given, self.number, self.start = rows.given, rows.number, rows.start
+        self.list: Integers = segment_of(rows.start)
+        self.node, self.level, self.bottom = rows.node, rows.level, rows.bottom
+        self.query, self.worker, self.weight = rows.query, rows.worker, rows.weight
+        self._require_lists(rankings.notes)
+
+    def _require_lists(self, notes: tuple[Note, ...]) -> None:
         if not len(self):
-            raise _no_order(table)
+            raise _no_order(notes)
 
     def __len__(self) -> int:
         return len(self.start) - 1
+
+    def shards(self) -> list[ListShard | ListFile]:
+        """The lists in shards."""
+        return [self._shard(low, high, self.part) for low, high in cut(self.start[1:])]
+
+    def pieces(self) -> Iterator[ListShard]:
+        """The rows of the shards, one after the other, without the connected parts."""
+        return (self._shard(low, high, None).load() for low, high in cut(self.start[1:]))
+
+    def _shard(self, low: int, high: int, part: NDArray[np.int32] | None) -> ListShard | ListFile:
+        rows = slice(self.start[low], self.start[high])
+        return ListShard(
+            orders=Orders(self.start[low : high + 1] - self.start[low], self.level[rows]),
+            node=self.node[rows],
+            bottom=self.bottom[rows],
+            worker=None if self.worker is None else self.worker[low:high],
+            query=self.query[low:high],
+            weight=self.weight[low:high],
+            part=np.empty(0, np.int32) if part is None else part,
+            workers=self.n_workers,
+            first=low,
+        )
 
     @property
     def size(self) -> Integers:
@@ -95,7 +107,10 @@ class Lists(Subjects):
     @cached_property
     def judgments_of_nodes(self) -> Floats:
         """The weight of the lists that contain each node."""
-        return summed(self.node, self.weight[self.list], len(self.nodes))
+        total = np.zeros(len(self.nodes))
+        for part in self.pieces():
+            add_by_code(total, part.node, part.weight[part.list])
+        return total
 
     def parts(self) -> list[Integers]:
         """The nodes of each connected part."""
@@ -124,11 +139,11 @@ class Lists(Subjects):
         return [Note("empty-lists", f"{lost} {words} nothing and {'is' if lost == 1 else 'are'} left out.")]
 
     def _note_below(self) -> list[Note]:
-        if not self.bottom.any():
+        short = sum(len(np.unique(part.list[part.bottom])) for part in self.pieces())
+        if not short:
             return []
-        cut = len(np.unique(self.list[self.bottom]))
         message = (
-            f"{cut} of {len(self)} lists do not rank every item of their query. Their unranked items count as "
+            f"{short} of {len(self)} lists do not rank every item of their query. Their unranked items count as "
             "below the ranked ones (missing=below)."
         )
         return [Note("missing", message)]
@@ -141,8 +156,11 @@ class Lists(Subjects):
         """
         if self.worker is None:
             return None
-        ordered, alike = agreements(self.level, -scores[self.node], self.start)
-        share = alike / np.maximum(ordered, 1.0)
+        shares = []
+        for part in self.pieces():
+            ordered, alike = agreements(part.orders.level, -scores[part.node], part.orders.start)
+            shares.append(alike / np.maximum(ordered, 1.0))
+        share = np.concatenate(shares)
         judged = self.weight * (self.size - 1)
         total = summed(self.worker, judged, self.n_workers)
         return self.workers_by_agreement(summed(self.worker, judged * share, self.n_workers), total)
@@ -150,31 +168,10 @@ class Lists(Subjects):
     def evidence(self, rank: Integers) -> Evidence:
         """The weight of the lists of each node, and of the lists that two nodes share."""
         side, place, most = self.squares(rank)
-        cells = self._meetings((np.cumsum(side) - side)[self.nodes.query] + place, side, most)
+        place, cells = (np.cumsum(side) - side)[self.nodes.query] + place, np.zeros(most)
+        for part in self.pieces():
+            cells += _meetings(part, place, side, most)
         return Evidence(self.judgments_of_nodes, self._opponents(), self.part, side, cells, "lists")
-
-    def _meetings(self, place: Integers, side: Integers, cells: int) -> Floats:
-        """The weight of the lists in which two positions of a query's ranking meet, above the diagonal.
-
-        There is one square per query, one after the other, up to ``cells`` cells in total.
-        """
-        from scipy.sparse import csr_array
-
-        total = int(side.sum())
-        where = (self.list, place[self.node])
-        weight = self.weight[self.list]
-        held, weighted = (
-            csr_array((values, where), shape=(len(self), total)) for values in (np.ones(len(weight)), weight)
-        )
-        met = (held.T @ weighted).tocoo()
-        weight, (row, column) = met.data, met.coords
-        alone = summed(place[self.node], self.weight[self.list], total)
-        weight = np.where(row == column, (weight - alone[row]) / 2.0, weight)  # a node does not meet itself
-        query = np.repeat(np.arange(len(side)), side)[row]
-        offset, start = (np.cumsum(length) - length for length in (side, side**2))
-        cell = start[query] + (row - offset[query]) * side[query] + column - offset[query]
-        kept = (row <= column) & (cell < cells)
-        return summed(cell[kept], weight[kept], cells)
 
     def _opponents(self) -> Integers:
         """How many other nodes each node shares a list with. Nodes of the same lists have the same ones."""
@@ -205,9 +202,76 @@ class Lists(Subjects):
         return kind, np.concatenate(first)
 
 
-def _no_order(table: Rankings) -> InputError:
+def _meetings(part: ListShard, place: Integers, side: Integers, cells: int) -> Floats:
+    """The weight of the lists in which two positions of a query's ranking meet, above the diagonal.
+
+    There is one square per query, one after the other, up to ``cells`` cells in total.
+    """
+    from scipy.sparse import csr_array
+
+    total = int(side.sum())
+    where = (part.list, place[part.node])
+    weight = part.weight[part.list]
+    held, weighted = (
+        csr_array((values, where), shape=(len(part.weight), total)) for values in (np.ones(len(weight)), weight)
+    )
+    met = (held.T @ weighted).tocoo()
+    alone = summed(place[part.node], weight, total)
+    weight, (row, column) = met.data, met.coords
+    weight = np.where(row == column, (weight - alone[row]) / 2.0, weight)  # a node does not meet itself
+    query = np.repeat(np.arange(len(side)), side)[row]
+    offset, start = (np.cumsum(length) - length for length in (side, side**2))
+    cell = start[query] + (row - offset[query]) * side[query] + column - offset[query]
+    kept = (row <= column) & (cell < cells)
+    return summed(cell[kept], weight[kept], cells)
+
+
+class ListColumns(NamedTuple):
+    """Lists that order something, as columns of ``Lists``; ``given``: how many there were."""
+
+    number: Integers
+    start: Integers
+    node: Integers
+    level: Integers
+    bottom: NDArray[np.bool_]
+    query: NDArray[np.int32]
+    worker: NDArray[np.int32] | None
+    weight: Floats
+    given: int
+
+
+def order_rows(table: Rankings, nodes: Nodes) -> ListColumns:
+    """The rows of complete lists, sorted by (list, level, node)."""
+    node = node_codes(nodes, table.index, table.query, table.item)
+    height = np.where(table.ranked, table.rank, np.inf)
+    order = np.lexsort((node, height, table.list))
+    own, height = table.list[order], height[order]
+    new_list = np.diff(own, prepend=-1) > 0
+    step = new_list | np.concatenate([[False], height[1:] > height[:-1]])
+    climbed = np.cumsum(step)
+    place = np.cumsum(new_list) - 1
+    level = climbed - climbed[new_list][place]
+    orders = np.bincount(place, level > 0) > 0
+    kept = orders[place]
+    rows, first = order[kept], order[new_list][orders]
+    sizes = np.bincount(place)
+    total = summed(place, table.weight[order] if table.weight is not None else None, len(orders))
+    return ListColumns(
+        number=own[new_list][orders].astype(np.int64),
+        start=np.concatenate([[0], np.cumsum(sizes[orders])]),
+        node=node[rows],
+        level=level[kept],
+        bottom=~table.ranked[rows],
+        query=nodes.query[node[first]],
+        worker=None if table.worker is None else table.worker[first],
+        weight=(total / sizes)[orders],  # the mean weight of its rows
+        given=len(orders),
+    )
+
+
+def _no_order(notes: tuple[Note, ...]) -> InputError:
     """The error if no list orders two items, with the reason if reading has noted it."""
-    for note in table.notes:
+    for note in notes:
         if note.code in ("one-rank", "worker-per-row"):
             return InputError(f"No list orders two items. {note.message}", hint=note.hint)
     return InputError("No list orders two items.", hint="A list is one (query, worker) with at least two items.")

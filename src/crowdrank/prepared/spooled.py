@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from crowdrank.data.arrays import recut
 from crowdrank.data.spool.folder import Spool, write_parquet
 from crowdrank.prepared import plan
-from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, join_rows, tally
-from crowdrank.prepared.runs import Runs
+from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, add_tallies, join_rows, tally
+from crowdrank.prepared.runs import TallyRuns
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,29 @@ def tally_spooled(
     """The tally of batches of votes, in shards on disk. Rows and shards are the same as in memory."""
     shards: list[FileShard] = []
     folder = spool.folder("shards")
-    for shard in _recut(_merge_batches(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS):
+    for shard in recut(
+        _merge_batches(batches, nodes, workers, spool, sided, ties), plan.SHARD_ROWS, join_rows, len
+    ):
         path = folder / f"{len(shards):06d}.parquet"
         columns = ("worker", "i", "j", "wins", "losses", "ties")
         own = {name: value for name in columns if (value := getattr(shard, name)) is not None}
         write_parquet(pl.DataFrame(own), path)
         shards.append(FileShard(path, nodes, workers))
     return Tally(shards, nodes, workers)
+
+
+def tally_in_memory(
+    batches: Iterable[CodedVotes], nodes: int, workers: int, *, sided: bool = False, ties: bool = False
+) -> Comparisons:
+    """The tally of batches of votes in memory. Batches are added up when they have as many rows as the sum."""
+    held: list[Comparisons] = []
+    waiting = 0
+    for votes in batches:
+        held.append(tally(nodes, votes, workers, sided=sided, ties=ties))
+        waiting += len(held[-1])
+        if len(held) > 1 and waiting >= len(held[0]):
+            held, waiting = [add_tallies(held)], 0
+    return add_tallies(held)
 
 
 def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Comparisons:
@@ -58,20 +75,7 @@ def tally_batches(batches: Iterable[CodedVotes], nodes: int, spool: Spool) -> Co
 def _merge_batches(
     batches: Iterable[CodedVotes], nodes: int, workers: int, spool: Spool, sided: bool, ties: bool
 ) -> Iterator[Comparisons]:
-    runs = Runs(spool.folder("runs"), nodes, workers, ties=ties)
+    runs = TallyRuns(spool.folder("runs"), nodes, workers, ties=ties)
     for votes in batches:
         runs.add(tally(nodes, votes, workers, sided=sided, ties=ties))
     return runs.merge()
-
-
-def _recut(parts: Iterable[Comparisons], rows: int) -> Iterator[Comparisons]:
-    """The same rows in pieces of ``rows`` each. The last piece may be smaller."""
-    rest: list[Comparisons] = []
-    for part in parts:
-        held = join_rows([*rest, part])
-        whole = len(held) // rows * rows
-        for start in range(0, whole, rows):
-            yield held.take(slice(start, start + rows))
-        rest = [held.take(slice(whole, None))]
-    if rest and len(rest[0]):
-        yield rest[0]

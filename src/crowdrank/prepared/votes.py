@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import LEFT, RIGHT, TIE, Floats, Pairs, SpooledPairs, summed
+from crowdrank.data import LEFT, RIGHT, TIE, ConvertedPairs, Floats, Pairs, SpooledPairs, summed
 from crowdrank.errors import Note
 from crowdrank.prepared.comparisons import CodedVotes, Comparisons, Tally, coded_votes, nodes_of, plan, tally
 from crowdrank.prepared.graph import Graph, graph
-from crowdrank.prepared.spooled import tally_batches, tally_spooled
+from crowdrank.prepared.spooled import tally_batches, tally_in_memory, tally_spooled
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import LEVEL, Evidence, Workers
 from crowdrank.solve import Covariance, Spread, spread
@@ -30,9 +30,10 @@ EQUAL = 1e-9
 class Votes(Subjects):
     """Pairs with everything that several models derive from them, processed in batches of votes."""
 
-    def __init__(self, pairs: Pairs | SpooledPairs) -> None:
+    def __init__(self, pairs: Pairs | SpooledPairs | ConvertedPairs) -> None:
         self.pairs, self.index, self.backend = pairs, pairs.index, pairs.backend
-        judged = pairs.judged if isinstance(pairs, Pairs) else None
+        judged = None if isinstance(pairs, SpooledPairs) else pairs.judged
+        self.spool = None if isinstance(pairs, Pairs) else pairs.spool
         self.nodes = judged or nodes_of(pairs.batches(), pairs.index)
         self.gold = np.empty((0, 2), np.int64)
         self.gold_weight = 0.0
@@ -52,9 +53,11 @@ class Votes(Subjects):
     @cached_property
     def comparisons(self) -> Comparisons:
         """Counts without distinguishing workers, including gold pairs."""
-        if isinstance(self.pairs, SpooledPairs):
-            return tally_batches(self._batches(), len(self.nodes), self.pairs.spool)
-        return tally(len(self.nodes), self._whole_batch())
+        if self.spool is not None:
+            return tally_batches(self._batches(), len(self.nodes), self.spool)
+        if isinstance(self.pairs, Pairs):
+            return tally(len(self.nodes), self._whole_batch())
+        return tally_in_memory(self._batches(), len(self.nodes), 0)
 
     @cached_property
     def graph(self) -> Graph:
@@ -71,17 +74,22 @@ class Votes(Subjects):
             return Tally(plan(self.comparisons), nodes, 0)
         everyone = by == "crowd"
         workers = (1 if everyone else self.n_workers) + self.has_gold
-        if isinstance(self.pairs, SpooledPairs):
-            batches = self._batches(everyone)
-            return tally_spooled(batches, nodes, workers, self.pairs.spool, sided=sided, ties=ties)
-        rows = tally(nodes, self._whole_batch(everyone), workers, sided=sided, ties=ties)
+        kinds = {"sided": sided, "ties": ties}
+        if self.spool is not None:
+            return tally_spooled(self._batches(everyone), nodes, workers, self.spool, **kinds)
+        if isinstance(self.pairs, Pairs):
+            rows = tally(nodes, self._whole_batch(everyone), workers, **kinds)
+        else:
+            rows = tally_in_memory(self._batches(everyone), nodes, workers, **kinds)
         return Tally(plan(rows), nodes, workers)
 
     def _votes(self) -> Iterator[CodedVotes]:
         """The votes between nodes: all at once if they are in memory, otherwise one batch at a time."""
         if isinstance(self.pairs, Pairs):
             return iter([self._coded_votes])
-        return map(partial(coded_votes, self.nodes), self.pairs.batches())
+        pairs = self.pairs
+        batches = pairs.batches(by_node=True) if isinstance(pairs, ConvertedPairs) else pairs.batches()
+        return map(partial(coded_votes, self.nodes), batches)
 
     @cached_property
     def _coded_votes(self) -> CodedVotes:

@@ -22,6 +22,7 @@ from crowdrank.data import (
     Scored,
     check_rows,
     feature_rows,
+    load_rows,
     read,
     to_lists,
     translate_ids,
@@ -58,7 +59,7 @@ def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = No
     ``unranked``: what it means if a list does not rank a document of its query, "below" or "unknown".
     """
     many = isinstance(given, Sequence) and not isinstance(given, str)
-    tables = [read(one, columns=columns) for one in (given if many else [given])]
+    tables = [load_rows(read(one, columns=columns)) for one in (given if many else [given])]
     if not tables:
         raise InputError("No judgments were given.", hint="Name at least one file, or - for standard input.")
     for table in tables:

@@ -317,6 +317,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The judgments were converted",
         "Pairs of one list or of one worker's ratings are not independent, so intervals may be too narrow.",
     ),
+    "read-back": (
+        "Judgments on disk were read into memory",
+        "The answer is the same. If memory runs short, use a model that can leave them on disk.",
+    ),
     "pairs-sampled": (
         "Long lists were compared by a sample of their pairs",
         "Another sample would give slightly other scores; all pairs take longer and say about the same.",

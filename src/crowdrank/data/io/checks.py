@@ -306,12 +306,21 @@ def _check_rankings(cells: TextCells) -> _CheckedColumns:
     twice = rows.filter(pl.struct(*keys, "item").is_duplicated())
     if not twice.is_empty():
         twice = twice.filter(~pl.struct(*keys, "item").is_first_distinct())
-        raise cells.error(
-            "item", int(twice["row"][0]), "the item is ranked twice in one list.",
-            (
-                "A list is one (query, worker); if a worker gave several, name a column that distinguishes them: ",
-                Remedy("columns", "list=NAME"),
-            ),
-        )  # fmt: skip
+        raise repeat_error(cells, int(twice["row"][0]))
     columns = {"item": item, "rank": rank.fill_null(float("nan"))}
     return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
+
+
+def repeat_error(cells: TextCells, row: int) -> InputError:
+    """The error if a list ranks an item twice; ``row`` is the second time."""
+    hint = "A list is one (query, worker); if a worker gave several, name a column that distinguishes them: "
+    return cells.error(
+        "item", row, "the item is ranked twice in one list.", (hint, Remedy("columns", "list=NAME"))
+    )
+
+
+def rows_naming(cells: TextCells, ids: Mapping[str, str]) -> list[int]:
+    """The rows with these ids; ``ids`` has one for each role that identifies a row."""
+    own = {"worker": cells.worker()[0]} if "worker" in ids else {}
+    columns = [own.get(role, cells.frame[role]).cast(pl.String) == value for role, value in ids.items()]
+    return pl.DataFrame(columns).select(pl.all_horizontal(pl.all())).to_series().arg_true().to_list()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings, SpooledRows
 from crowdrank.data.tables import Pairs, Rankings, Ratings
 from crowdrank.errors import Note, Remedy
 
-AnyTable = Pairs | SpooledPairs | Ratings | Rankings
+AnyTable = Pairs | SpooledPairs | Ratings | SpooledRatings | Rankings | SpooledRankings
 
 SPLIT = "split-queries"
 RECURRING = 0.8
@@ -22,7 +23,7 @@ def split_queries_note(table: AnyTable, source: str, column: str) -> tuple[Note,
     if queries is None or len(queries) < 2 or len(queries) * len(items) > MOST_CELLS:
         return ()
     judged = np.zeros((len(queries), len(items)), bool)
-    for part in table.batches() if isinstance(table, SpooledPairs) else [table]:
+    for part in table.batches() if isinstance(table, SpooledPairs | SpooledRows) else [table]:
         for name in part.item_columns:
             judged[part.query, getattr(part, name)] = True
     if judged.mean() < RECURRING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from crowdrank.data.spool.pairs import SpooledPairs
+from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
 from crowdrank.data.suspicions.origins import Origin, name_rows
 from crowdrank.data.tables import Judgments, Rankings
 from crowdrank.errors import Note, Remedy
@@ -32,10 +31,10 @@ def note_worker_per_row(table: Judgments, origins: Sequence[Origin]) -> Note | N
 
 
 def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | None:
-    """A note on weights that look like times. Of pairs on disk, only the first part is looked at."""
+    """A note on weights that look like times. Of rows on disk, only the first part is looked at."""
     if not any("weight" in origin.columns for origin in origins):
         return None
-    weight = (next(table.batches()) if isinstance(table, SpooledPairs) else table).weight
+    weight = (next(table.batches()) if isinstance(table, SpooledPairs | SpooledRows) else table).weight
     if weight is None or not len(weight) or weight.min() < TIMES[0] or weight.max() > TIMES[1]:
         return None
     name = next(origin.columns["weight"] for origin in origins if "weight" in origin.columns)
@@ -49,13 +48,16 @@ def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | Non
 
 def note_one_rank(table: Judgments, origins: Sequence[Origin]) -> Note | None:
     """A note on rankings in which every rank is the same."""
-    if not isinstance(table, Rankings) or table.rows < 2:
+    if not isinstance(table, Rankings | SpooledRankings) or table.rows < 2:
         return None
-    least, most = np.nanmin(table.rank), np.nanmax(table.rank)
-    if least < most:
-        return None
+    found: float | None = None
+    for part in table.batches() if isinstance(table, SpooledRankings) else [table]:
+        rank = part.rank[part.ranked]
+        found = float(rank[0]) if found is None and len(rank) else found
+        if (rank != found).any():
+            return None
     return Note(
         "one-rank",
-        f"Every one of the {table.rows} ranks is {most:g}, so no list orders its items.",
+        f"Every one of the {table.rows} ranks is {found:g}, so no list orders its items.",
         ("If the ranks are in another column: ", Remedy("columns", "rank=NAME")),
     )

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdrank.data import Floats
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import mean_over_lists, places
 from crowdrank.models.parameters import number
+from crowdrank.prepared.list_parts import ListShard
 from crowdrank.prepared.lists import Lists
 
 
@@ -25,14 +27,19 @@ class ReciprocalRank(ListsModel):
     """
 
     name = "rrf"
+    _sums_suffice = True
 
     def __init__(self, *, k: float = 60.0, seed: int = 0) -> None:
         self.k = k
         self.seed = seed
 
     def _fit(self, ready: Lists, run: Run) -> Outcome:
-        value = 1.0 / (number("k", self.k, low=0.0) + places(ready))
-        return mean_over_lists(ready, np.where(ready.bottom, 0.0, value))
+        k = number("k", self.k, low=0.0)
+
+        def value(piece: ListShard) -> Floats:
+            return np.where(piece.bottom, 0.0, 1.0 / (k + places(piece, ready)))
+
+        return mean_over_lists(ready, value)
 
 
 class RootRank(ListsModel):
@@ -43,10 +50,12 @@ class RootRank(ListsModel):
     """
 
     name = "root-rank"
+    _sums_suffice = True
 
     def __init__(self, *, power: float = 0.5, seed: int = 0) -> None:
         self.power = power
         self.seed = seed
 
     def _fit(self, ready: Lists, run: Run) -> Outcome:
-        return mean_over_lists(ready, -(places(ready) ** number("power", self.power, low=1e-6, high=10)))
+        power = number("power", self.power, low=1e-6, high=10)
+        return mean_over_lists(ready, lambda piece: -(places(piece, ready) ** power))

@@ -30,7 +30,7 @@ class MedianRank(ListsModel):
         self.seed = seed
 
     def _fit(self, ready: Lists, run: Run) -> Outcome:
-        place = places(ready)
+        place = np.concatenate([places(piece, ready) for piece in ready.pieces()])
         count, weight = len(ready.nodes), ready.weight[ready.list]
         order = np.lexsort((place, ready.node))
         total = ready.judgments_of_nodes

@@ -36,9 +36,10 @@ sqrt(p (1 - p) / n). It is below d for n > p (1 - p) / d^2.                     
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ from crowdrank.data import Floats, summed
 from crowdrank.errors import Note
 from crowdrank.models.labels.consensus import EVEN, LEAST
 from crowdrank.prepared.label_rows import LOST
-from crowdrank.prepared.labels import Labels
+from crowdrank.prepared.label_shards import LabelRows
 from crowdrank.results import Reliability, agreement_interval
 
 HOTTEST = 10.0
@@ -86,7 +87,7 @@ def _soften(logs: Floats, temperature: float) -> Floats:
 class HeldOut:
     """Labels and what the rest of their item says: ``logs`` (R, K), up to a constant, is ln P of the item without
     the label; ``chance`` (R, K) is p_r(c); ``weight`` (R,) is that of the label. ``nodes`` (N, K) is ln P of each
-    item, up to a constant."""
+    item, up to a constant. There is one of these for each shard, and (2) is the sum of theirs."""
 
     logs: Floats
     chance: Floats
@@ -94,13 +95,13 @@ class HeldOut:
     nodes: Floats
 
     @classmethod
-    def of(cls, labels: Labels, chance: Floats, shares: Floats) -> HeldOut:
+    def of(cls, part: LabelRows, chance: Floats, shares: Floats) -> HeldOut:
         """Each label of an item that has others, from the probability (R, K) of each label by true label."""
-        logs = labels.weight[:, None] * np.log(np.maximum(chance, LOST))
-        total = add_rows(labels.node, logs, len(labels.nodes)) + np.log(np.maximum(shares, LOST))
-        others = summed(labels.node, None, len(labels.nodes))[labels.node] > 1
-        others &= labels.weight > 0
-        return cls((total[labels.node] - logs)[others], chance[others], labels.weight[others], total)
+        logs = part.weight[:, None] * np.log(np.maximum(chance, LOST))
+        total = add_rows(part.node, logs, len(part.known)) + np.log(np.maximum(shares, LOST))
+        others = summed(part.node, None, len(part.known))[part.node] > 1
+        others &= part.weight > 0
+        return cls((total[part.node] - logs)[others], chance[others], part.weight[others], total)
 
     def value(self, log_temperature: float) -> float:
         """(2)."""
@@ -144,11 +145,18 @@ def add_rows(code: NDArray[Any], rows: Floats, size: int) -> Floats:
     return np.stack([summed(code, column, size) for column in rows.T], axis=1)
 
 
-def held_out_temperature(held: HeldOut | NormalHeldOut) -> float:
-    """T_0 of (2) or (3), at least 1."""
-    if not len(held.weight):
+def held_out_temperature(held: Iterable[HeldOut] | Iterable[NormalHeldOut]) -> float:
+    """T_0 of (2) or (3), at least 1, from the held-out labels of each shard."""
+    if not any(len(own.weight) for own in held):
         return 1.0
-    return math.exp(highest(held.value, held.slope, 0.0, math.log(HOTTEST)))
+
+    def value(log_temperature: float) -> float:
+        return sum(own.value(log_temperature) for own in held)
+
+    def slope(log_temperature: float) -> float:
+        return sum(own.slope(log_temperature) for own in held)
+
+    return math.exp(highest(value, slope, 0.0, math.log(HOTTEST)))
 
 
 def highest(value: Callable[[float], float], slope: Callable[[float], float], low: float, high: float) -> float:
@@ -173,6 +181,12 @@ class Refit(NamedTuple):
 
     posterior: Floats
     converged: bool
+
+
+def node_logs(held: Iterable[HeldOut], known: NDArray[np.int64]) -> Floats:
+    """ln P of each node (N, K), up to a constant; of some if no label is known, because none is asked for."""
+    parts = list(islice((own.nodes for own in held), None if (known >= 0).any() else 1))
+    return np.concatenate(parts)
 
 
 def predict_known(known: NDArray[np.int64], logs: Floats, refit: Callable[[NDArray[np.int64]], Refit]) -> Refit:

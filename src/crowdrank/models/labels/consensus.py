@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, Ints, add_by_code, summed
 from crowdrank.models.predictors import values_at
+from crowdrank.prepared.label_shards import LabelRows
 from crowdrank.prepared.labels import Labels
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Independent, Spread, spread
@@ -118,10 +120,12 @@ def informative_share(labels: Labels, known: NDArray[np.int64] | None = None) ->
     A label contributes to the estimate of its own item's label, and that share of it is not informative: all of
     it on an item that nobody else labeled, none of it if the true label is ``known``.
     """
-    own = labels.weight / labels.judgments_of_nodes[labels.node]
-    if known is not None:
-        own = np.where(known[labels.node] >= 0, 0.0, own)
-    heard = summed(labels.worker, labels.weight * (1.0 - own), labels.people)
+    heard = np.zeros(labels.people)
+    for part in labels.pieces():
+        own = part.weight / part.by_node(labels.judgments_of_nodes)
+        if known is not None:
+            own = np.where(known[part.nodes][part.node] >= 0, 0.0, own)
+        add_by_code(heard, part.worker, part.weight * (1.0 - own))
     return heard / np.maximum(labels.judgments_of_workers, LEAST)
 
 
@@ -232,24 +236,47 @@ def correlation_with_others(labels: Labels) -> tuple[Floats, Floats]:
 
     As in ``ordinal``, each worker gets ``PRIOR`` extra labels with the crowd's own correlation.
     """
-    value = labels.values[labels.label]
-    total = summed(labels.node, labels.weight * value, len(labels.nodes))[labels.node]
-    rest = labels.judgments_of_nodes[labels.node] - labels.weight
-    shared = rest > LEAST * labels.judgments_of_nodes[labels.node]
-    others = (total - labels.weight * value)[shared] / rest[shared]
-    worker, weight, value = labels.worker[shared], labels.weight[shared], value[shared]
-    if not len(value) or np.ptp(value) == 0:
+    shared = labels.map_pieces(partial(_shared_labels, labels))
+    low, high = np.inf, -np.inf
+    weights, means = 0.0, np.zeros(2)
+    for own in shared:
+        weights += float(own.weight.sum())
+        means += [float((own.weight * own.others).sum()), float((own.weight * own.value).sum())]
+        low, high = min(low, own.value.min(initial=np.inf)), max(high, own.value.max(initial=-np.inf))
+    if low >= high:
         return np.zeros(labels.people), np.zeros(labels.people)
-    x, y = others - np.average(others, weights=weight), value - np.average(value, weights=weight)
-    products = (np.ones_like(x), x, y, x * x, y * y, x * y)
-    sums = np.stack([summed(worker, weight * product, labels.people) for product in products])
+    sums, apart = np.zeros((6, labels.people)), np.zeros(labels.people)
+    for own in shared:
+        x, y = own.others - means[0] / weights, own.value - means[1] / weights
+        products = (np.ones_like(x), x, y, x * x, y * y, x * y)
+        for total, product in zip(sums, products, strict=True):
+            add_by_code(total, own.worker, own.weight * product)
+        add_by_code(apart, own.worker, own.weight * (own.value - own.others))
+    heard = sums[0].copy()
     sums += PRIOR * sums.sum(axis=1, keepdims=True) / sums[0].sum()
     n, x1, y1, xx, yy, xy = sums
     scale = np.sqrt(np.maximum(xx - x1 * x1 / n, 0.0) * np.maximum(yy - y1 * y1 / n, 0.0))
-    bias = summed(worker, weight * (value - others), labels.people) / np.maximum(
-        summed(worker, weight, labels.people), LEAST
-    )
+    bias = apart / np.maximum(heard, LEAST)
     return np.where(scale > 0, (xy - x1 * y1 / n) / np.maximum(scale, LEAST), 0.0), bias
+
+
+class _SharedLabels(NamedTuple):
+    """Labels of items that others labeled too: the worker, the weight, the mean from the others, and the label."""
+
+    worker: Ints
+    weight: Floats
+    others: Floats
+    value: Floats
+
+
+def _shared_labels(labels: Labels, part: LabelRows) -> _SharedLabels:
+    value = labels.values[part.label]
+    judgments = part.by_node(labels.judgments_of_nodes)
+    total = summed(part.node, part.weight * value, len(part.known))[part.node]
+    rest = judgments - part.weight
+    kept = rest > LEAST * judgments
+    others = (total - part.weight * value)[kept] / rest[kept]
+    return _SharedLabels(part.worker[kept], part.weight[kept], others, value[kept])
 
 
 # ------------------------------------------------------------------------------------------ predictions

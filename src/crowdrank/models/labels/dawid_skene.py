@@ -24,6 +24,7 @@ objective. Then the order in which most labels are right is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from crowdrank.models.labels.calibration import (
     Refit,
     calibrate,
     held_out_temperature,
+    node_logs,
     predict_known,
     uncalibrated,
 )
@@ -53,7 +55,6 @@ from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
     TRIAL,
-    LabelRows,
     check_convergence,
     known_labels,
     normalize_counts,
@@ -61,6 +62,7 @@ from crowdrank.prepared.label_rows import (
     require_classes,
     stopping_rule,
 )
+from crowdrank.prepared.label_shards import LabelRows
 from crowdrank.prepared.labels import Labels
 from crowdrank.solve import accelerate
 
@@ -130,28 +132,30 @@ class DawidSkene(LabelsModel):
 # ------------------------------------------------------------------------------------------- calibration
 
 
-def _chance_without_item(labels: Labels, found: _ConfusionFit, extra: Floats) -> Floats:
+def _chance_without_item(part: LabelRows, found: _ConfusionFit, extra: Floats) -> Floats:
     """The chance of each label by true label (R, K), with the worker's confusion estimated without the label's
     item. ``extra`` is s m."""
-    start = (np.diff(labels.node, prepend=-1) != 0) | (np.diff(labels.worker, prepend=-1) != 0)
+    start = (np.diff(part.node, prepend=-1) != 0) | (np.diff(part.worker, prepend=-1) != 0)
     pair = np.cumsum(start) - 1  # rows are sorted by node, worker and label
-    both = summed(pair, labels.weight, int(start.sum()))[pair][:, None]
-    own, size = found.posterior[labels.node], len(extra)
-    said = found.counts[labels.worker, :, labels.label] - labels.weight[:, None] * own + extra[:, labels.label].T
-    total = found.counts.sum(axis=2)[labels.worker] - both * own + extra.sum(axis=1)
+    both = summed(pair, part.weight, int(start.sum()))[pair][:, None]
+    own, size = part.by_node(found.posterior), len(extra)
+    said = found.counts[part.worker, :, part.label] - part.weight[:, None] * own + extra[:, part.label].T
+    total = found.counts.sum(axis=2)[part.worker] - both * own + extra.sum(axis=1)
     return np.asarray((np.maximum(said, 0.0) + EDGE / size) / (np.maximum(total, 0.0) + EDGE))
 
 
 def _calibrate(
     labels: Labels, em: _ConfusionEM, found: _ConfusionFit, known: NDArray[np.int64], run: Run
 ) -> Calibrated:
-    chance = _chance_without_item(labels, found, em.shrinkage * em.center)
-    held = HeldOut.of(labels, chance, found.shares)
+    extra = em.shrinkage * em.center
+    held = labels.map_pieces(lambda part: HeldOut.of(part, _chance_without_item(part, found, extra), found.shares))
 
     def refit(rest: NDArray[np.int64]) -> Refit:
         return _ConfusionEM(labels, rest, em.shrinkage, run).refit()
 
-    return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
+    return calibrate(
+        found.posterior, held_out_temperature(held), known, predict_known(known, node_logs(held, known), refit)
+    )
 
 
 # ------------------------------------------------------------------------------------------------- the sums
@@ -215,9 +219,8 @@ class _ConfusionEM:
     def __init__(self, labels: Labels, known: NDArray[np.int64], shrinkage: float, run: Run) -> None:
         self.shrinkage, self.progress = shrinkage, run.progress
         self.size, self.people = len(labels.values), labels.people
-        shards = plan_labels(labels, known)
-        self.session, self.sums = run.engine.open(shards), ConfusionSums()
-        self.total = float(labels.weight.sum())
+        self.session, self.sums = run.engine.open(plan_labels(labels, known)), ConfusionSums()
+        self.total = labels.total
         self.rounds = 0
         votes = normalize_counts(labels.counts)
         known_nodes = np.flatnonzero(known >= 0)
@@ -226,7 +229,7 @@ class _ConfusionEM:
         self.votes, self.typical = votes, votes.mean(axis=0)
         pooled = votes.T @ labels.counts
         self.center = normalize_counts(pooled + np.eye(self.size) + 1.0 / self.size)
-        self.counts = np.sum([said_by_class(shard, votes[shard.nodes]) for shard in shards], axis=0)
+        self.counts = reduce(np.add, (said_by_class(part, votes[part.nodes]) for part in labels.pieces()))
 
     def run(self) -> tuple[_ConfusionFit, dict[str, Any], list[Note]]:
         """Climb from the votes to the end; then from other orders of the classes, if that is better."""

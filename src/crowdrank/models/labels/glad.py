@@ -35,6 +35,7 @@ from crowdrank.models.labels.calibration import (
     Refit,
     calibrate,
     held_out_temperature,
+    node_logs,
     predict_known,
     uncalibrated,
 )
@@ -51,7 +52,6 @@ from crowdrank.prepared.label_rows import (
     LOST,
     ROUNDS,
     TRIAL,
-    LabelRows,
     check_convergence,
     known_labels,
     normalize_counts,
@@ -59,6 +59,7 @@ from crowdrank.prepared.label_rows import (
     require_classes,
     stopping_rule,
 )
+from crowdrank.prepared.label_shards import LabelRows
 from crowdrank.prepared.labels import Labels
 from crowdrank.results import Z
 from crowdrank.solve import accelerate
@@ -133,16 +134,22 @@ class GLAD(LabelsModel):
 def _calibrate(
     labels: Labels, em: _AbilityEM, found: _AbilityFit, known: NDArray[np.int64], run: Run
 ) -> Calibrated:
-    x = found.alpha[labels.worker] * np.exp(found.easiness[labels.node])
-    right, size = _logistic(x)[0], len(labels.values)
-    chance = np.repeat((1.0 - right)[:, None] / max(size - 1, 1), size, axis=1)
-    chance[np.arange(len(labels)), labels.label] = right
-    held = HeldOut.of(labels, chance, found.shares)
+    held = labels.map_pieces(lambda part: HeldOut.of(part, _chances(part, found), found.shares))
 
     def refit(rest: NDArray[np.int64]) -> Refit:
         return _AbilityEM(labels, rest, em.fitted, run).refit()
 
-    return calibrate(found.posterior, held_out_temperature(held), known, predict_known(known, held.nodes, refit))
+    return calibrate(
+        found.posterior, held_out_temperature(held), known, predict_known(known, node_logs(held, known), refit)
+    )
+
+
+def _chances(part: LabelRows, found: _AbilityFit) -> Floats:
+    """The chance of each label by true label (R, K)."""
+    right = _logistic(found.alpha[part.worker] * np.exp(part.by_node(found.easiness)))[0]
+    chance = np.repeat((1.0 - right)[:, None] / max(part.classes - 1, 1), part.classes, axis=1)
+    chance[np.arange(len(right)), part.label] = right
+    return chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +254,7 @@ class _AbilityEM:
         self.people, self.count, self.size = labels.people, len(labels.nodes), len(labels.values)
         self.fitted, self.progress = fitted, run.progress
         self.session, self.sums = run.engine.open(plan_labels(labels, known)), AbilitySums()
-        self.total = float(labels.weight.sum())
+        self.total = labels.total
         self.rounds = 0
 
     def run(self) -> tuple[_AbilityFit, bool]:

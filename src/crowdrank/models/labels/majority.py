@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, add_by_code
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.consensus import (
     SharePredictor,
@@ -44,10 +44,11 @@ class MajorityVote(LabelsModel):
         if labels.index.workers is not None and labels.nominal:
             people = _workers_by_others(labels, smoothing, posterior.mean(axis=0))
         elif labels.index.workers is not None:
-            chance = labels.weight * posterior[labels.node, labels.label]
-            accuracy = summed(labels.worker, chance, labels.people) / np.maximum(
-                labels.judgments_of_workers, 1e-300
-            )
+            right = np.zeros(labels.people)
+            for part in labels.pieces():
+                chance = part.weight * posterior[part.nodes][part.node, part.label]
+                add_by_code(right, part.worker, chance)
+            accuracy = right / np.maximum(labels.judgments_of_workers, 1e-300)
             r, _ = correlation_with_others(labels)
             people = workers_by_correlation(
                 labels, r, informative_share(labels) * labels.judgments_of_workers, {"accuracy": accuracy}
@@ -65,11 +66,14 @@ class MajorityVote(LabelsModel):
 
 def _workers_by_others(labels: Labels, smoothing: float, shares: Floats) -> Workers:
     """The workers by how their labels, which have no order, compare with what all others say of the same items."""
-    size, rows = len(labels.values), np.arange(len(labels))
-    others = labels.counts[labels.node]
-    others[rows, labels.label] -= labels.weight
-    truth = normalize_counts(np.maximum(others, 0.0) + smoothing / size) * labels.weight[:, None]
-    place = (labels.worker[:, None] * size + np.arange(size)) * size + labels.label[:, None]
-    counts = summed(place.ravel(), truth.ravel(), labels.people * size * size).reshape(-1, size, size)
+    size = len(labels.values)
+    cells = np.zeros(labels.people * size * size)
+    for part in labels.pieces():
+        others = labels.counts[part.nodes][part.node]
+        others[np.arange(len(part.node)), part.label] -= part.weight
+        truth = normalize_counts(np.maximum(others, 0.0) + smoothing / size) * part.weight[:, None]
+        place = (part.worker[:, None].astype(np.int64) * size + np.arange(size)) * size + part.label[:, None]
+        add_by_code(cells, place.ravel(), truth.ravel())
+    counts = cells.reshape(-1, size, size)
     confusion = normalize_counts(counts + 1.0 / size)
     return workers_by_confusion(labels, confusion, counts, shares, informative_share(labels), {})

@@ -36,6 +36,7 @@ of the labels. The interval holds both readings, each with its own. Known labels
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,13 +65,13 @@ from crowdrank.models.labels.known_scale import fit_known_scale
 from crowdrank.models.parameters import flag, number
 from crowdrank.models.predictors import values_at
 from crowdrank.prepared.label_rows import (
-    LabelRows,
     check_convergence,
     known_labels,
     normalize_counts,
     plan_labels,
     stopping_rule,
 )
+from crowdrank.prepared.label_shards import LabelRows
 from crowdrank.prepared.labels import Labels
 from crowdrank.results import Z
 from crowdrank.solve import Spread, accelerate
@@ -104,7 +105,7 @@ class OrdinalLabels(LabelsModel):
         answer = uncalibrated(posterior)
         unused: list[Note] = []
         if flag("calibrate", self.calibrate):
-            temperature = held_out_temperature(_held_out(labels, em, found))
+            temperature = held_out_temperature(labels.map_pieces(partial(_held_out, em=em, found=found)))
             known, unused = known_labels(labels, run.anchors, any_value=True)
             answer = calibrate(posterior, temperature, known, Refit(posterior[known >= 0], True), kept=False)
             found = replace(found, variance=temperature * found.variance)
@@ -157,12 +158,12 @@ def _other_reading(labels: Labels, em: _FactorEM, found: _FactorFit, slope: floa
     return low, high
 
 
-def _held_out(labels: Labels, em: _FactorEM, found: _FactorFit) -> NormalHeldOut:
+def _held_out(part: LabelRows, em: _FactorEM, found: _FactorFit) -> NormalHeldOut:
     """The labels of items that others labeled too, with the score's mean and variance from the other labels."""
-    others = summed(labels.node, None, len(labels.nodes))[labels.node] > 1
-    node, worker, weight = labels.node[others], labels.worker[others], labels.weight[others]
+    others = summed(part.node, None, len(part.known))[part.node] > 1
+    node, worker, weight = part.first + part.node[others], part.worker[others], part.weight[others]
     slope, bias, precision = found.slope[worker], found.bias[worker], found.precision[worker]
-    rest = em.values[labels.label[others]] - bias
+    rest = em.values[part.label[others]] - bias
     left = np.maximum(1.0 / found.variance[node] - weight * precision * slope**2, 1.0)
     mean = (found.mean[node] / found.variance[node] - weight * precision * slope * rest) / left
     return NormalHeldOut((rest - slope * mean) ** 2, 1.0 / precision, slope**2 / left, weight)
@@ -247,7 +248,7 @@ class _FactorEM:
 
     def __init__(self, labels: Labels, shrinkage: float, run: Run) -> None:
         self.people, self.progress = labels.people, run.progress
-        self.total = float(labels.weight.sum())
+        self.total = labels.total
         shares = labels.counts.sum(axis=0) / self.total
         self.mean = float(shares @ labels.values)
         self.deviation = float(np.sqrt(shares @ (labels.values - self.mean) ** 2)) or 1.0

@@ -59,6 +59,7 @@ from crowdrank.models.agreement import variance_between
 from crowdrank.models.base import ListsModel, Outcome, Progress, Run
 from crowdrank.models.counting.places import mean_over_lists
 from crowdrank.models.parameters import number
+from crowdrank.prepared.list_parts import ListShard
 from crowdrank.prepared.lists import Lists
 
 MOST_WORKERS = 5_000
@@ -102,10 +103,15 @@ class CrowdLists(ListsModel):
         if self.quality not in ("estimated", "equal"):
             raise UsageError(f"The parameter 'quality' must be 'estimated' or 'equal'. Got {self.quality!r}.")
         value = savage_scores(ready)
+
+        def own_value(piece: ListShard) -> Floats:
+            first = int(ready.start[piece.first])
+            return value[first : first + len(piece.node)]
+
         if self.quality == "equal":
-            return mean_over_lists(ready, value)
+            return mean_over_lists(ready, own_value)
         found = weigh_workers(ready, copies, run.progress)
-        outcome = mean_over_lists(ready, value, found.weight)
+        outcome = mean_over_lists(ready, own_value, found.weight)
         assert outcome.workers is not None
         further = {"agreement": found.quality, "copies": found.copies, "weight": found.weight}
         return replace(

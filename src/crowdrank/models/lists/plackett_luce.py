@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats, summed
+from crowdrank.data import Floats, add_by_code, summed
 from crowdrank.errors import InputError, UsageError, parameter
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
@@ -81,6 +81,11 @@ class PlackettLuce(ListsModel):
         self.slope_sd = slope_sd
         self.slope_limit = slope_limit
         self.seed = seed
+
+    @property
+    def _sums_suffice(self) -> bool:
+        """Reversed lists, and the search for items that are always above others, need all rows."""
+        return self.direction == "top" and self.regularization != 0
 
     def _fit(self, lists: Lists, run: Run) -> Outcome:
         ascent, top, sign = self._climb_in_direction(lists, run)
@@ -239,9 +244,10 @@ class LuceAscent(Ascent):
             gauge=strength == 0,
             varied=column is not None,
         )
-        last = lists.level[lists.start[1:] - 1][lists.list]
-        chosen = lists.weight[lists.list] * (lists.level < last)
-        self.wins = summed(lists.node, chosen, len(lists.nodes))
+        self.wins = np.zeros(len(lists.nodes))
+        for piece in lists.pieces():
+            chosen = piece.weight[piece.list] * (piece.orders.level < piece.last)
+            add_by_code(self.wins, piece.node, chosen)
 
     def first_point(self) -> Point:
         """Scores with every worker parameter at its start."""
@@ -288,11 +294,11 @@ def _differences(lists: Lists, scores: Floats) -> tuple[Floats, Floats]:
     """How far apart the ordered items of lists are: middles of narrow bins, and the weight of pairs in each."""
     top = max(float(np.ptp(scores)), 1e-9)
     counts = np.zeros(BINS)
-    own = scores[lists.node]
-    for one, other in pairs(lists.start):
-        apart = lists.level[one] < lists.level[other]
-        d = np.abs(own[one] - own[other])[apart]
-        counts += summed(
-            np.minimum((d / top * BINS).astype(np.int64), BINS - 1), lists.weight[lists.list[one[apart]]], BINS
-        )
+    for piece in lists.pieces():
+        own, level = scores[piece.node], piece.orders.level
+        for one, other in pairs(piece.orders.start):
+            apart = level[one] < level[other]
+            d = np.abs(own[one] - own[other])[apart]
+            bins = np.minimum((d / top * BINS).astype(np.int64), BINS - 1)
+            counts += summed(bins, piece.weight[piece.list[one[apart]]], BINS)
     return (np.arange(BINS) + 0.5) * top / BINS, counts

@@ -146,7 +146,7 @@ class OrderedNormals:
     def __call__(self, given: HeldOut) -> Floats:
         """ln P of each list, computed by shard so that memory stays bounded."""
         found = np.zeros(len(given.lists))
-        for shard in shards(given.lists):
+        for shard in given.lists.pieces():
             rows = given.lists.start[shard.first] + np.arange(len(shard.node))
             own = slice(shard.first, shard.first + len(shard.weight))
             found[own] = derivatives(values_at(self.scores, given.node[rows], 0.0), shard.orders).value
