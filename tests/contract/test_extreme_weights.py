@@ -18,6 +18,9 @@ GIVEN = {
 REFUSED = {
     "online-crowd-bt": "The weights sum to .* and it takes at most 1e.07",
     "trm": "takes lists of a weight up to 100000",
+    **dict.fromkeys(
+        ("tpp", "tpp-unidom", "tpp-uniexp", "tpp-unidiff"), "tpp takes a weight of up to 1e.07 on a pair"
+    ),
 }
 """The models that take no very large weights, and their reason."""
 WEIGHTS = {"large": [1e12] * 7, "small": [1e-12] * 7, "mixed": [1e12, 1e-2, 1e3, 1.0, 1e12, 5.5, 1e11]}

@@ -61,7 +61,7 @@ def test_an_order_with_many_spaces_is_refused_at_once(tmp_path):
 
 def test_a_first_line_of_60000_digits_is_refused_at_once(tmp_path):
     began = time.perf_counter()
-    refuse(tmp_path / "x.csv", "9" * 60_000 + "\na,b\n", "these columns are not judgments")
+    refuse(tmp_path / "x.csv", "9" * 60_000 + "\nab\n", "these columns are not judgments")
     assert time.perf_counter() - began < 20
 
 

@@ -26,9 +26,9 @@ from crowdrank.data.arrays import Floats, Integers, summed
 from crowdrank.data.spool.sort import RunRows, Runs
 from crowdrank.random import Hashes, scramble
 
-LONG = 200
+LONG = 400
 """Lists with more rows are sampled, unless a number of opponents is given."""
-OPPONENTS = 50
+OPPONENTS = 100
 """How many others each row of a long list meets."""
 SPREAD = 4
 """Pairs are exchanged among rows that are alike if this makes at most so many times as many."""

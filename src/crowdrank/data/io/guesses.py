@@ -18,7 +18,7 @@ from crowdrank.data.io.columns import (
     join_names,
     recognize,
 )
-from crowdrank.data.io.files import Source
+from crowdrank.data.io.files import Source, is_plain
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
 from crowdrank.data.tables import TIE
 from crowdrank.errors import Hint, InputError, Remedy, Retry
@@ -102,7 +102,7 @@ def _plain_columns(sample: pl.DataFrame) -> list[str]:
     return [
         name
         for name, dtype in list(sample.schema.items())[:MOST_COLUMNS]
-        if not dtype.is_nested() and dtype != pl.Binary and not name.startswith("#")
+        if is_plain(dtype) and not name.startswith("#")
     ]
 
 

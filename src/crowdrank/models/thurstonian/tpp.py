@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Floats, Integers
-from crowdrank.errors import Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.parameters import ESTIMATED, whole
@@ -44,6 +44,8 @@ from crowdrank.results import LEVEL, NormalPosterior, Queries, Skills, Workers, 
 INFERENCES = ("grid", "gibbs")
 EMPTY = 0.5
 """A domain is empty if the probabilities of its queries sum to less than this."""
+MOST_WEIGHT = 1e7
+"""If the votes on a pair weigh more, the sandwich behind the standard errors loses its digits."""
 MOST_SINGLY = 1e5
 """The largest weight of a vote for the printed sampler."""
 LEARNING_ROUNDS = 50
@@ -88,6 +90,7 @@ class TPP(VotesModel):
 
     def _fit(self, votes: Votes, run: Run) -> Outcome:
         setting, names = self._setting(votes)
+        _refuse_heavy(votes)
         shards = panels(votes)
         if self.inference == "grid":
             solution = _solve_on_grid(votes, shards, run, setting)
@@ -378,3 +381,13 @@ class _Findings:
 def _truthful_shares(types: Floats) -> Floats:
     """P(tau > 0). A worker who guesses counts as half truthful."""
     return np.asarray(types[..., HALF + 1 :].sum(axis=-1) + types[..., HALF] / 2)
+
+
+def _refuse_heavy(votes: Votes) -> None:
+    """Raise an error if the votes on a pair weigh so much that the standard errors would be rounding alone."""
+    heaviest = float(votes.comparisons.weight.max(initial=0.0))
+    if heaviest > MOST_WEIGHT:
+        raise InputError(
+            f"tpp takes a weight of up to {MOST_WEIGHT:g} on a pair. The largest is {heaviest:g}.",
+            hint=("Divide all weights by one factor, or use ", Remedy("model", "judge-bt")),
+        )
