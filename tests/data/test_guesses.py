@@ -21,6 +21,10 @@ PAIRS = {
     "id,First text,Second text,Which one?\n1,a,b,b\n2,b,c,b\n3,a,c,a\n": (
         "left=First text,right=Second text,label=Which one?"
     ),
+    "x,y,worse\na,b,a\nb,c,c\na,c,a\n": "left=x,right=y,loser=worse",
+    "x,y,more_harmful\na,b,a\nb,c,c\na,c,a\n": "left=x,right=y,loser=more_harmful",
+    "x,y,lessHarmful\nk,l,k\nl,m,m\nk,m,k\n": "left=x,right=y,winner=lessHarmful",
+    "x,y,rejected\nm1,m2,x\nm2,m3,y\nm1,m3,x\n": "left=x,right=y,loser=rejected",
     "item,other,label\n1,2,2\n2,3,2\n3,1,3\n": "left=item,right=other,winner=label",
     "item1,item2,label\ntea,milk,tea\nmilk,cola,same\ncola,tea,tea\n": "left=item1,right=item2,winner=label",
 }
@@ -68,10 +72,55 @@ def test_the_command_that_is_shown_can_be_copied(written, crowdrank, content):
 def test_values_that_are_not_certain_are_asked_for(written, crowdrank):
     file = written("img1,img2,label\ni1,i2,1\ni2,i3,0\ni1,i3,1\n")
     ran = crowdrank("rank", file)
-    expected = ["--columns", "left=img1,right=img2,winner=label", "--outcomes", "1=left,0=right"]
-    shown = shlex.split(ran.err.rpartition("means right: ")[2])
-    assert shown == ["crowdrank", "rank", file, *expected]
-    assert crowdrank(*shown[1:], "--model", "bt").code == 0
+    columns = ["--columns", "left=img1,right=img2,winner=label"]
+    ways = {"'1' means left and '0' means right: ": "1=left,0=right", "'0' means left: ": "1=right,0=left"}
+    for said, outcomes in ways.items():
+        shown = shlex.split(ran.err.partition(said)[2].splitlines()[0])
+        assert shown == ["crowdrank", "rank", file, *columns, "--outcomes", outcomes]
+        assert crowdrank(*shown[1:], "--model", "bt").code == 0
+
+
+LOSERS = {
+    "left,right,loser\na,b,a\nb,c,c\na,c,tie\n": None,
+    "left,right,loser\na,b,left\nb,c,right\na,c,tie\n": None,
+    "x,y,worst\na,b,a\nb,c,c\na,c,tie\n": "left=x,right=y,loser=worst",
+    "x,y,lost\na,b,x\nb,c,y\na,c,tie\n": "left=x,right=y,loser=lost",
+}
+
+
+@pytest.mark.parametrize("content", LOSERS)
+def test_the_other_item_won_if_the_loser_is_named(written, content):
+    assert cr.read(written(content), columns=LOSERS[content]).outcome.tolist() == [1, 0, 2]
+
+
+def test_numbers_in_a_column_of_losers_are_not_guessed(written):
+    file = written("left,right,loser\na,b,1\nb,c,2\n")
+    with pytest.raises(cr.InputError, match=r"the item in 'left' won"):
+        cr.read(file)
+    assert cr.read(file, outcomes="1=right,2=left").outcome.tolist() == [1, 0]
+
+
+def test_a_name_that_says_nothing_is_to_be_checked(written):
+    with pytest.raises(cr.InputError, match="'foo' seems to say which one won; check it"):
+        cr.read(written("x,y,foo\na,b,a\nb,c,c\na,c,a\n"))
+    with pytest.raises(cr.InputError, match="'best_text' says which one won"):
+        cr.read(written("x,y,best_text\na,b,a\nb,c,c\na,c,a\n"))
+
+
+def test_two_columns_that_may_be_the_outcome(written, crowdrank):
+    file = written("x,y,shown_first,pick\nk,l,k,l\nl,m,m,l\nk,m,k,m\n")
+    ran = crowdrank("rank", file, "--model", "bt")
+    assert "'pick' or 'shown_first' may say which one won" in ran.err
+    assert "Read it with" not in ran.err
+    for name in ("pick", "shown_first"):
+        shown = ran.err.partition(f"If '{name}' says which one won: ")[2].splitlines()[0]
+        assert f"winner={name}" in shown
+        assert crowdrank(*shlex.split(shown)[1:]).code == 0
+
+
+def test_best_and_worst_agree(written):
+    with pytest.raises(cr.InputError, match="'best' says which one won"):
+        cr.read(written("x,y,best,worst\nk,l,k,l\nl,m,m,l\nk,m,k,m\n"))
 
 
 @pytest.mark.parametrize("content", OTHERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -22,6 +22,7 @@ LAYOUTS = (
     Layout("pairs", ("left", "right", "label")),
     Layout("pairs", ("left", "right", "winner")),
     Layout("pairs", ("model_a", "model_b", "winner")),
+    Layout("pairs", ("left", "right", "loser")),
     Layout("pairs", ("winner", "loser")),
     Layout("pairs", ("top_item", "bottom_item")),
     Layout("rankings", ("item", "rank")),
@@ -48,6 +49,13 @@ RIVALS = {
 """Names that are not recognized, but might be the role as well as the column that was taken for it."""
 
 ROLES = tuple(dict.fromkeys([name for layout in LAYOUTS for name in layout.needs] + list(OPTIONAL)))
+
+
+def outcome_role(columns: Collection[str]) -> str | None:
+    """The role, among those of pairs, whose cells say which side won or lost; None if two columns say it."""
+    if "left" not in columns and "model_a" not in columns:
+        return None
+    return next((role for role in ("label", "winner", "loser") if role in columns), None)
 
 
 class MissingColumnError(InputError):

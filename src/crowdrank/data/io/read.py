@@ -27,6 +27,7 @@ from crowdrank.data.io.checks import (
 from crowdrank.data.io.columns import (
     OPTIONAL,
     RecognizedLayout,
+    outcome_role,
     parse_mapping,
     split_names,
     wide_columns,
@@ -180,9 +181,8 @@ class _OpenTable:
     @property
     def outcome(self) -> str | None:
         """The column of the outcome of pairs, if there is one."""
-        columns = self.found.columns
-        role = "label" if "label" in columns else "winner"
-        return columns.get(role) if self.found.kind == "pairs" and "loser" not in columns else None
+        role = outcome_role(self.found.columns)
+        return self.found.columns[role] if role else None
 
     def batches(self, names: _IdDictionaries, rules: _Rules, rows: int | None = None) -> Iterator[CheckedRows]:
         """Its checked rows, all at once or ``rows`` at a time."""
