@@ -60,6 +60,14 @@ class Retry:
         return ", ".join(map(str, self.remedies))
 
 
+def flag_words(remedy: Remedy) -> list[str]:
+    """The words of a flag of the command line. A remedy that is simply true needs no value."""
+    if remedy.parameter:
+        return ["--set", f"{remedy.argument}={remedy.value}"]
+    name = f"--{remedy.argument.replace('_', '-')}"
+    return [name, remedy.value] if remedy.value not in ("", "True") else [name]
+
+
 Hint = str | Sequence[str | Remedy | Retry]
 Word = Callable[[Remedy | Retry], str]
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
-from crowdrank.errors import Note
+from crowdrank.errors import Note, Remedy, Retry, flag_words
 from crowdrank.report.content import Caution
 
 KINDS: dict[str, tuple[str, str]] = {
     "swapped-columns": (
         "Items and labels may be swapped",
         "Nothing below means anything if they are: name the two columns the other way.",
+    ),
+    "zero-ranks": (
+        "Ranks of 0",
+        "Items with rank 0 count as the best; leave the cells empty if these were not ranked.",
     ),
     "one-rank": ("Every rank is the same", "The ranks are probably in another column; name it."),
     "same-file": (
@@ -170,8 +175,16 @@ KINDS: dict[str, tuple[str, str]] = {
         "Two columns could be meant",
         "Check that the right one was read.",
     ),
+    "unused-counts": (
+        "A column of counts is not used",
+        "Every row counts once; if the column says how often each occurred, read it as the weight.",
+    ),
+    "unused-worker": (
+        "A column of workers is not used",
+        "Nothing is learned about who gave the judgments; name the column if it says that.",
+    ),
     "split-queries": (
-        "The same items in every query",
+        "Queries split one ranking into many",
         "Each query has a ranking of its own; read the judgments without the query for one ranking over all.",
     ),
     "outcomes": (
@@ -349,9 +362,20 @@ def cautions(notes: Sequence[Note], kinds: Mapping[str, tuple[str, str]] = KINDS
     """The warnings, one entry per kind, in the order of ``kinds``; kinds not listed there come last."""
     by_code: dict[str, list[str]] = {}
     for note in notes:
-        by_code.setdefault(note.code, []).append(note.wording())
+        by_code.setdefault(note.code, []).append(_sentence(note))
     order = [*(code for code in kinds if code in by_code), *(code for code in by_code if code not in kinds)]
     return tuple(_caution(code, by_code[code], kinds) for code in order)
+
+
+def _sentence(note: Note) -> str:
+    """A note as the command line words it, with a full stop at its end."""
+    text = note.wording(_flag)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _flag(remedy: Remedy | Retry) -> str:
+    remedies = remedy.remedies if isinstance(remedy, Retry) else (remedy,)
+    return shlex.join(word for own in remedies for word in flag_words(own))
 
 
 def _caution(code: str, messages: list[str], kinds: Mapping[str, tuple[str, str]]) -> Caution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ MOST_DROPPED = 0.1
 
 
 OTHER_SIDE = {LEFT: RIGHT, RIGHT: LEFT, TIE: TIE}
+
+SAME_ID = "Write the id in the same way in both columns."
 
 COUNTED = {
     "no-outcome": ("1 row has no outcome and is left out.", "{} rows have no outcome and are left out."),
@@ -258,6 +261,9 @@ def _outcome_error(
     row = first_row(asked)
     left, right = (cells.frame[side] for side in sides)
     said = cells.frame[role]
+    for item in (left[row], right[row]):
+        if difference := _small_difference(said[row], item):
+            return cells.error(role, row, f"the outcome differs from {item!r} only by {difference}.", SAME_ID)
     problem = f"the outcome must be one of left, right, tie, {left[row]!r}, {right[row]!r}."
     ids = int(((said == left) | (said == right)).fill_null(False).sum())
     hint: Hint = f"Write the id of the item that {'lost' if role == 'loser' else 'won'}, or tie."
@@ -265,6 +271,16 @@ def _outcome_error(
         items = cells.words(sides[0]) | cells.words(sides[1])
         hint = outcomes.hint([cells.columns[side] for side in sides], items)
     return cells.error(role, row, problem, hint)
+
+
+def _small_difference(said: str, item: str) -> str | None:
+    """By what the two differ, if that is only case, spaces at the ends, or a final .0."""
+    parts = [re.fullmatch(r"(\s*)(.*?)((?<=\d)\.0+)?(\s*)", text, re.DOTALL) for text in (said, item)]
+    (left, one, zeros, right), (start, other, more, end) = (part.groups() if part else ("",) * 4 for part in parts)
+    if one.casefold() != other.casefold():
+        return None
+    differ = {"spaces": (left, right) != (start, end), "a final .0": zeros != more, "case": one != other}
+    return " and ".join(name for name, differs in differ.items() if differs)
 
 
 def _count_tie_kinds(cells: TextCells, outcomes: Outcomes) -> Counter[str]:
@@ -294,7 +310,8 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
     elif _are_words(label):
         missing = label.is_null() | label.is_in(MISSING_WORDS)
         if missing.any():
-            raise cells.error("label", first_row(missing), "the label is missing.")
+            hint = "If the item was not rated, remove this row and others like it."
+            raise cells.error("label", first_row(missing), "the label is missing.", hint)
         columns["name"] = label
     else:
         columns["label"] = cells.judged_number("label")

@@ -12,6 +12,7 @@ import polars as pl
 from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.data.io.columns import (
     OPTIONAL,
+    PEOPLE,
     RIVALS,
     MissingColumnError,
     RecognizedLayout,
@@ -21,7 +22,7 @@ from crowdrank.data.io.columns import (
 from crowdrank.data.io.files import Source
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
 from crowdrank.data.tables import LEFT, RIGHT, TIE
-from crowdrank.errors import Hint, InputError, Remedy, Retry
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry
 
 SAMPLE_ROWS = 10_000
 MOST_COLUMNS = 40
@@ -32,13 +33,7 @@ SHARED = 0.5
 
 WORKERS = (
     *OPTIONAL["worker"],
-    *RIVALS["worker"],
-    "workerid",
-    "user",
-    "user_id",
-    "voter",
-    "participant",
-    "labeler",
+    *PEOPLE,
 )
 MOST_RIVALS = 3
 QUERIES = (
@@ -51,6 +46,7 @@ QUERIES = (
     "prompt",
     "prompt_id",
 )
+COUNTS = ("count", "counts", "n", "freq", "frequency", "votes", "num_votes", "n_votes", "times")
 OUTCOMES = (
     "winner", "label", "choice", "chosen", "answer", "preference", "preferred", "vote", "result", "outcome",
     "verdict", "judgment", "response", "selected", "better", "best",
@@ -294,6 +290,23 @@ def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> Recog
         pairs = find_pairs(sample)
         if pairs is not None and pairs.replaces(found.columns):
             raise pairs_error(pairs, sample, mapping or {}, source.name)
+    return _note_counts(source, found, mapping or {})
+
+
+def _note_counts(source: Source, found: RecognizedLayout, given: Mapping[str, str]) -> RecognizedLayout:
+    """The layout with a note if a column that is not used probably says how often each row occurred."""
+    if "weight" in found.columns or "weight" in given:
+        return found
+    used = found.columns.values()
+    for name in (name for name in source.columns() if name.strip().lower() in COUNTS and name not in used):
+        values = source.head(SAMPLE_ROWS)[name].cast(pl.String).str.strip_chars().drop_nulls()
+        if values.str.contains(r"^[1-9]\d*(\.0+)?$").all() and (values != "1").any():
+            note = Note(
+                "unused-counts",
+                f"{source.name}: the column {name!r} is not used.",
+                ("If it says how often the row occurred: ", Remedy("columns", f"weight={name}")),
+            )
+            return replace(found, notes=(*found.notes, note))
     return found
 
 
