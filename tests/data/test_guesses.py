@@ -160,3 +160,50 @@ class TestUnusableRows:
         with pytest.raises(cr.InputError, match="1 of 2 rows cannot be used"):
             cr.BradleyTerry().fit(frame)
         assert cr.BradleyTerry().fit(cr.read(frame, allow_dropped=True)).ranking_ is not None
+
+
+SURVEYS = {
+    "voter,Q1,Q2,Q3\nu,3,4,4\nv,5,1,5\nw,2,1,2\n": "worker=voter,label=Q*",
+    "Q1,Q2,Q3,Q4\n3,4,4,3\n5,1,5,5\n": "label=Q*",
+    "rater,P1,P2,P3\nu,1,3,2\nv,2,1,3\n": "worker=rater,rank=P*",
+    "respondent,P1,P2,P3\nu,1,3,2\nv,2,1,3\n": "worker=respondent,rank=P*",
+    "worker,rank1,rank2,rank3\nu,1,3,2\nv,2,1,3\n": "worker=worker,rank=rank*",
+    ",".join(f"Q{n}" for n in range(60)) + "\n" + ",".join("123321" * 10) + "\n": "label=Q*",
+}
+"""Wide tables of numbers, and the columns that read them."""
+
+
+@pytest.mark.parametrize("content", SURVEYS)
+def test_surveys_are_wide_tables(written, content):
+    file = written(content)
+    with pytest.raises(cr.InputError, match="seems to be a wide table of") as caught:
+        cr.read(file)
+    assert f'each row a worker: columns="{SURVEYS[content]}"' in str(caught.value)
+    table = cr.read(file, columns=SURVEYS[content])
+    assert table.kind == ("rankings" if "rank=" in SURVEYS[content] else "ratings")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["name,clear,helpful,overall\nu,3,4,4\nv,5,1,5\nw,2,1,2\n", "item,w1,w2,w3\na,3,4,4\nb,5,1,5\nc,2,1,2\n"],
+)
+def test_wide_tables_that_must_be_rewritten(written, content):
+    with pytest.raises(cr.InputError, match="wide table of ratings") as caught:
+        cr.read(written(content))
+    assert "rite one row per rating, with the columns" in str(caught.value)
+
+
+def test_ballots_hold_ids(written):
+    file = written("voter,rank1,rank2,rank3\nu,tea,milk,cola\nv,milk,cola,tea\nw,tea,cola,milk\n")
+    with pytest.raises(cr.InputError, match="each row seems to be a ranking") as caught:
+        cr.read(file)
+    assert "rank=rank*" not in str(caught.value)
+    assert "with the columns list, item and rank (1 = best)" in str(caught.value)
+    with pytest.raises(cr.InputError, match="If the cells are ids of items"):
+        cr.read(file, columns="rank=rank*")
+
+
+def test_ranks_without_a_worker_need_one(written):
+    with pytest.raises(cr.InputError, match="add a column with a worker for each row") as caught:
+        cr.read(written("P1,P2,P3\n1,3,2\n2,1,3\n"))
+    assert 'columns="worker=NAME,rank=P*"' in str(caught.value)

@@ -21,6 +21,7 @@ from crowdrank.data.io.columns import (
 )
 from crowdrank.data.io.files import Source
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
+from crowdrank.data.io.wide_tables import WideColumns, find_wide
 from crowdrank.data.tables import LEFT, RIGHT, TIE
 from crowdrank.errors import Hint, InputError, Note, Remedy, Retry
 
@@ -131,7 +132,7 @@ def _plain_columns(sample: pl.DataFrame) -> list[str]:
     return [
         name
         for name, dtype in list(sample.schema.items())[:MOST_COLUMNS]
-        if not dtype.is_nested() and dtype != pl.Binary and not name.startswith("#")
+        if not dtype.is_nested() and dtype not in (pl.Binary, pl.Duration) and not name.startswith("#")
     ]
 
 
@@ -282,7 +283,10 @@ def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> Recog
         found = recognize(source.columns(), mapping, source.name)
     except MissingColumnError:
         sample = source.head(SAMPLE_ROWS)
-        if (pairs := find_pairs(sample)) is None:
+        pairs, wide = find_pairs(sample), find_wide(sample, _plain_columns(sample))
+        if wide is not None and (pairs is None or _is_survey(pairs, wide)):
+            raise wide.error(source.columns(), mapping or {}, source.name) from None
+        if pairs is None:
             raise
         raise pairs_error(pairs, sample, mapping or {}, source.name) from None
     if found.kind == "ratings" and not {"item", "label"} <= found.named and len(source.columns()) > 2:
@@ -293,13 +297,29 @@ def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> Recog
     return _note_counts(source, found, mapping or {})
 
 
+def _is_survey(pairs: PairColumns, wide: WideColumns) -> bool:
+    """Whether what looks like pairs are answers to questions: all columns share the numbers of a scale.
+
+    Names such as ``doc1, doc2, winner`` say that they are pairs.
+    """
+    if not {pairs.left, pairs.right} & set(wide.names):
+        return False
+    if wide.stem:
+        return True
+    named = pairs.outcome is None or says_loser(pairs.outcome) or _says_winner(pairs.outcome)
+    return not named and not _are_twins(pairs.left, pairs.right)
+
+
 def _note_counts(source: Source, found: RecognizedLayout, given: Mapping[str, str]) -> RecognizedLayout:
     """The layout with a note if a column that is not used probably says how often each row occurred."""
     if "weight" in found.columns or "weight" in given:
         return found
     used = found.columns.values()
     for name in (name for name in source.columns() if name.strip().lower() in COUNTS and name not in used):
-        values = source.head(SAMPLE_ROWS)[name].cast(pl.String).str.strip_chars().drop_nulls()
+        sample = source.head(SAMPLE_ROWS)
+        if name not in _plain_columns(sample):
+            continue
+        values = sample[name].cast(pl.String).str.strip_chars().drop_nulls()
         if values.str.contains(r"^[1-9]\d*(\.0+)?$").all() and (values != "1").any():
             note = Note(
                 "unused-counts",
