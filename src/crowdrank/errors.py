@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -60,16 +61,10 @@ class Retry:
         return ", ".join(map(str, self.remedies))
 
 
-def flag_words(remedy: Remedy) -> list[str]:
-    """The words of a flag of the command line. A remedy that is simply true needs no value."""
-    if remedy.parameter:
-        return ["--set", f"{remedy.argument}={remedy.value}"]
-    name = f"--{remedy.argument.replace('_', '-')}"
-    return [name, remedy.value] if remedy.value not in ("", "True") else [name]
-
-
 Hint = str | Sequence[str | Remedy | Retry]
 Word = Callable[[Remedy | Retry], str]
+WORD: ContextVar[Word] = ContextVar("WORD", default=str)
+"""How reports word remedies; the command line sets its own."""
 
 
 def nearest(given: str, known: Iterable[str], least: float = 0.6) -> str | None:

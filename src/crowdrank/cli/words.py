@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 
-from crowdrank.errors import Remedy, Retry, flag_words
+from crowdrank.errors import Remedy, Retry
 
 GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
 """The words of the command that is running."""
@@ -18,10 +18,18 @@ def flag(remedy: Remedy | Retry) -> str:
     A retry is the whole command, ready to be copied.
     """
     if isinstance(remedy, Retry):
-        names = {flag_words(own)[0] for own in remedy.remedies}
-        again = [*_without(GIVEN.get(), names), *(word for own in remedy.remedies for word in flag_words(own))]
+        names = {_words(own)[0] for own in remedy.remedies}
+        again = [*_without(GIVEN.get(), names), *(word for own in remedy.remedies for word in _words(own))]
         return shlex.join(["crowdrank", *again])
-    return shlex.join(flag_words(remedy))
+    return shlex.join(_words(remedy))
+
+
+def _words(remedy: Remedy) -> list[str]:
+    """The words of a flag. A remedy that is simply true needs no value."""
+    if remedy.parameter:
+        return ["--set", f"{remedy.argument}={remedy.value}"]
+    name = f"--{remedy.argument.replace('_', '-')}"
+    return [name, remedy.value] if remedy.value not in ("", "True") else [name]
 
 
 def _without(words: Sequence[str], names: set[str]) -> Iterator[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
-from crowdrank.errors import Note, Remedy, Retry, flag_words
+from crowdrank.errors import WORD, Note
 from crowdrank.report.content import Caution
 
 KINDS: dict[str, tuple[str, str]] = {
@@ -368,14 +367,9 @@ def cautions(notes: Sequence[Note], kinds: Mapping[str, tuple[str, str]] = KINDS
 
 
 def _sentence(note: Note) -> str:
-    """A note as the command line words it, with a full stop at its end."""
-    text = note.wording(_flag)
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _flag(remedy: Remedy | Retry) -> str:
-    remedies = remedy.remedies if isinstance(remedy, Retry) else (remedy,)
-    return shlex.join(word for own in remedies for word in flag_words(own))
+    """A note as its reader would type the remedy, with a full stop after it."""
+    text = note.wording(WORD.get())
+    return f"{text}." if note.hint and not text.endswith((".", "!", "?")) else text
 
 
 def _caution(code: str, messages: list[str], kinds: Mapping[str, tuple[str, str]]) -> Caution:
