@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -62,6 +63,8 @@ class Retry:
 
 Hint = str | Sequence[str | Remedy | Retry]
 Word = Callable[[Remedy | Retry], str]
+WORD: ContextVar[Word] = ContextVar("WORD", default=str)
+"""How reports word remedies; the command line sets its own."""
 
 
 def nearest(given: str, known: Iterable[str], least: float = 0.6) -> str | None:

@@ -21,6 +21,10 @@ PAIRS = {
     "id,First text,Second text,Which one?\n1,a,b,b\n2,b,c,b\n3,a,c,a\n": (
         "left=First text,right=Second text,label=Which one?"
     ),
+    "x,y,worse\na,b,a\nb,c,c\na,c,a\n": "left=x,right=y,loser=worse",
+    "x,y,more_harmful\na,b,a\nb,c,c\na,c,a\n": "left=x,right=y,loser=more_harmful",
+    "x,y,lessHarmful\nk,l,k\nl,m,m\nk,m,k\n": "left=x,right=y,winner=lessHarmful",
+    "x,y,rejected\nm1,m2,x\nm2,m3,y\nm1,m3,x\n": "left=x,right=y,loser=rejected",
     "item,other,label\n1,2,2\n2,3,2\n3,1,3\n": "left=item,right=other,winner=label",
     "item1,item2,label\ntea,milk,tea\nmilk,cola,same\ncola,tea,tea\n": "left=item1,right=item2,winner=label",
 }
@@ -68,10 +72,55 @@ def test_the_command_that_is_shown_can_be_copied(written, crowdrank, content):
 def test_values_that_are_not_certain_are_asked_for(written, crowdrank):
     file = written("img1,img2,label\ni1,i2,1\ni2,i3,0\ni1,i3,1\n")
     ran = crowdrank("rank", file)
-    expected = ["--columns", "left=img1,right=img2,winner=label", "--outcomes", "1=left,0=right"]
-    shown = shlex.split(ran.err.rpartition("means right: ")[2])
-    assert shown == ["crowdrank", "rank", file, *expected]
-    assert crowdrank(*shown[1:], "--model", "bt").code == 0
+    columns = ["--columns", "left=img1,right=img2,winner=label"]
+    ways = {"'1' means left and '0' means right: ": "1=left,0=right", "'0' means left: ": "1=right,0=left"}
+    for said, outcomes in ways.items():
+        shown = shlex.split(ran.err.partition(said)[2].splitlines()[0])
+        assert shown == ["crowdrank", "rank", file, *columns, "--outcomes", outcomes]
+        assert crowdrank(*shown[1:], "--model", "bt").code == 0
+
+
+LOSERS = {
+    "left,right,loser\na,b,a\nb,c,c\na,c,tie\n": None,
+    "left,right,loser\na,b,left\nb,c,right\na,c,tie\n": None,
+    "x,y,worst\na,b,a\nb,c,c\na,c,tie\n": "left=x,right=y,loser=worst",
+    "x,y,lost\na,b,x\nb,c,y\na,c,tie\n": "left=x,right=y,loser=lost",
+}
+
+
+@pytest.mark.parametrize("content", LOSERS)
+def test_the_other_item_won_if_the_loser_is_named(written, content):
+    assert cr.read(written(content), columns=LOSERS[content]).outcome.tolist() == [1, 0, 2]
+
+
+def test_numbers_in_a_column_of_losers_are_not_guessed(written):
+    file = written("left,right,loser\na,b,1\nb,c,2\n")
+    with pytest.raises(cr.InputError, match=r"the item in 'left' won"):
+        cr.read(file)
+    assert cr.read(file, outcomes="1=right,2=left").outcome.tolist() == [1, 0]
+
+
+def test_a_name_that_says_nothing_is_to_be_checked(written):
+    with pytest.raises(cr.InputError, match="'foo' seems to say which one won; check it"):
+        cr.read(written("x,y,foo\na,b,a\nb,c,c\na,c,a\n"))
+    with pytest.raises(cr.InputError, match="'best_text' says which one won"):
+        cr.read(written("x,y,best_text\na,b,a\nb,c,c\na,c,a\n"))
+
+
+def test_two_columns_that_may_be_the_outcome(written, crowdrank):
+    file = written("x,y,shown_first,pick\nk,l,k,l\nl,m,m,l\nk,m,k,m\n")
+    ran = crowdrank("rank", file, "--model", "bt")
+    assert "'pick' or 'shown_first' may say which one won" in ran.err
+    assert "Read it with" not in ran.err
+    for name in ("pick", "shown_first"):
+        shown = ran.err.partition(f"If '{name}' says which one won: ")[2].splitlines()[0]
+        assert f"winner={name}" in shown
+        assert crowdrank(*shlex.split(shown)[1:]).code == 0
+
+
+def test_best_and_worst_agree(written):
+    with pytest.raises(cr.InputError, match="'best' says which one won"):
+        cr.read(written("x,y,best,worst\nk,l,k,l\nl,m,m,l\nk,m,k,m\n"))
 
 
 @pytest.mark.parametrize("content", OTHERS)
@@ -111,3 +160,50 @@ class TestUnusableRows:
         with pytest.raises(cr.InputError, match="1 of 2 rows cannot be used"):
             cr.BradleyTerry().fit(frame)
         assert cr.BradleyTerry().fit(cr.read(frame, allow_dropped=True)).ranking_ is not None
+
+
+SURVEYS = {
+    "voter,Q1,Q2,Q3\nu,3,4,4\nv,5,1,5\nw,2,1,2\n": "worker=voter,label=Q*",
+    "Q1,Q2,Q3,Q4\n3,4,4,3\n5,1,5,5\n": "label=Q*",
+    "rater,P1,P2,P3\nu,1,3,2\nv,2,1,3\n": "worker=rater,rank=P*",
+    "respondent,P1,P2,P3\nu,1,3,2\nv,2,1,3\n": "worker=respondent,rank=P*",
+    "worker,rank1,rank2,rank3\nu,1,3,2\nv,2,1,3\n": "worker=worker,rank=rank*",
+    ",".join(f"Q{n}" for n in range(60)) + "\n" + ",".join("123321" * 10) + "\n": "label=Q*",
+}
+"""Wide tables of numbers, and the columns that read them."""
+
+
+@pytest.mark.parametrize("content", SURVEYS)
+def test_surveys_are_wide_tables(written, content):
+    file = written(content)
+    with pytest.raises(cr.InputError, match="seems to be a wide table of") as caught:
+        cr.read(file)
+    assert f'each row a worker: columns="{SURVEYS[content]}"' in str(caught.value)
+    table = cr.read(file, columns=SURVEYS[content])
+    assert table.kind == ("rankings" if "rank=" in SURVEYS[content] else "ratings")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["name,clear,helpful,overall\nu,3,4,4\nv,5,1,5\nw,2,1,2\n", "item,w1,w2,w3\na,3,4,4\nb,5,1,5\nc,2,1,2\n"],
+)
+def test_wide_tables_that_must_be_rewritten(written, content):
+    with pytest.raises(cr.InputError, match="wide table of ratings") as caught:
+        cr.read(written(content))
+    assert "rite one row per rating, with the columns" in str(caught.value)
+
+
+def test_ballots_hold_ids(written):
+    file = written("voter,rank1,rank2,rank3\nu,tea,milk,cola\nv,milk,cola,tea\nw,tea,cola,milk\n")
+    with pytest.raises(cr.InputError, match="each row seems to be a ranking") as caught:
+        cr.read(file)
+    assert "rank=rank*" not in str(caught.value)
+    assert "with the columns list, item and rank (1 = best)" in str(caught.value)
+    with pytest.raises(cr.InputError, match="If the cells are ids of items"):
+        cr.read(file, columns="rank=rank*")
+
+
+def test_ranks_without_a_worker_need_one(written):
+    with pytest.raises(cr.InputError, match="add a column with a worker for each row") as caught:
+        cr.read(written("P1,P2,P3\n1,3,2\n2,1,3\n"))
+    assert 'columns="worker=NAME,rank=P*"' in str(caught.value)

@@ -32,7 +32,7 @@ from crowdrank.cli import (
     train,
 )
 from crowdrank.cli.words import GIVEN, flag
-from crowdrank.errors import CrowdrankError
+from crowdrank.errors import WORD, CrowdrankError
 
 COMMANDS = (rank, models, compare, evaluate, train, score, export, next, ask, replay, simulate, reproduce, demo)
 
@@ -42,6 +42,7 @@ class _Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         GIVEN.set(tuple(args))
+        WORD.set(flag)
         return super().parse_args(ctx, args)
 
 

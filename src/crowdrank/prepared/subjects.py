@@ -107,8 +107,9 @@ class Subjects(ABC):
         found = np.flatnonzero((judgments > 0) & (judgments < FEW))
         if not len(found):
             return []
+        verb = "has" if len(found) == 1 else "have"
         message = (
-            f"{len(found)} of {len(judgments)} items have fewer than {FEW} judgments: {self.item_names(found)}."
+            f"{len(found)} of {len(judgments)} items {verb} fewer than {FEW} judgments: {self.item_names(found)}."
         )
         return [Note("few-judgments", message)]
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from crowdrank.errors import Note
+from crowdrank.errors import WORD, Note
 from crowdrank.report.content import Caution
 
 KINDS: dict[str, tuple[str, str]] = {
     "swapped-columns": (
         "Items and labels may be swapped",
         "Nothing below means anything if they are: name the two columns the other way.",
+    ),
+    "zero-ranks": (
+        "Ranks of 0",
+        "Items with rank 0 count as the best; leave the cells empty if these were not ranked.",
     ),
     "one-rank": ("Every rank is the same", "The ranks are probably in another column; name it."),
     "same-file": (
@@ -170,8 +174,16 @@ KINDS: dict[str, tuple[str, str]] = {
         "Two columns could be meant",
         "Check that the right one was read.",
     ),
+    "unused-counts": (
+        "A column of counts is not used",
+        "Every row counts once; if the column says how often each occurred, read it as the weight.",
+    ),
+    "unused-worker": (
+        "A column of workers is not used",
+        "Nothing is learned about who gave the judgments; name the column if it says that.",
+    ),
     "split-queries": (
-        "The same items in every query",
+        "Queries split one ranking into many",
         "Each query has a ranking of its own; read the judgments without the query for one ranking over all.",
     ),
     "outcomes": (
@@ -353,9 +365,15 @@ def cautions(notes: Sequence[Note], kinds: Mapping[str, tuple[str, str]] = KINDS
     """The warnings, one entry per kind, in the order of ``kinds``; kinds not listed there come last."""
     by_code: dict[str, list[str]] = {}
     for note in notes:
-        by_code.setdefault(note.code, []).append(note.wording())
+        by_code.setdefault(note.code, []).append(_sentence(note))
     order = [*(code for code in kinds if code in by_code), *(code for code in by_code if code not in kinds)]
     return tuple(_caution(code, by_code[code], kinds) for code in order)
+
+
+def _sentence(note: Note) -> str:
+    """A note as its reader would type the remedy, with a full stop after it."""
+    text = note.wording(WORD.get())
+    return f"{text}." if note.hint and not text.endswith((".", "!", "?")) else text
 
 
 def _caution(code: str, messages: list[str], kinds: Mapping[str, tuple[str, str]]) -> Caution:

@@ -22,6 +22,10 @@ ROW = "#row"
 
 MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
+UNANSWERED = (*MISSING_WORDS, *"-?.", "--", "n/a", "na", "none", "None", "skip", "skipped", "unsure", "don't know")
+"""What stands in the place of a label that was not given."""
+ISO_DATE = r"^\s*\d{4}-?\d{2}-?\d{2}"
+
 
 def from_native(frame: Any, what: str = "Judgments") -> tuple[pl.DataFrame, str]:
     """A frame of any library as Polars, with NaN as missing, and the name of the library."""
@@ -179,6 +183,13 @@ class TextCells:
         hint = None
         if re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or ""):
             hint = "Write a decimal point, not a comma."
+        elif role == "label" and (self.frame[role][row] or "").strip() in UNANSWERED:
+            hint = "If the item was not rated, remove this row and others like it."
+        elif role == "rank":
+            hint = (
+                "A rank is a number, 1 for the best item. If the cells are ids of items, write a row for each "
+                "item of a list, with the columns list, item and rank."
+            )
         elif role == "label":
             hint = "Write labels as numbers, larger ones for better items: for example 1 for yes and 0 for no."
         return self.error(role, row, problem, hint)
@@ -215,11 +226,17 @@ class TextCells:
         column = self.frame["timestamp"]
         values = column.str.strip_chars().cast(pl.Float64, strict=False)
         if values.null_count():
-            dates = column.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
+            iso = column.set(~column.str.contains(ISO_DATE).fill_null(False), None)  # Polars reads 01/05/2024 too
+            dates = iso.str.to_datetime(strict=False, time_zone="UTC").dt.epoch("ms").cast(pl.Float64) / 1000
             values = values.fill_null(dates)
         bad = ~values.is_finite().fill_null(False)
         if bad.any():
-            raise self.error("timestamp", first_row(bad), "a number of seconds or an ISO date is needed.")
+            problem = "a number of seconds or an ISO date is needed."
+            hint = (
+                "Write 2024-05-31 or 2024-05-31T18:30:00. To leave the times out: ",
+                Remedy("columns", "timestamp="),
+            )
+            raise self.error("timestamp", first_row(bad), problem, hint)
         return values
 
 

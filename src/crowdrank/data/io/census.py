@@ -21,7 +21,7 @@ from crowdrank.data.io.checks import (
     no_rows_error,
     notes_on_counts,
 )
-from crowdrank.data.io.columns import RecognizedLayout
+from crowdrank.data.io.columns import RecognizedLayout, outcome_role
 from crowdrank.data.io.files import Source
 from crowdrank.data.io.guesses import other_reading
 from crowdrank.data.io.outcomes import Outcomes
@@ -53,9 +53,8 @@ class OpenTable:
     @property
     def outcome(self) -> str | None:
         """The column of the outcome of pairs, if there is one."""
-        columns = self.found.columns
-        role = "label" if "label" in columns else "winner"
-        return columns.get(role) if self.found.kind == "pairs" and "loser" not in columns else None
+        role = outcome_role(self.found.columns)
+        return self.found.columns[role] if role else None
 
     def batches(self, names: IdDictionaries, rules: Rules, rows: int | None = None) -> Iterator[CheckedRows]:
         """Its checked rows, all at once or ``rows`` at a time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.io.cells import MISSING_WORDS, TextCells, WeightRange, first_row
-from crowdrank.data.io.columns import RecognizedLayout, join_names
+from crowdrank.data.io.columns import RecognizedLayout, join_names, outcome_role
 from crowdrank.data.io.outcomes import BOTH_BAD_WORDS, INCONSISTENT_WORDS, Outcomes
 from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
 from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, name_hint
@@ -19,6 +20,10 @@ from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, name_hint
 MOST_DROPPED = 0.1
 """The share of a file's rows that may be unusable. More of them mean that the file is not what it seems to be."""
 
+
+OTHER_SIDE = {LEFT: RIGHT, RIGHT: LEFT, TIE: TIE}
+
+SAME_ID = "Write the id in the same way in both columns."
 
 COUNTED = {
     "no-outcome": ("1 row has no outcome and is left out.", "{} rows have no outcome and are left out."),
@@ -184,18 +189,23 @@ def _read_outcome(
     """LEFT, RIGHT or TIE of each row, null if empty; and the rows that the user leaves out.
 
     What the user said comes first, then the winner's id, then words. A word that is the id of the other item is
-    an error, unless the column is a ``label``: that holds ids before anything else.
+    an error, unless the column is a ``label``: that holds ids before anything else. In a column of the ``loser``
+    ids and words name the side that lost; what the user said is always who won.
     """
-    role = "label" if "label" in cells.frame.columns else "winner"
+    role = _outcome_role(cells)
+    losing = role == "loser"
     words, said = cells.words(role), cells.frame[role]
     given = outcomes.said(words)
     ignored = _code_words(cells, role, {word: 1 for word, code in given.items() if code is None}).is_not_null()
     outcome = _code_words(cells, role, {word: code for word, code in given.items() if code is not None})
-    for side, code in zip(reversed(sides), (RIGHT, LEFT), strict=True):
+    for side, code in zip(reversed(sides), (LEFT, RIGHT) if losing else (RIGHT, LEFT), strict=True):
         named = (said == cells.frame[side]).fill_null(False)
         outcome = outcome.set(named & outcome.is_null() & ~ignored, code) if given else outcome.set(named, code)
     columns = (cells.columns[sides[0]], cells.columns[sides[1]])
-    meant = _code_words(cells, role, outcomes.meanings(words - set(given), *columns))
+    meanings = outcomes.meanings(words - set(given), *columns)
+    if losing:
+        meanings = {word: OTHER_SIDE[code] for word, code in meanings.items()}
+    meant = _code_words(cells, role, meanings)
     doubtful = (meant != outcome).fill_null(False)
     if role == "winner" and doubtful.any():
         raise cells.error(
@@ -206,12 +216,19 @@ def _read_outcome(
     open_rows = outcome.is_null() & ~ignored & missing.is_null() & said.is_not_null()
     if open_rows.any():
         rest = set(said.filter(open_rows).unique().cast(pl.String))
-        meant = meant.fill_null(_code_words(cells, role, outcomes.guess(rest, *columns)))
+        guessed = {} if losing else outcomes.guess(rest, *columns)
+        meant = meant.fill_null(_code_words(cells, role, guessed))
         _note_words(cells, role, open_rows & meant.is_not_null(), outcomes)
         outcome = outcome.fill_null(meant)
         if (asked := open_rows & outcome.is_null()).any():
             raise _outcome_error(cells, role, sides, outcomes, asked)
     return outcome, ignored.to_numpy()
+
+
+def _outcome_role(cells: TextCells) -> str:
+    role = outcome_role(cells.frame.columns)
+    assert role is not None
+    return role
 
 
 def _as_label(columns: Mapping[str, str]) -> str:
@@ -244,18 +261,31 @@ def _outcome_error(
     row = first_row(asked)
     left, right = (cells.frame[side] for side in sides)
     said = cells.frame[role]
+    for item in (left[row], right[row]):
+        if difference := _small_difference(said[row], item):
+            return cells.error(role, row, f"the outcome differs from {item!r} only by {difference}.", SAME_ID)
     problem = f"the outcome must be one of left, right, tie, {left[row]!r}, {right[row]!r}."
     ids = int(((said == left) | (said == right)).fill_null(False).sum())
-    hint: Hint = "Write the id of the item that won, or tie."
+    hint: Hint = f"Write the id of the item that {'lost' if role == 'loser' else 'won'}, or tie."
     if ids < int(asked.sum()):
         items = cells.words(sides[0]) | cells.words(sides[1])
         hint = outcomes.hint([cells.columns[side] for side in sides], items)
     return cells.error(role, row, problem, hint)
 
 
+def _small_difference(said: str, item: str) -> str | None:
+    """By what the two differ, if that is only case, spaces at the ends, or a final .0."""
+    parts = [re.fullmatch(r"(\s*)(.*?)((?<=\d)\.0+)?(\s*)", text, re.DOTALL) for text in (said, item)]
+    (left, one, zeros, right), (start, other, more, end) = (part.groups() if part else ("",) * 4 for part in parts)
+    if one.casefold() != other.casefold():
+        return None
+    differ = {"spaces": (left, right) != (start, end), "a final .0": zeros != more, "case": one != other}
+    return " and ".join(name for name, differs in differ.items() if differs)
+
+
 def _count_tie_kinds(cells: TextCells, outcomes: Outcomes) -> Counter[str]:
     """The number of rows with a special kind of tie, such as "both bad", unless the user said what it means."""
-    role = "label" if "label" in cells.frame.columns else "winner"
+    role = _outcome_role(cells)
     said = {"both-bad": BOTH_BAD_WORDS, "inconsistent": INCONSISTENT_WORDS}
     rows = {
         code: cells.rows_meaning(role, [word for word in words if word not in outcomes.given])
@@ -280,7 +310,8 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
     elif _are_words(label):
         missing = label.is_null() | label.is_in(MISSING_WORDS)
         if missing.any():
-            raise cells.error("label", first_row(missing), "the label is missing.")
+            hint = "If the item was not rated, remove this row and others like it."
+            raise cells.error("label", first_row(missing), "the label is missing.", hint)
         columns["name"] = label
     else:
         columns["label"] = cells.judged_number("label")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -22,6 +22,7 @@ LAYOUTS = (
     Layout("pairs", ("left", "right", "label")),
     Layout("pairs", ("left", "right", "winner")),
     Layout("pairs", ("model_a", "model_b", "winner")),
+    Layout("pairs", ("left", "right", "loser")),
     Layout("pairs", ("winner", "loser")),
     Layout("pairs", ("top_item", "bottom_item")),
     Layout("rankings", ("item", "rank")),
@@ -32,22 +33,34 @@ LAYOUTS = (
 """A cell of ``items`` holds several items, joined by commas, that share the rank or the label."""
 
 OPTIONAL = {
-    "worker": ("worker", "judge", "assessor", "annotator"),
+    "worker": (
+        "worker", "judge", "assessor", "annotator", "rater",
+        "worker_id", "judge_id", "assessor_id", "annotator_id", "rater_id",
+    ),
     "query": ("query", "qid"),
     "weight": ("weight",),
     "timestamp": ("timestamp",),
     "list": ("list",),
-}
+}  # fmt: skip
 """Optional roles and the column names that they may have; the first one found counts, and a note names another."""
 
 RIVALS = {
-    "worker": ("worker_id", "annotator_id", "judge_id", "assessor_id", "rater", "rater_id"),
     "query": ("query_id",),
     "label": ("rating", "score", "grade", "relevance", "response"),
 }
 """Names that are not recognized, but might be the role as well as the column that was taken for it."""
 
+PEOPLE = ("user", "user_id", "voter", "voter_id", "participant", "participant_id", "labeler", "workerid")
+"""Names that are not recognized, but probably say who judged."""
+
 ROLES = tuple(dict.fromkeys([name for layout in LAYOUTS for name in layout.needs] + list(OPTIONAL)))
+
+
+def outcome_role(columns: Collection[str]) -> str | None:
+    """The role, among those of pairs, whose cells say which side won or lost; None if two columns say it."""
+    if "left" not in columns and "model_a" not in columns:
+        return None
+    return next((role for role in ("label", "winner", "loser") if role in columns), None)
 
 
 class MissingColumnError(InputError):
@@ -138,6 +151,8 @@ def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
     _refuse_doubles(names, columns, source)
     named = frozenset(role for role, name in mapping.items() if name)
     notes = tuple(_rival_notes(names, columns, named, source))
+    if "worker" not in columns and "worker" not in mapping:
+        notes += tuple(_unused_worker_notes(names, columns, source))
     return RecognizedLayout(found[0].kind, columns, notes, named)
 
 
@@ -159,6 +174,14 @@ def _rival_notes(
             message = f"{source}: the column {taken!r} was read as the {what}, and {others[0]!r} was not used."
             other = f"{'winner' if outcome else role}={others[0]}"
             yield Note("two-columns", message, ("To use the other one: ", Remedy("columns", other)))
+
+
+def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], source: str) -> Iterable[Note]:
+    """A note if there is no worker, but a column that probably says who judged."""
+    free = [name for name in names if name.strip().lower() in PEOPLE and name not in columns.values()]
+    for name in free[:1]:
+        message = f"{source}: the column {name!r} is not used, so all judgments are by unknown people."
+        yield Note("unused-worker", message, ("If it says who judged: ", Remedy("columns", f"worker={name}")))
 
 
 def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: str) -> None:
@@ -224,6 +247,8 @@ def _missing_error(names: Sequence[str], by_role: Mapping[str, str], core: set[s
     candidates = [layout for layout in LAYOUTS if core <= set(layout.needs)] or list(LAYOUTS)
     shares = [len(lacking(layout)) / len(layout.needs) for layout in candidates]
     near = [layout for layout, share in zip(candidates, shares, strict=True) if share == min(shares)]
+    lowered = {name.strip().lower() for name in names}
+    near.sort(key=lambda layout: not lowered & set(RIVALS.get(lacking(layout)[0], ())))  # rating is likely a label
     closest = near[0]
     shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
     if len(lacking(closest)) == len(closest.needs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.data.io.columns import (
     OPTIONAL,
+    PEOPLE,
     RIVALS,
     MissingColumnError,
     RecognizedLayout,
@@ -20,8 +21,9 @@ from crowdrank.data.io.columns import (
 )
 from crowdrank.data.io.files import Source, is_plain
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
-from crowdrank.data.tables import TIE
-from crowdrank.errors import Hint, InputError, Remedy, Retry
+from crowdrank.data.io.wide_tables import WideColumns, find_wide
+from crowdrank.data.tables import LEFT, RIGHT, TIE
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry
 
 SAMPLE_ROWS = 10_000
 MOST_COLUMNS = 40
@@ -32,14 +34,9 @@ SHARED = 0.5
 
 WORKERS = (
     *OPTIONAL["worker"],
-    *RIVALS["worker"],
-    "workerid",
-    "user",
-    "user_id",
-    "voter",
-    "participant",
-    "labeler",
+    *PEOPLE,
 )
+MOST_RIVALS = 3
 QUERIES = (
     *OPTIONAL["query"],
     *RIVALS["query"],
@@ -50,12 +47,21 @@ QUERIES = (
     "prompt",
     "prompt_id",
 )
+COUNTS = ("count", "counts", "n", "freq", "frequency", "votes", "num_votes", "n_votes", "times")
 OUTCOMES = (
     "winner", "label", "choice", "chosen", "answer", "preference", "preferred", "vote", "result", "outcome",
     "verdict", "judgment", "response", "selected", "better", "best",
+    "pick", "picked", "prefers",
 )  # fmt: skip
 _BETTER = ("winner", "win", "better", "preferred", "chosen", "best", "top", "selected", "won")
 _WORSE = ("loser", "lose", "worse", "rejected", "dispreferred", "worst", "bottom", "lost", "other")
+_LOSING = {
+    *_WORSE, "loses", "losing", "lower", "less", "least", "not", "harmful", "toxic", "offensive", "unsafe",
+    "biased", "bad",
+} - {"other"}  # fmt: skip
+"""Words that turn the meaning of a name round: the worse one lost, and so did the more harmful one."""
+NAMED = 6
+"""The least weight of a reading in which a column names an item of its row."""
 _TWIN = re.compile(r"(left|right|first|second|[ab12xy])$|^(left|right|first|second)")
 
 
@@ -64,7 +70,8 @@ class PairColumns:
     """Two columns of items and, unless the first one is the winner, the column of the outcome.
 
     ``values``: the distinct outcomes, if it is not certain what they mean. ``certain``: nothing else explains
-    the rows. ``role``: that of the outcome; a label, if ids might be taken for words.
+    the rows. ``role``: that of the outcome; a label, if ids might be taken for words; the loser, if its name says
+    so. ``others``: readings with another column of the outcome and other winners.
     """
 
     left: str
@@ -73,6 +80,7 @@ class PairColumns:
     values: tuple[str, ...] = ()
     certain: bool = False
     role: str = "winner"
+    others: tuple[PairColumns, ...] = ()
 
     def roles(self) -> dict[str, str]:
         """The columns by role."""
@@ -82,7 +90,8 @@ class PairColumns:
 
     def replaces(self, ratings: Mapping[str, str]) -> bool:
         """Whether what was recognized as ratings are these pairs, with one side as the item."""
-        return ratings["item"] in (self.left, self.right) and ratings["label"] == self.outcome
+        outcomes = [self.outcome, *(other.outcome for other in self.others)]
+        return ratings["item"] in (self.left, self.right) and ratings["label"] in outcomes
 
 
 def find_pairs(sample: pl.DataFrame) -> PairColumns | None:
@@ -95,7 +104,28 @@ def find_pairs(sample: pl.DataFrame) -> PairColumns | None:
         if len(values[a]) > 1 and len(values[b]) > 1 and _mostly_different(texts[a], texts[b])
         for weight, pair in _readings(a, b, texts, values)
     ]
-    return min(found, key=lambda one: (-one[0], one[1]))[2] if found else None
+    if not found:
+        return None
+    ordered = sorted(found, key=lambda one: (-one[0], one[1]))
+    least, best = min(ordered[0][0], NAMED), ordered[0][2]
+    rivals = [
+        pair
+        for weight, _, pair in ordered[1:]
+        if weight >= least and (pair.left, pair.right) == (best.left, best.right) and best.outcome and pair.outcome
+        if not _winners(pair, texts).equals(_winners(best, texts), null_equal=True)
+    ]
+    return replace(best, certain=False, others=tuple(rivals)) if rivals else best
+
+
+def _winners(pair: PairColumns, texts: Mapping[str, pl.Series]) -> pl.Series:
+    """The side that the outcome of each row names as the winner; null for what is neither id nor word."""
+    left, right, said = texts[pair.left], texts[pair.right], texts[pair.outcome or ""]
+    words = {value: word_meaning(value, pair.left, pair.right) for value in set(said.drop_nulls())}
+    code = said.replace_strict(list(words), list(words.values()), default=None, return_dtype=pl.Int8)
+    first, second = (LEFT, RIGHT) if pair.role != "loser" else (RIGHT, LEFT)
+    if pair.role == "loser":
+        code = code.replace({LEFT: RIGHT, RIGHT: LEFT})
+    return code.set((said == right).fill_null(False), second).set((said == left).fill_null(False), first)
 
 
 def _plain_columns(sample: pl.DataFrame) -> list[str]:
@@ -118,8 +148,8 @@ def _readings(
     for name in texts:
         if name not in (a, b) and _names_winner(texts[name], texts[a], texts[b], a, b):
             wordy = any(word_meaning(value, a, b) not in (None, TIE) for value in values[name])
-            role = "label" if wordy else "winner"
-            yield 6 + twins + (name.strip().lower() in OUTCOMES), PairColumns(a, b, name, (), True, role)
+            role = "loser" if says_loser(name) else "label" if wordy else "winner"
+            yield NAMED + twins + (name.strip().lower() in OUTCOMES), PairColumns(a, b, name, (), True, role)
     common = len(values[a] & values[b])
     if common < max(1 if twins else 2, SHARED * min(len(values[a]), len(values[b]))):
         return
@@ -135,7 +165,10 @@ def _readings(
             continue
         meanings = {word_meaning(value, a, b) for value in values[name]}
         if None not in meanings and meanings - {TIE}:
-            yield 3 + twins + likely, PairColumns(a, b, name, certain=twins or likely)
+            yield (
+                3 + twins + likely,
+                PairColumns(a, b, name, certain=twins or likely, role="loser" if says_loser(name) else "winner"),
+            )
         elif likely and _coded(values[name]):
             certain = {value for value in values[name] if word_meaning(value) != TIE} == set(GUESSED)
             shown = () if certain else tuple(sorted(values[name]))
@@ -154,6 +187,21 @@ def _are_twins(a: str, b: str) -> bool:
     """Whether two names differ only in a mark such as 1 and 2, a and b, left and right."""
     a, b = a.strip().lower(), b.strip().lower()
     return a != b and bool(_TWIN.search(a) and _TWIN.search(b)) and _TWIN.sub("", a) == _TWIN.sub("", b)
+
+
+def _words_of(name: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+def says_loser(name: str) -> bool:
+    """Whether the name of a column says that its cells name the loser; "less harmful" turns it twice."""
+    return sum(word in _LOSING for word in _words_of(name)) % 2 == 1
+
+
+def _says_winner(name: str) -> bool:
+    """Whether the name of a column says that its cells name the winner."""
+    words = _words_of(name)
+    return not says_loser(name) and any(word in _LOSING or word in OUTCOMES or word in _BETTER for word in words)
 
 
 def _coded(values: set[str]) -> bool:
@@ -194,19 +242,38 @@ def _parts(sample: pl.DataFrame, found: PairColumns, query: str) -> bool:
 
 def pairs_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str], source: str) -> InputError:
     """The error that says that a table holds pairs, and how to read it."""
-    both = f"{found.left!r} and {found.right!r}"
+    if found.others:
+        return _rivals_error(found, sample, given, source)
+    problem = f"each row is a pair: {found.left!r} and {found.right!r} "
     if found.outcome is None:
         problem = f"each row is a pair: {found.left!r} seems to be the winner, and {found.right!r} the loser."
     elif found.values:
-        problem = (
-            f"each row is a pair: {both} share their values, and {found.outcome!r} seems to say which one won."
-        )
+        problem += f"share their values, and {found.outcome!r} seems to say which one won."
+    elif found.role == "loser":
+        problem += f"are the items, and {found.outcome!r} says which one lost."
+    elif _says_winner(found.outcome):
+        problem += f"are the items, and {found.outcome!r} says which one won."
     else:
-        problem = f"each row is a pair: {both} are the items, and {found.outcome!r} says which one won."
+        problem += f"are the items, and {found.outcome!r} seems to say which one won; check it."
     columns = pairs_mapping(found, sample, given)
     hint: Hint = ("Read it with ", Retry((Remedy("columns", columns),)))
     if found.values:
         hint = outcome_hint(found.values, found.left, found.right, columns=columns)
+    return InputError(problem, source=source, hint=hint)
+
+
+def _rivals_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str], source: str) -> InputError:
+    """The error for pairs with several columns that could be the outcome: a command for each."""
+    readings = [found, *found.others][:MOST_RIVALS]
+    hint: list[str | Retry] = []
+    for one in readings:
+        retry = Retry((Remedy("columns", pairs_mapping(one, sample, given)),))
+        verb = "lost" if one.role == "loser" else "won"
+        hint += ["\n" if hint else "", f"If {one.outcome!r} says which one {verb}: ", retry]
+    names = " or ".join(repr(one.outcome) for one in readings)
+    problem = (
+        f"each row is a pair: {found.left!r} and {found.right!r} are the items, and {names} may say which one won."
+    )
     return InputError(problem, source=source, hint=hint)
 
 
@@ -216,7 +283,10 @@ def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> Recog
         found = recognize(source.columns(), mapping, source.name)
     except MissingColumnError:
         sample = source.head(SAMPLE_ROWS)
-        if (pairs := find_pairs(sample)) is None:
+        pairs, wide = find_pairs(sample), find_wide(sample, _plain_columns(sample))
+        if wide is not None and (pairs is None or _is_survey(pairs, wide)):
+            raise wide.error(source.columns(), mapping or {}, source.name) from None
+        if pairs is None:
             raise
         raise pairs_error(pairs, sample, mapping or {}, source.name) from None
     if found.kind == "ratings" and not {"item", "label"} <= found.named and len(source.columns()) > 2:
@@ -224,6 +294,39 @@ def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> Recog
         pairs = find_pairs(sample)
         if pairs is not None and pairs.replaces(found.columns):
             raise pairs_error(pairs, sample, mapping or {}, source.name)
+    return _note_counts(source, found, mapping or {})
+
+
+def _is_survey(pairs: PairColumns, wide: WideColumns) -> bool:
+    """Whether what looks like pairs are answers to questions: all columns share the numbers of a scale.
+
+    Names such as ``doc1, doc2, winner`` say that they are pairs.
+    """
+    if not {pairs.left, pairs.right} & set(wide.names):
+        return False
+    if wide.stem:
+        return True
+    named = pairs.outcome is None or says_loser(pairs.outcome) or _says_winner(pairs.outcome)
+    return not named and not _are_twins(pairs.left, pairs.right)
+
+
+def _note_counts(source: Source, found: RecognizedLayout, given: Mapping[str, str]) -> RecognizedLayout:
+    """The layout with a note if a column that is not used probably says how often each row occurred."""
+    if "weight" in found.columns or "weight" in given:
+        return found
+    used = found.columns.values()
+    for name in (name for name in source.columns() if name.strip().lower() in COUNTS and name not in used):
+        sample = source.head(SAMPLE_ROWS)
+        if name not in _plain_columns(sample):
+            continue
+        values = sample[name].cast(pl.String).str.strip_chars().drop_nulls()
+        if values.str.contains(r"^[1-9]\d*(\.0+)?$").all() and (values != "1").any():
+            note = Note(
+                "unused-counts",
+                f"{source.name}: the column {name!r} is not used.",
+                ("If it says how often the row occurred: ", Remedy("columns", f"weight={name}")),
+            )
+            return replace(found, notes=(*found.notes, note))
     return found
 
 

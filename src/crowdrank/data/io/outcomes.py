@@ -16,6 +16,8 @@ from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, UsageError, 
 MEANINGS = {"left": LEFT, "right": RIGHT, "tie": TIE, "": None}
 """What an outcome can be said to mean; an empty meaning leaves the row out."""
 
+OTHER_WAY = {"left": "right", "right": "left"}
+
 BOTH_BAD_WORDS = ("both_bad", "bothbad", "both bad", "tie (bothbad)", "tie (both_bad)")
 INCONSISTENT_WORDS = ("inconsistent", "tie (inconsistent)")
 TIE_WORDS = (
@@ -185,11 +187,17 @@ def outcome_hint(
     when = f"If {' and '.join(sure)}: " if sure else "To leave them out: "
     if "MEANING" in example.values():
         when = "Complete "
-    return (
+    hint: list[str | Retry] = [
         f"The values are {', '.join(map(repr, values))}. Say which ones mean left (the item in {left!r} won), "
         f"right ({right!r}) or tie; no meaning leaves the rows out. {when}",
         Retry(tuple(remedies)),
-    )
+    ]
+    if not known and {"left", "right"} <= set(example.values()) <= {"left", "right", "tie"}:
+        turned = {value: OTHER_WAY.get(meaning, meaning) for value, meaning in example.items()}
+        sure = [f"{value!r} means {meaning}" for value, meaning in turned.items()]
+        remedies[-1] = Remedy("outcomes", join_names(f"{value}={meaning}" for value, meaning in turned.items()))
+        hint += [f"\nIf {' and '.join(sure)}: ", Retry(tuple(remedies))]
+    return hint
 
 
 def example_outcomes(

@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from crowdrank.data.suspicions.copies import note_copies
 from crowdrank.data.suspicions.ids import find_twins, note_booleans, note_broken_text, note_invisible, note_similar
 from crowdrank.data.suspicions.labels import note_odd_label, note_scales, note_swapped
-from crowdrank.data.suspicions.numbers import note_one_rank, note_time_weights, note_worker_per_row
+from crowdrank.data.suspicions.numbers import (
+    note_one_rank,
+    note_time_weights,
+    note_worker_per_row,
+    note_zero_ranks,
+)
 from crowdrank.data.suspicions.origins import Origin
 from crowdrank.data.suspicions.rounded import note_rounded_ids
 from crowdrank.data.tables import Judgments
@@ -22,6 +27,7 @@ TABLE_CHECKS: tuple[Callable[[Judgments, Sequence[Origin]], Note | None], ...] =
     note_worker_per_row,
     note_time_weights,
     note_one_rank,
+    note_zero_ranks,
     note_swapped,
     note_odd_label,
     note_scales,

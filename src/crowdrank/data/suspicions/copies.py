@@ -26,9 +26,9 @@ def note_copies(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         return None
     hint = "Give each judgment once, or the ranking looks more certain than it is."
     for one, other in _equal_files(origins):
-        return Note(
-            "same-file", f"{other.name} has the same content as {one.name}, so its rows count twice.", hint
-        )
+        same = isinstance(one.data, Path) and isinstance(other.data, Path) and one.data.samefile(other.data)
+        message = f"{other.name} was given twice" if same else f"{other.name} has the same content as {one.name}"
+        return Note("same-file", f"{message}, so its rows count twice.", hint)
     for one, other, count in _equal_rows(table, origins):
         message = f"{count} of {other.kept} rows of {other.name} are also in {one.name}, and count twice."
         return Note("same-file", message, hint)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
-from crowdrank.data.suspicions.origins import Origin, name_rows
+from crowdrank.data.suspicions.origins import Origin, count_words, name_rows
 from crowdrank.data.tables import Judgments, Rankings
 from crowdrank.errors import Note, Remedy
 
@@ -43,6 +45,24 @@ def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | Non
         f"Every weight is between {weight.min():.0f} and {weight.max():.0f}, as times in seconds since 1970 are "
         f"({name_rows(origins, [0])}: {weight[0]:.0f}).",
         ("If they are times: ", Remedy("columns", f"weight=,timestamp={name}")),
+    )
+
+
+def note_zero_ranks(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on lists with several ranks 0 besides a rank 1."""
+    if not isinstance(table, Rankings) or not (table.rank == 0).any():
+        return None
+    zeros = np.bincount(table.list[table.rank == 0], minlength=table.lists)
+    odd = (zeros > 1) & (np.bincount(table.list[table.rank == 1], minlength=table.lists) > 0)
+    if not odd.any():
+        return None
+    verb = "has" if odd.sum() == 1 else "have"
+    row = int(np.argmax((table.rank == 0) & odd[table.list]))
+    return Note(
+        "zero-ranks",
+        f"{count_words(int(odd.sum()), 'list')} of {table.lists} {verb} several ranks of "
+        f"0 besides a rank of 1 ({name_rows(origins, [row])}): items with rank 0 count as the best.",
+        "0 often means not ranked; if so, leave the cell empty.",
     )
 
 
