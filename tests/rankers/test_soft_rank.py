@@ -133,7 +133,7 @@ def test_curvature_is_a_positive_semidefinite_matrix_that_leads_upward():
     [
         (SoftRank("err"), "one of ndcg, dcg"),
         (SoftRank(spread=0.0), "above 0"),
-        (SoftRank(gain="x"), "exp or linear"),
+        (SoftRank(gain="x"), "exponential or linear"),
     ],
 )
 def test_wrong_parameters(objective, message):

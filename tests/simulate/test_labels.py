@@ -304,10 +304,10 @@ class TestFiles:
     [
         ({"rigors": "0,4"}, "rigors must be all, middle, or whole numbers from 0 to 3. Got '0,4'"),
         ({"rigors": "0.5"}, "whole numbers from 0 to 3"),
-        ({"rigors": "some"}, r"numbers separated by commas(.|\n)*rigors=0,1"),
+        ({"rigors": "some"}, r"numbers separated by commas(.|\n)*rigors=.0,1"),
         ({"honeypot_rigor": "all"}, "a single number. Got 4 numbers"),
         ({"qualities": "0.5,1.5"}, "qualities must be from 0 to 1"),
-        ({"qualities": "good"}, r"numbers separated by commas(.|\n)*qualities=0.75"),
+        ({"qualities": "good"}, r"numbers separated by commas(.|\n)*qualities=.0.75"),
         ({"spammers": 1.1}, "must not exceed 1"),
         ({"cued": 2}, "must not exceed 1"),
         ({"slips": 1.5}, "must not exceed 1"),

@@ -129,8 +129,9 @@ def _known_domains(votes: Votes, given: Mapping[str, Any]) -> tuple[Integers, li
     """The domain of each query, or -1 if it is not given, and the names of the domains."""
     queries = [] if votes.index.queries is None else votes.index.queries.to_list()
     domain_of = {str(query): str(domain) for query, domain in given.items()}
-    strangers = sorted(set(domain_of) - set(queries))
-    if strangers or not domain_of:
+    strangers, open_ones = sorted(set(domain_of) - set(queries)), set(queries) - set(domain_of)
+    # If every query has a domain, the others were left out on purpose, for example to hold them out.
+    if not domain_of or (strangers and open_ones):
         raise UsageError(
             f"The parameter 'domains' names queries nobody judged: {', '.join(strangers[:3]) or 'it is empty'}.",
             hint="Give a number of domains, or a mapping from query ids to domains.",
