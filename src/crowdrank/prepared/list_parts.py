@@ -96,7 +96,7 @@ class ListFile:
         node, level, bottom = (np.ascontiguousarray(rows[name]) for name in ("node", "level", "bottom"))
         return ListShard(
             Orders(self.start - low, level), node, bottom, self.worker, self.query, self.weight,
-            np.empty(0, np.int32) if self.part is None else np.load(self.part), self.workers, self.first,
+            np.empty(0, np.int32) if self.part is None else np.fromfile(self.part, np.int32), self.workers, self.first,
         )  # fmt: skip
 
     @property

@@ -54,9 +54,10 @@ class SpooledLists(Lists):
 
     @cached_property
     def _part_file(self) -> Path:
-        path = self._folder / "part.npy"
+        path = self._folder / "part.int32"
         with writing(path):
-            np.save(path, self.part)
+            # Not .npy: Python 3.11 may fail to parse its header in several threads at once.
+            self.part.astype(np.int32, copy=False).tofile(path)
         return path
 
     @cached_property
