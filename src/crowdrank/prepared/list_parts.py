@@ -94,9 +94,10 @@ class ListFile:
         low, high = int(self.start[0]), int(self.start[-1])
         rows = np.fromfile(self.path, LIST_ROW, high - low, offset=low * LIST_ROW.itemsize)
         node, level, bottom = (np.ascontiguousarray(rows[name]) for name in ("node", "level", "bottom"))
+        part = np.empty(0, np.int32) if self.part is None else np.fromfile(self.part, np.int32)
         return ListShard(
             Orders(self.start - low, level), node, bottom, self.worker, self.query, self.weight,
-            np.empty(0, np.int32) if self.part is None else np.fromfile(self.part, np.int32), self.workers, self.first,
+            part, self.workers, self.first,
         )  # fmt: skip
 
     @property
