@@ -77,7 +77,7 @@ class RowPlaces:
 
 
 class NodeKeys(NamedTuple):
-    """For each node the mean place of its rows, and a number that differs if other things were said of it."""
+    """For each node the mean place of its rows, and a number that differs if the judgments on it differ."""
 
     mean: Floats
     said: Hashes
