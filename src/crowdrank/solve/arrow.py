@@ -118,11 +118,11 @@ class Arrow:
     ) -> tuple[Floats, Floats, Floats]:
         """The Newton step: this matrix times the step equals the gradient (N,), (K, b), (G,).
 
-        Without workers, conjugate gradients are faster than a factorization if there are many scores.
+        With many scores, conjugate gradients are faster than a factorization.
         """
         from crowdrank.solve.factor import FACTORS, Bordered
 
-        many = not len(self.workers) and self.largest_part >= MANY_ROWS
+        many = self.largest_part >= MANY_ROWS
         factor = FACTORS["iterative" if many else self.method](self)
         if self.border is None or common is None:
             return *factor.solve(scores, workers), np.zeros(0)
