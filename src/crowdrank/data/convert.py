@@ -40,7 +40,7 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | int | Non
 
     ``pairs``: which of them count. ``"all"``; a number: in lists with more items than that, each item is compared
     with about so many others, and the weights of these pairs stand for all (see ``pair_sample``); ``"auto"``: the
-    same with 100 others, in lists of more than 400 items; ``"adjacent"``, only for rankings: the chain X > Y > Z is
+    same with 100 others, in lists of over 400 items; ``"adjacent"``, only for rankings: the chain X > Y > Z is
     X > Y and Y > Z (Crowd-BT section 3). Tied items are adjacent to each other, and each of them to the items of
     the next rank. The default is what the table says (``read(..., pairs=...)``), and "auto" if it says nothing.
     """
