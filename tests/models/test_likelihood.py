@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
+from crowdrank.kernels.compiled import can_compile
 from crowdrank.models.eta import OnGrid
 from crowdrank.models.pairs.likelihood import PairedSums, QualitySums
 from crowdrank.models.priors import BetaPrior, NormalPrior, Priors, VirtualNode
@@ -15,7 +16,7 @@ from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, 
 from crowdrank.prepared.comparisons import CodedVotes, plan, tally
 from crowdrank.solve import At, Draw, Point
 from crowdrank.solve.draws import DRAWS
-from crowdrank.solve.matrices import block_diagonal
+from crowdrank.solve.matrices import block_diagonal, dense
 from shards import cut_small
 
 N, K = 5, 3
@@ -267,3 +268,50 @@ def test_virtual_node_is_two_votes_an_item(link):
     found = link.values(scores)
     expected = strength * (np.log(found.win) + np.log(found.lose)).sum()
     assert VirtualNode(link, strength).terms(scores)[0] == pytest.approx(expected)
+
+
+COMPILED = [(LOGISTIC, "half", columns) for columns in ((ETA,), (SLOPE,), (LOG_SLOPE, LAPSE, POSITION))]
+
+
+@pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
+@pytest.mark.parametrize("shape", COMPILED, ids=lambda shape: "-".join(map(str, shape[2])))
+@pytest.mark.parametrize("spread", [None, 0.05])
+def test_compiled_loops_give_the_same_sums(shape, spread):
+    table, workers = rows(shape, votes=200), values(shape[2])
+    at = At(SCORES, workers, spread=None if spread is None else np.full_like(workers, spread))
+    by_arrays, by_loops = PairedSums(*shape), PairedSums(*shape, compiled=True)
+    for order in ("gradient", "curvature", "outer_products"):
+        expected, found = getattr(by_arrays, order)(table, at), getattr(by_loops, order)(table, at)
+        for name, value in vars(expected).items():
+            np.testing.assert_allclose(getattr(found, name), value, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
+def test_compiled_loops_fill_sparse_tables_too(monkeypatch):
+    shape = (LOGISTIC, "half", (ETA, POSITION))
+    table, at = rows(shape, votes=200), At(SCORES, values(shape[2]))
+    expected = PairedSums(*shape).curvature(table, at)
+    monkeypatch.setattr("crowdrank.solve.matrices.DENSE_CELLS", 0)
+    found = PairedSums(*shape, compiled=True).curvature(table, at)
+    np.testing.assert_allclose(found.items.toarray(), expected.items, atol=1e-12)
+    np.testing.assert_allclose(dense(found.coupling), expected.coupling, atol=1e-12)
+
+
+@pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
+@pytest.mark.parametrize("weight", [1.0, 0.7])
+def test_compiled_qualities_are_the_same_even_where_products_would_underflow(weight):
+    far = np.linspace(-400, 400, N)
+    votes = CodedVotes(
+        left=np.arange(300) % N,
+        right=(np.arange(300) + 1) % N,
+        outcome=(np.arange(300) % 2).astype(np.int8),
+        worker=(np.arange(300) // 80).astype(np.int32),
+        weight=np.full(300, weight),
+    )
+    table, grid = tally(N, votes, K, sided=True), np.linspace([0.0] * (K - 1), [1.0] * (K - 1), 5).T
+    shape = (LOGISTIC, "half", (ETA, POSITION))
+    for scores in (SCORES, far):
+        at = OnGrid(scores, values(shape[2]), grid)
+        expected, found = (QualitySums(*shape, compiled=own).table(table, at) for own in (False, True))
+        for name, value in vars(expected).items():
+            np.testing.assert_allclose(getattr(found, name), value, rtol=1e-11)

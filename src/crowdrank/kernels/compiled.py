@@ -38,5 +38,7 @@ def compile_together(*functions: Callable[..., Any], **instead: Any) -> dict[str
         assert isinstance(function, FunctionType)
         copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-        compiled[function.__name__] = names[function.__name__] = numba.njit(cache=True)(copy)
+        compiled[function.__name__] = names[function.__name__] = numba.njit(
+            cache=True, nogil=True, error_model="numpy"
+        )(copy)
     return compiled

@@ -54,12 +54,14 @@ class RememberedCurvature:
 
     ``rough``: products of gradients take the place of the observed curvature, if the likelihood offers them. Far
     from the maximum the observed curvature is often not that of a maximum, and steps with it are short.
+    ``lags``: a new ``spread`` counts from the next point on, and sums at the last point with the old one serve for
+    the step that leads there. Rough sums never lag, because then spreads would go back and forth.
     """
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
         self.spread: Floats | None = None
-        self.rough = False
+        self.rough = self.lags = False
         self.last: tuple[At, Curvature] | None = None
 
     @property
@@ -75,7 +77,7 @@ class RememberedCurvature:
     def __call__(self, point: At) -> Curvature:
         """The sums at these parameters, averaged over ``spread``."""
         at = replace(point, spread=self.spread)
-        if self.last is None or not _same_parameters(self.last[0], at):
+        if self.last is None or not self._is_same(self.last[0], at):
             sums = self.sums
             if self.rough and isinstance(sums, OuterProducts):
                 self.last = at, self.session.evaluate(sums.outer_products, at)
@@ -83,10 +85,9 @@ class RememberedCurvature:
                 self.last = at, self.session.evaluate(sums.curvature, at)
         return self.last[1]
 
-
-def _same_parameters(one: At, other: At) -> bool:
-    same = np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
-    return same and one.spread is other.spread
+    def _is_same(self, one: At, other: At) -> bool:
+        same = np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
+        return same and ((self.lags and not self.rough) or one.spread is other.spread)
 
 
 class Ascent:
@@ -146,12 +147,16 @@ class Ascent:
     def _common(self) -> Floats:
         return np.array([prior.mean for prior in self.priors.common])
 
-    def maximize(self, start: Point, bounds: Bounds | None = None, steps: int | None = None) -> Maximum:
-        """Climb from a point under the current priors."""
+    def maximize(
+        self, start: Point, bounds: Bounds | None = None, steps: int | None = None, slack: float = 0.0
+    ) -> Maximum:
+        """Climb from a point under the current priors. ``slack``: see ``newton``."""
         problem = ArrowProblem(
             self.curvature, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge
         )
-        top = maximize(problem, start, total_weight=self.total, steps=steps, progress=self.run.progress)
+        top = maximize(
+            problem, start, total_weight=self.total, steps=steps, slack=slack, progress=self.run.progress
+        )
         self.iterations += top.iterations
         return top
 
@@ -186,15 +191,16 @@ class Ascent:
 
     def _estimate_in_rounds(self, point: Point, left: int) -> tuple[Point, int]:
         """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left."""
-        path, self.priors_unfinished = [self.priors.strengths()], True
+        path, self.priors_unfinished, slack = [self.priors.strengths()], True, 0.0
+        self.curvature.lags = True
         while left and self.priors_unfinished:
-            top, left = self.maximize(point, steps=1), left - 1
+            top, left = self.maximize(point, steps=1, slack=slack), left - 1
             priors = self.estimate_priors(top, exact=not self._is_costly(top))
             point = self._move_inside(top.point)
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
-            self._integrate(top)
+            slack = self._integrate(top)
             path.append(self.priors.strengths())
             change = np.abs(path[-1] - path[-2]).max(initial=0.0)
             self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough)
@@ -203,6 +209,7 @@ class Ascent:
                 first, second, third = path
                 path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
+        self.curvature.lags = False
         return point, left
 
     def _confirm_priors(self, top: Maximum) -> bool:
@@ -220,27 +227,32 @@ class Ascent:
         at = At(top.point.scores, self.bounds.values(top.point))
         return replace(top, log_likelihood=self.session.evaluate(self.sums.gradient, at).value)
 
-    def _integrate(self, top: Maximum) -> None:
+    def _integrate(self, top: Maximum) -> float:
         """Average the likelihood over the posteriors of worker parameters from here on.
 
         Scores and worker parameters that are fitted together overfit: a worker with few votes is taken to be as
         sharp or as blunt as these votes look. So the likelihood is averaged over a normal posterior of each
         parameter, whose variance is the inverse of its curvature (a Gaussian variational approximation, Opper &
         Archambeau 2009). Near a bound the spread is at most half of the way to it.
+
+        Returns how much that may change the log likelihood: twice the sum of curvature times variance over 2.
         """
         chosen = [
             column.integrated and prior.estimated
             for column, prior in zip(self.columns, self.priors.columns, strict=True)
         ]
         if not any(chosen):
-            return
+            return 0.0
         free = ~fixed_parameters(top) & np.array(chosen)
         variance = top.curvature.hold(~free).conditional_variance()[1]
         room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
         spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
-        known = self.curvature.spread
-        if known is None or not self.curvature.rough or (np.abs(spread - known) > ROUGH_TOLERANCE * known).any():
-            self.curvature.spread = spread
+        known = np.zeros_like(spread) if self.curvature.spread is None else self.curvature.spread
+        if self.curvature.rough and (np.abs(spread - known) <= ROUGH_TOLERANCE * known).all():
+            return 0.0
+        self.curvature.spread = spread
+        own = np.einsum("kbb->kb", top.curvature.workers)
+        return 0.0 if self.curvature.rough else float((np.abs(own) * np.abs(spread**2 - known**2)).sum())
 
     def _move_inside(self, point: Point) -> Point:
         """The point, moved off the bounds that a new prior has put out of reach."""

@@ -23,6 +23,8 @@ from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import At, Bounds, Covariance, Maximum, Point, highest_density
 
+EM_ROUNDS = 3
+"""How many rounds of EM bring the qualities near before scores and qualities climb together."""
 POINTS = 49
 DROP = 18.0
 """If the log density is this far below its maximum, the posterior is negligible."""

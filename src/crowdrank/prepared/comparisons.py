@@ -118,6 +118,10 @@ class ShardRef(Protocol):
         """The shard itself."""
         ...
 
+    def __len__(self) -> int:
+        """How many rows it has."""
+        ...
+
 
 def plan(comparisons: Comparisons) -> list[ShardRef]:
     """Cut the rows into shards. There is at least one shard, which may be empty."""
@@ -130,6 +134,9 @@ class Tally:
 
     def __init__(self, shards: Sequence[ShardRef], nodes: int, workers: int) -> None:
         self.shards, self.nodes, self.workers = shards, nodes, workers
+
+    def __len__(self) -> int:
+        return sum(map(len, self.shards))
 
     def __iter__(self) -> Iterator[Comparisons]:
         return (shard.load() for shard in self.shards)

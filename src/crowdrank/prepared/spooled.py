@@ -21,8 +21,12 @@ class FileShard:
     """A shard of a tally in a Parquet file."""
 
     path: Path
+    rows: int
     nodes: int
     workers: int
+
+    def __len__(self) -> int:
+        return self.rows
 
     def load(self) -> Comparisons:
         """The shard, read from its file."""
@@ -49,7 +53,7 @@ def tally_spooled(
         columns = ("worker", "i", "j", "wins", "losses", "ties")
         own = {name: value for name in columns if (value := getattr(shard, name)) is not None}
         write_parquet(pl.DataFrame(own), path)
-        shards.append(FileShard(path, nodes, workers))
+        shards.append(FileShard(path, len(shard), nodes, workers))
     return Tally(shards, nodes, workers)
 
 

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data import LEFT, RIGHT, TIE, ConvertedPairs, Floats, Pairs, SpooledPairs, summed
@@ -222,19 +221,7 @@ class Votes(Subjects):
         pairs = self.pairs
         if not isinstance(pairs, Pairs) or pairs.worker is None or not pairs.sided:
             return []
-        left, right, outcome, worker, _ = self._coded_votes
-        low, high = np.minimum(left, right), np.maximum(left, right).astype(np.int64)
-        frame = pl.DataFrame(
-            {
-                "worker": worker,
-                "pair": low * np.int64(len(self.nodes)) + high,
-                "reversed": (left > right).astype(np.int8),
-                "chosen": (outcome == RIGHT).astype(np.int8),
-            }
-        ).filter(pl.Series(outcome != TIE))
-        shown = frame.lazy().group_by("worker", "pair").agg(pl.len(), pl.col("reversed", "chosen").sum())
-        twice = shown.filter(len=2, reversed=1).select(both=pl.len(), same=(pl.col("chosen") != 1).sum()).collect()
-        both, same = twice.row(0)
+        both, same = judged_in_both_orders(self._coded_votes, len(self.nodes), self.n_workers)
         if 2 * same <= both:
             return []
         from scipy.special import bdtrc
@@ -295,3 +282,21 @@ class Votes(Subjects):
             assert batch.worker is not None
             agreed += summed(batch.worker, share if batch.weight is None else batch.weight * share, self.n_workers)
         return self.workers_by_agreement(agreed, self.judgments_of_workers)
+
+
+def judged_in_both_orders(votes: CodedVotes, nodes: int, workers: int) -> tuple[int, int]:
+    """How many pairs a worker decided exactly twice, once in each order, and on how many of them for one side."""
+    left, right, outcome, worker, _ = votes
+    assert worker is not None
+    low, high = np.minimum(left, right).astype(np.int64), np.maximum(left, right)
+    pair, pairs = low * nodes + high, nodes * nodes
+    if 4 * workers * pairs > np.iinfo(np.int64).max:
+        distinct, pair = np.unique(pair, return_inverse=True)
+        pairs = len(distinct)
+    shown = 4 * (worker * np.int64(pairs) + pair) + 2 * (left > right) + (outcome == RIGHT)
+    shown = np.sort(shown[outcome != TIE])
+    starts = np.flatnonzero(np.diff(shown // 4, prepend=-1, append=-1))
+    one = starts[:-1][np.diff(starts) == 2]
+    first, second = shown[one] % 4, shown[one + 1] % 4
+    turned = first // 2 != second // 2
+    return int(turned.sum()), int((turned & (first % 2 == second % 2)).sum())

@@ -194,10 +194,13 @@ def maximize(
     total_weight: float,
     limit: int = 200,
     steps: int | None = None,
+    slack: float = 0.0,
     progress: Progress | None = None,
 ) -> Maximum:
     """Climb from ``start`` to the maximum. See ``newton``."""
-    top = newton(problem, start, total_weight=total_weight, limit=limit, steps=steps, progress=progress)
+    top = newton(
+        problem, start, total_weight=total_weight, limit=limit, steps=steps, slack=slack, progress=progress
+    )
     return Maximum(
         point=top.look.point,
         value=top.look.value,

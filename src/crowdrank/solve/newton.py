@@ -106,11 +106,14 @@ def newton(
     total_weight: float,
     limit: int = 200,
     steps: int | None = None,
+    slack: float = 0.0,
     progress: Progress | None = None,
 ) -> Top[L]:
     """Climb from ``start`` to the maximum.
 
-    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given.
+    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given. ``slack``: a
+    step counts as uphill even if the value falls by this much, because the problem has changed a little since the
+    look at ``start``.
     """
     here, goal = problem.look(start), slope_goal(total_weight)
     damping, done, climbed, last = 0.0, 0, 0, False
@@ -123,7 +126,7 @@ def newton(
             continue
         done += 1
         there = problem.look(step.point)
-        if not _is_better(here, there, step.gain):
+        if not _is_better(here, there, step.gain, slack):
             if damping > MOST_DAMPING or step.size <= NO_STEP:
                 break
             damping = _raise_damping(damping)
@@ -150,14 +153,14 @@ def _try_step(here: Look[P], damping: float) -> Step[P] | None:
         return None
 
 
-def _is_better(here: Look[Any], there: Look[Any], gain: float) -> bool:
+def _is_better(here: Look[Any], there: Look[Any], gain: float, slack: float) -> bool:
     """Armijo's rule. If the gain is lost in rounding, the slope must not grow."""
     if not np.isfinite(there.value):
         return False
     size = max(1.0, abs(here.value))
-    if gain <= 1e-12 * size:
+    if gain <= 1e-12 * size and not slack:
         return there.slope <= max(here.slope, 1e-11 * size)
-    return there.value - here.value >= 1e-4 * gain
+    return there.value - here.value >= 1e-4 * gain - slack
 
 
 Chosen = slice | NDArray[np.int64]

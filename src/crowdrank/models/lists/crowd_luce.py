@@ -37,6 +37,7 @@ from crowdrank.models.ascent import (
 )
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.eta import (
+    EM_ROUNDS,
     EtaPosteriors,
     below_half,
     linked_groups,
@@ -58,7 +59,6 @@ from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL
 from crowdrank.solve import At, Maximum, Point, freeze_workers, spread, until
 
-EM_ROUNDS = 6
 TRIAL = 12
 """Newton steps from each start before one of them is chosen."""
 NEAR = 1e-3

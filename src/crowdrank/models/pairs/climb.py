@@ -7,9 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from crowdrank.data import Floats
-from crowdrank.kernels import Link
+from crowdrank.kernels import LOGISTIC, Link
+from crowdrank.kernels.compiled import can_compile
 from crowdrank.models.ascent import Ascent
 from crowdrank.models.base import Run
+from crowdrank.models.pairs.compiled_sums import FROM_ROWS
 from crowdrank.models.pairs.design import Design
 from crowdrank.models.pairs.likelihood import PairedSums
 from crowdrank.models.priors import STRENGTH, ColumnPrior, Priors, VirtualNode
@@ -43,9 +45,10 @@ class PairedClimb(Ascent):
         else:
             self.rows = Tally(plan(games), games.nodes, 0)
         bounds, start = self._bounds()
+        self.compiled = self._compiles()
         super().__init__(
             run.engine.open(self.rows.shards),
-            PairedSums(link, design.ties, design.columns),
+            PairedSums(link, design.ties, design.columns, self.compiled),
             run,
             Priors(
                 VirtualNode(link, STRENGTH if strength is None else strength),
@@ -62,6 +65,11 @@ class PairedClimb(Ascent):
             gauge=strength == 0,
             varied=design.by == "worker",
         )
+
+    def _compiles(self) -> bool:
+        """Whether compiled loops are worth loading, and know this likelihood."""
+        known = self.link is LOGISTIC and self.design.ties == "half" and self.design.by == "worker"
+        return known and len(self.rows) >= FROM_ROWS and can_compile()
 
     def _bounds(self) -> tuple[Bounds, Floats]:
         if self.design.by == "pair":

@@ -28,7 +28,15 @@ from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.links import TINY
 from crowdrank.models.base import Outcome, Run
-from crowdrank.models.eta import EtaPosteriors, below_half, linked_groups, mirror_note, mirrored, update_qualities
+from crowdrank.models.eta import (
+    EM_ROUNDS,
+    EtaPosteriors,
+    below_half,
+    linked_groups,
+    mirror_note,
+    mirrored,
+    update_qualities,
+)
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.estimator import PairedModel, require_finite
 from crowdrank.models.pairs.likelihood import QualitySums
@@ -42,7 +50,6 @@ from crowdrank.prepared.votes import Votes
 from crowdrank.solve import At, Maximum, Point, freeze_workers, until
 
 STARTS = ("one", "agreed")
-EM_ROUNDS = 6
 
 
 class CrowdBT(PairedModel):
@@ -106,7 +113,7 @@ class CrowdBT(PairedModel):
         top, mirror, notes = climb.choose_direction(climb.fit())
         if climb.gauge:
             climb.require_finite(top)
-        sums = QualitySums(climb.link, climb.design.ties, climb.design.columns)
+        sums = QualitySums(climb.link, climb.design.ties, climb.design.columns, climb.compiled)
         people = EtaPosteriors(climb, votes, sums.table, top, climb.prior.log_density)
         found, more, details = climb.uncertainty(top, people.variance())
         covariance = widen(climb, climb.design.varying, found, top.point.scores, votes.gold_total)

@@ -30,6 +30,7 @@ from crowdrank.engine import Stats
 from crowdrank.kernels import Chance, Link, chances, decided_chances, flip_outcomes
 from crowdrank.kernels.links import TINY
 from crowdrank.models.eta import OnGrid, QualityTable
+from crowdrank.models.pairs.compiled_sums import CompiledSums, compiled_quality_logs, compiled_sums, compiled_terms
 from crowdrank.models.pairs.row_terms import Outcome, RowTerms, Second, blocks, row_terms
 from crowdrank.models.worker_parameters import ETA, WorkerParameter, drive
 from crowdrank.prepared.comparisons import Comparisons
@@ -67,15 +68,20 @@ class Judge:
 class PairedSums:
     """Value, gradient and curvature of the log likelihood.
 
-    ``columns``: the parameters that workers have; see ``worker_parameters``.
+    ``columns``: the parameters that workers have; see ``worker_parameters``. ``compiled``: by compiled loops,
+    which know no tie model and only the logistic link.
     """
 
     link: Link
     ties: str = "half"
     columns: tuple[WorkerParameter, ...] = ()
+    compiled: bool = False
 
     def gradient(self, shard: Comparisons, at: At) -> Gradient:
         """Value and gradient."""
+        if self.compiled:
+            value, scores, workers, *_ = self._compiled_sums(shard.decided, at, "none")
+            return Gradient(value, scores, workers)
         return _added([Gradient(*_gradient(rows, terms)) for rows, terms in self._terms(shard, at, "none")])
 
     def curvature(self, shard: Comparisons, at: At) -> Curvature:
@@ -87,6 +93,10 @@ class PairedSums:
         return self._curvature(shard, at, "outer")
 
     def _curvature(self, shard: Comparisons, at: At, second: Second) -> Curvature:
+        if self.compiled and _fits_tables(shard.decided, len(self.columns)):
+            value, scores, workers, pairs, strip, own = self._compiled_sums(shard.decided, at, second)
+            coupling, blocks = _place_coupling(shard.decided, strip), _square_blocks(own, workers.shape)
+            return Curvature(value, scores, workers, _dense_items(pairs), coupling, blocks)
         return _added(
             [
                 Curvature(*_gradient(rows, terms), *arrow_parts(rows, terms.curvature, terms.cross, terms.blocks))
@@ -97,10 +107,17 @@ class PairedSums:
     def _terms(self, shard: Comparisons, at: At, second: Second) -> Iterator[tuple[DirectedRows, RowTerms]]:
         """The terms of wins and losses, then those of ties."""
         nodes = [node.workers for node in at.nodes()]
+        if self.compiled:
+            values = compiled_terms(self.columns, shard.decided, at.scores, nodes, second)
+            yield shard.decided, RowTerms(values, len(self.columns))
+            return
         for rows, tied in ((shard.decided, False), (shard.tied, True)):
             if rows is not None:
                 outcome = Outcome(self.link, self.ties, self.columns, tied)
                 yield rows, row_terms(outcome, rows, at.scores, nodes, second)
+
+    def _compiled_sums(self, rows: DirectedRows, at: At, second: Second) -> CompiledSums:
+        return compiled_sums(self.columns, rows, at.scores, [node.workers for node in at.nodes()], second)
 
     def information(self, shard: Comparisons, draw: Draw) -> Information:
         """Value, gradient, Fisher information, and noise with that covariance for posterior draws.
@@ -163,33 +180,57 @@ def arrow_parts(
     upper = accumulate_at(
         rows.pair, by_score, (n, n)
     )  # over pairs once, then mirrored: half the work of four sums
-    items = -(upper + upper.T)
-    if isinstance(items, np.ndarray):
-        items[np.diag_indices(n)] += upper.sum(axis=0) + upper.sum(axis=1)
+    if isinstance(upper, np.ndarray):
+        items = _dense_items(upper)
     else:
         from scipy.sparse import diags_array
 
         diagonal = summed(rows.first, by_score, n) + summed(rows.second, by_score, n)
-        items = (items + diags_array(diagonal)).tocsr()
+        items = (diags_array(diagonal) - (upper + upper.T)).tocsr()
     if rows.worker is None:
         return items, np.zeros((n, 0)), np.zeros((0, 1, 1))
-    own = np.empty((rows.workers, width, width))
-    sums = _by_worker(rows, blocks)
-    for place, (one, other) in enumerate(combinations_with_replacement(range(width), 2)):
+    return items, _coupling(rows, cross), _square_blocks(_by_worker(rows, blocks), (rows.workers, width))
+
+
+def _dense_items(pairs: Floats) -> Floats:
+    """The curvature by scores from that in the difference of each pair, which counts on both sides."""
+    items = -(pairs + pairs.T)
+    items[np.diag_indices(len(items))] += pairs.sum(axis=0) + pairs.sum(axis=1)
+    return items
+
+
+def _square_blocks(sums: Floats, shape: tuple[int, ...]) -> Floats:
+    """Blocks (workers, columns, columns) from their upper triangles. ``shape``: (workers, columns)."""
+    own = np.empty((*shape, shape[1]))
+    for place, (one, other) in enumerate(combinations_with_replacement(range(shape[1]), 2)):
         own[:, one, other] = own[:, other, one] = sums[:, place]
-    return items, _coupling(rows, cross), own
+    return own
+
+
+def _fits_tables(rows: DirectedRows, width: int) -> bool:
+    """Whether the second derivatives of a shard are counted into dense tables."""
+    shape = (rows.workers * width, rows.nodes)
+    return is_small((rows.nodes, rows.nodes)) and _fits_coupling(rows, shape, width)
+
+
+def _fits_coupling(rows: DirectedRows, shape: tuple[int, int], width: int) -> bool:
+    return is_small(shape) or fits_strip(rows.worker_range[1] * width, shape, len(rows))
+
+
+def _place_coupling(rows: DirectedRows, strip: Floats) -> Matrix:
+    """Scores by worker parameters, from a strip (workers of the rows, columns, nodes)."""
+    _, width, n = strip.shape
+    return place_strip(strip.reshape(-1, n), rows.worker_range[0] * width, (rows.workers * width, n)).T
 
 
 def _coupling(rows: DirectedRows, cross: Floats) -> Matrix:
     """Scores by worker parameters: each value is added at the first node and subtracted at the second."""
-    n, width, (begin, height) = rows.nodes, len(cross), rows.worker_range
+    n, width = rows.nodes, len(cross)
     shape = (rows.workers * width, n)
-    if is_small(shape) or fits_strip(height * width, shape, len(rows)):
-        up, down = rows.ends
-        cells = height * n
-        strips = [np.bincount(up, own, cells) - np.bincount(down, own, cells) for own in cross]
-        strip = np.stack(strips, axis=0).reshape(width, height, n).transpose(1, 0, 2).reshape(-1, n)
-        return place_strip(strip, begin * width, shape).T
+    if _fits_coupling(rows, shape, width):
+        (up, down), height = rows.ends, rows.worker_range[1]
+        strips = [np.bincount(up, own, height * n) - np.bincount(down, own, height * n) for own in cross]
+        return _place_coupling(rows, np.stack(strips, axis=0).reshape(width, height, n).transpose(1, 0, 2))
     assert rows.worker is not None
     places = [(rows.worker * width + place) * n for place in range(width)]
     ends = np.concatenate([own + end for end in (rows.first, rows.second) for own in places])
@@ -219,10 +260,14 @@ class QualitySums:
     link: Link
     ties: str = "half"
     columns: tuple[WorkerParameter, ...] = (ETA,)
+    compiled: bool = False
 
     def table(self, shard: Comparisons, at: OnGrid) -> QualityTable:
         """The sums over one shard."""
         table, agree, votes = np.zeros(at.grid.shape), 0.0, 0.0
+        if self.compiled:
+            position = Judge.of(self.columns, at.workers).position + np.zeros(len(at.workers))
+            return QualityTable(*compiled_quality_logs(shard.decided, at.scores, position, at.grid, table), table)
         for rows in (shard.decided, shard.tied):
             if rows is None:
                 continue
