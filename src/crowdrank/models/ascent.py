@@ -43,6 +43,8 @@ ROUGH_TOLERANCE = 0.1
 """As long as the strengths change by more than this share, the curvature may be rough, and so may spreads."""
 FAR = 20.0
 """Without regularization, a score this far from the middle is on its way to infinity."""
+INSIDE = 1e-8
+"""How far inside its bounds a quality starts if a prior puts them out of reach."""
 COSTLY_SCORES = 600
 """In larger connected parts, exact variances are computed only at the top."""
 MOST_SCORES = 4000
@@ -147,16 +149,12 @@ class Ascent:
     def _common(self) -> Floats:
         return np.array([prior.mean for prior in self.priors.common])
 
-    def maximize(
-        self, start: Point, bounds: Bounds | None = None, steps: int | None = None, slack: float = 0.0
-    ) -> Maximum:
-        """Climb from a point under the current priors. ``slack``: see ``newton``."""
+    def maximize(self, start: Point, bounds: Bounds | None = None, **how: Any) -> Maximum:
+        """Climb from a point under the current priors. ``how``: see ``newton``."""
         problem = ArrowProblem(
             self.curvature, self.priors, self.bounds_with_barriers(bounds), self.part, self.gauge
         )
-        top = maximize(
-            problem, start, total_weight=self.total, steps=steps, slack=slack, progress=self.run.progress
-        )
+        top = maximize(problem, start, total_weight=self.total, progress=self.run.progress, **how)
         self.iterations += top.iterations
         return top
 
@@ -191,19 +189,19 @@ class Ascent:
 
     def _estimate_in_rounds(self, point: Point, left: int) -> tuple[Point, int]:
         """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left."""
-        path, self.priors_unfinished, slack = [self.priors.strengths()], True, 0.0
+        path, self.priors_unfinished, slack, damping = [self.priors.strengths()], True, 0.0, 0.0
         self.curvature.lags = True
         while left and self.priors_unfinished:
-            top, left = self.maximize(point, steps=1, slack=slack), left - 1
+            top, left = self.maximize(point, steps=1, slack=slack, damping=damping), left - 1
             priors = self.estimate_priors(top, exact=not self._is_costly(top))
-            point = self._move_inside(top.point)
+            point, damping, slack = self._move_inside(top.point), top.damping, 0.0
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
             slack = self._integrate(top)
             path.append(self.priors.strengths())
             change = np.abs(path[-1] - path[-2]).max(initial=0.0)
-            self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough)
+            self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough or damping > 0)
             self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
             if self.priors_unfinished and len(path) == 3:
                 first, second, third = path
@@ -259,7 +257,7 @@ class Ascent:
         workers = point.workers.copy()
         for place, prior in enumerate(self.priors.columns):
             if isinstance(prior, BetaPrior) and prior.estimated:
-                inside = np.clip(workers[:, place], 1e-3, 1 - 1e-3)
+                inside = np.clip(workers[:, place], INSIDE, 1 - INSIDE)
                 workers[:, place] = np.where(self.bounds.fixed[:, place], workers[:, place], inside)
         return replace(point, workers=workers)
 

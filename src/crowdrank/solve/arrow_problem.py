@@ -20,6 +20,8 @@ from crowdrank.solve.matrices import add_diagonal
 from crowdrank.solve.newton import Progress, Step, newton
 from crowdrank.solve.sums import At, Curvature
 
+REACH = 5.0
+"""No score moves farther than this in one step. Where the likelihood is flat, a full step would lead out of it."""
 NO_WORKERS = np.zeros((0, 1))
 """The worker parameters of a model that has none."""
 
@@ -120,6 +122,7 @@ class Maximum:
     slope: float
     iterations: int
     converged: bool
+    damping: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,8 @@ class ArrowLook:
         held = self.held | (np.einsum("kbb->kb", self.arrow.workers) == 0)
         arrow = self.arrow.hold(held).damp(damping)
         scores, workers, common = arrow.solve(self.scores, np.where(held, 0.0, self.workers), self.common)
-        moved = self.bounds.move(self.point, scores, np.where(held, 0.0, workers), common)
+        short = REACH / max(np.abs(scores).max(initial=0.0), REACH)
+        moved = self.bounds.move(self.point, short * scores, short * np.where(held, 0.0, workers), short * common)
         return Step(moved, self.point.distance(moved), self._gain(moved))
 
     def _gain(self, moved: Point) -> float:
@@ -195,11 +199,19 @@ def maximize(
     limit: int = 200,
     steps: int | None = None,
     slack: float = 0.0,
+    damping: float = 0.0,
     progress: Progress | None = None,
 ) -> Maximum:
     """Climb from ``start`` to the maximum. See ``newton``."""
     top = newton(
-        problem, start, total_weight=total_weight, limit=limit, steps=steps, slack=slack, progress=progress
+        problem,
+        start,
+        total_weight=total_weight,
+        limit=limit,
+        steps=steps,
+        slack=slack,
+        damping=damping,
+        progress=progress,
     )
     return Maximum(
         point=top.look.point,
@@ -211,6 +223,7 @@ def maximize(
         slope=top.look.slope,
         iterations=top.iterations,
         converged=top.converged,
+        damping=top.damping,
     )
 
 

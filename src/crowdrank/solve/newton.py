@@ -87,11 +87,12 @@ class Problem(Protocol[P_contra, L_co]):
 
 @dataclass(frozen=True, eq=False)
 class Top(Generic[L]):
-    """Where the climb ended, and after how many looks."""
+    """Where the climb ended, after how many looks, and the damping for a next step."""
 
     look: L
     iterations: int
     converged: bool
+    damping: float = 0.0
 
 
 def slope_goal(total_weight: float) -> float:
@@ -107,16 +108,17 @@ def newton(
     limit: int = 200,
     steps: int | None = None,
     slack: float = 0.0,
+    damping: float = 0.0,
     progress: Progress | None = None,
 ) -> Top[L]:
     """Climb from ``start`` to the maximum.
 
     It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given. ``slack``: a
     step counts as uphill even if the value falls by this much, because the problem has changed a little since the
-    look at ``start``.
+    look at ``start``. ``damping``: that of the first step.
     """
     here, goal = problem.look(start), slope_goal(total_weight)
-    damping, done, climbed, last = 0.0, 0, 0, False
+    done, climbed, last = 0, 0, False
     while done < limit and climbed != steps and not last:
         step = _try_step(here, damping)
         if step is None:
@@ -136,7 +138,7 @@ def newton(
         here, climbed = there, climbed + 1
         if progress:
             progress(done, here.value, here.slope / max(total_weight, 1.0))
-    return Top(here, done, here.slope <= goal)
+    return Top(here, done, here.slope <= goal, damping)
 
 
 def _raise_damping(damping: float) -> float:
