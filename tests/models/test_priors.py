@@ -1,6 +1,7 @@
 """Strengths of priors from data: known where the draws are from the prior itself."""
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.special import psi
 
@@ -97,3 +98,18 @@ def test_costly_variances_lead_to_the_same_strengths(model, monkeypatch):
         one, other = (fitted.ranking_.polars().sort("item")[name].to_numpy() for fitted in (exact, scaled))
         np.testing.assert_allclose(one, other, rtol=2e-3)
     assert scaled.fit_.converged
+
+
+def test_nearly_perfect_workers_do_not_keep_the_priors_from_converging():
+    rng = np.random.default_rng(0)
+    truth, rows = rng.normal(size=80), []
+    for worker in range(12):
+        noise = 0.05 if worker < 8 else 1.0
+        for item in rng.choice(80, 40, replace=False):
+            label = np.clip(np.round(2 * (truth[item] + noise * rng.normal())) + 3, 1, 5)
+            rows.append((f"w{worker}", f"i{item}", int(label)))
+    ratings = pl.DataFrame(rows, schema=["worker", "item", "label"], orient="row")
+    model = cr.CrowdBT().fit(ratings)
+    assert model.workers_.polars()["eta"].max() > 0.999
+    assert model.fit_.converged
+    assert model.fit_.iterations < 60
