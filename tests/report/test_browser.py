@@ -322,7 +322,8 @@ def test_a_query_is_picked_and_the_address_keeps_it(visit, many):
 
 def test_the_picture_has_a_square_for_each_pair(visit, many):
     page = visit(many)
-    assert page.locator("#picture rect").count() == 2 * 15 * 14  # votes, and who beats whom
+    assert page.locator("#picture rect:not(.asked)").count() == 2 * 15 * 14  # votes, and who beats whom
+    assert page.locator("#picture .asked").count() > 0  # where the next votes go
     label = page.locator("#picture svg").first.get_attribute("aria-label")
     assert re.search(r"\d+ of 105 possible pairs were compared", label)
 
@@ -347,6 +348,7 @@ def test_lists_have_their_own_words(visit, ranked):
     label = page.locator("#picture svg").first.get_attribute("aria-label")
     assert re.fullmatch(r"Who shares a list .*: For \d+ of 28 possible pairs some list holds both items\.", label)
     assert re.search(r" An item is in \d+ to \d+ \(median \d+\) lists\.$", page.locator(".links").inner_text())
+    assert page.locator("#agreement svg text").first.text_content() == "Worker"
     assert re.search(r": \d+ lists?$", page.locator("#picture rect title").first.text_content())
     assert "vote" not in page.locator("main").inner_text()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ VIEWS = ("labels", "queries", "skills", "reliability", "confusion")
 TOP = 5
 """Each query that is shown has at least this many items, however many queries there are."""
 BINS = 10
+UPCOMING = 30
+"""How many of the next votes are shown."""
 
 
 def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Coverage | None = None) -> Report:
@@ -56,6 +58,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
     assert reliability is None or isinstance(reliability, Reliability)
     rows = _with_evidence(ranking, evidence, labels)
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
+    upcoming = _next_rows(result, rows)
     crowd_says = crowd_confusion(confusion, result.workers)
     shown = VIEWS if crowd_says is not None else [name for name in VIEWS if name != "confusion"]
     people = None if result.workers is None else result.workers.polars().sort("quality", "worker")
@@ -65,12 +68,12 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         cautions=cautions(fit.warnings),
         items=fit.judgments["items"],
         queries_total=len(sizes),
-        queries=_queries(rows, result, len(sizes), query_traits(queries)),
+        queries=_queries(rows, result, len(sizes), query_traits(queries), _ranks_by_query(upcoming)),
         crowd=None if people is None else crowd_summary(people),
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
-        suggestions=suggestions(rows, people, evidence.unit, _next_rows(result, rows)),
+        suggestions=suggestions(rows, people, evidence.unit, upcoming[:MOST]),
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
@@ -88,10 +91,18 @@ def _next_rows(result: Result, rows: pl.DataFrame) -> list[NextRows]:
     if result.evidence.unit != "votes":
         return []
     row = np.argsort(rows["own"].to_numpy())
-    found = next_pairs(result, MOST)
+    found = next_pairs(result, UPCOMING)
     return [
         (rows.row(int(row[own.one]), named=True), rows.row(int(row[own.other]), named=True), own) for own in found
     ]
+
+
+def _ranks_by_query(upcoming: Sequence[NextRows]) -> dict[Any, list[tuple[int, int]]]:
+    """The ranks of the pairs to ask about, by query."""
+    found: dict[Any, list[tuple[int, int]]] = {}
+    for one, other, _ in upcoming:
+        found.setdefault(one["query"], []).append((one["rank"], other["rank"]))
+    return found
 
 
 def _table(name: str, frame: pl.DataFrame) -> TableRows:
@@ -139,11 +150,12 @@ def _judged(judged: Mapping[str, Any]) -> str:
 
 
 def _queries(
-    rows: pl.DataFrame, result: Result, total: int, known: Mapping[Any, Mapping[str, Any]]
-) -> tuple[Query, ...]:
+    rows: pl.DataFrame, result: Result, total: int, known: Mapping[Any, Mapping[str, Any]],
+    upcoming: Mapping[Any, Sequence[tuple[int, int]]],
+) -> tuple[Query, ...]:  # fmt: skip
     """The queries in the order of their ids, with as many queries and rows as a report may hold.
 
-    ``known``: what a model says about a query besides its ranking.
+    ``known``: what a model says about a query besides its ranking. ``upcoming``: pairs to ask about, by ranks.
     """
     most = max(TOP, ROWS // total)
     certain = not any(note.code == "no-intervals" for note in result.fit.warnings)
@@ -152,6 +164,7 @@ def _queries(
     for (name,), part in rows.group_by("query", maintain_order=True):
         drawn = _matrices(result, part["own"].to_numpy(), number[name])
         more = {**drawn, **known.get(name, {}), "headline": headline(part, certain)}
+        more["next_pairs"] = tuple(upcoming.get(name, ()))
         queries.append(_query(part, most, name, result.evidence.unit, more))
         if len(queries) * most >= ROWS:
             break

@@ -89,7 +89,8 @@ class Query:
     ``probability`` are set if the model estimates them; the domain only if there are several. ``first_tier`` is
     the number of items that cannot be told apart from the best one; ``headline`` says in words what the ranking
     says. ``ahead``: the probability that the row is better than the column, laid out as ``matrix`` is; the item in
-    the middle stands for a run of neighbors. None if the model does not say.
+    the middle stands for a run of neighbors. None if the model does not say. ``next_pairs``: the ranks of the
+    pairs that the next votes should be about, most useful first.
     """
 
     name: str | None
@@ -102,6 +103,7 @@ class Query:
     first_tier: int = 1
     headline: str = ""
     ahead: Matrix | None = None
+    next_pairs: tuple[tuple[int, int], ...] = ()
     difficulty: float | None = None
     difficulty_low: float | None = None
     difficulty_high: float | None = None

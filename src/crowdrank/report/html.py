@@ -139,7 +139,7 @@ def _columns(query: Query) -> dict[str, Any]:
     names += ["label", "probability"] if query.rows[0].label is not None else []
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
     columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
-    columns["headline"] = query.headline
+    columns |= {"headline": query.headline, "next": query.next_pairs}
     if query.difficulty is not None:
         words = [signed(query.difficulty), difficulty_interval(query)]
         columns |= {"difficulty": query.difficulty, "difficulty_words": words}

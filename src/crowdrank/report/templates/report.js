@@ -344,7 +344,17 @@
       words: `Ranks ${ranks(query, row)} and ${ranks(query, column)}: ${plural(votes, data.unit.noun)}`,
       ...(votes ? { class: "cell", "fill-opacity": (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2) } : { class: "none" }),
     });
-    return make("figure", { class: "map" }, caption(query, most), squares(query, query.matrix, description(query), look));
+    const svg = squares(query, query.matrix, description(query), look);
+    svg.append(...query.next.map((pair, place) => asked(query, pair, place)));
+    return make("figure", { class: "map" }, caption(query, most), svg);
+  }
+
+  /** The outline of the square that a pair to ask about belongs to. */
+  function asked(query, [one, other], place) {
+    const [size, side] = [400 / query.matrix.side, query.matrix.side];
+    const [y, x] = [one, other].map((rank) => Math.floor(((rank - 1) * side) / query.items) * size);
+    const words = `Ask about ranks ${one} and ${other}: ${place + 1} of ${query.next.length} next votes`;
+    return makeSvg("rect", { class: "asked", x: x + 1, y: y + 1, width: size * 0.94 - 2, height: size * 0.94 - 2 }, makeSvg("title", {}, words));
   }
 
   /** Who is better than whom, with which probability. */
@@ -391,6 +401,7 @@
       "figcaption", {}, make("strong", {}, data.unit.picture),
       make("p", {}, `Each row and column is ${each}, best first.`),
       make("p", {}, `The stronger its color, the more ${judgments} a square has: from none to ${whole(most)}.`),
+      ...(query.next.length ? [make("p", {}, `Outlined: where the next ${judgments} say most, ${plural(query.next.length, "pair")}.`)] : []),
       make("p", { class: "note" }, `Squares along the diagonal are close in rank: ${judgments} there settle the order.`),
     );
   }
