@@ -12,9 +12,12 @@ import crowdrank as cr
 from crowdrank.compare import Row
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.report import (
+    SavedResult,
     build,
+    build_changes,
     build_contest,
     build_replay,
+    changes_to_html,
     contest_to_html,
     replay_to_html,
     to_html,
@@ -122,6 +125,20 @@ def replayed(tmp_path_factory):
     study = cr.replay(simulate="bt", budget=100, seeds=2, selects=["random", "even", "gain"], settings=settings)
     path = tmp_path_factory.mktemp("replayed") / "report.html"
     path.write_text(replay_to_html(build_replay(study)), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory):
+    """Two results of a few queries that differ, with workers whose verdict changed, and long names."""
+    long = pl.col("left", "right", "label").str.replace("^i1$", f"{HOSTILE} {'long_' * 20}")
+    results = []
+    for seed in (0, 1):
+        found = cr.CrowdBT().fit(random_votes(seed=seed, queries=2, votes=600).with_columns(long)).result_
+        people = found.workers.polars().with_columns(verdict=pl.lit(["reliable", "malicious"][seed]))
+        results.append(SavedResult(f"{HOSTILE}{seed}", found.fit.as_dict(), found.ranking.polars(), people))
+    path = tmp_path_factory.mktemp("moved") / "report.html"
+    path.write_text(changes_to_html(build_changes(*results)), encoding="utf-8")
     return path.as_uri()
 
 
@@ -323,9 +340,15 @@ def test_a_query_is_picked_and_the_address_keeps_it(visit, many):
 def test_the_picture_has_a_square_for_each_pair(visit, many):
     page = visit(many)
     assert page.locator("#picture rect:not(.asked)").count() == 2 * 15 * 14  # votes, and who beats whom
-    assert page.locator("#picture .asked").count() > 0  # where the next votes go
     label = page.locator("#picture svg").first.get_attribute("aria-label")
     assert re.search(r"\d+ of 105 possible pairs were compared", label)
+
+
+def test_where_the_next_votes_go_is_outlined(visit, one):
+    page = visit(one)
+    hint = page.locator("#picture .asked title").first.text_content()
+    assert re.fullmatch(r"Ask about ranks \d+ and \d+: 1 of (\d+) next votes", hint)
+    assert page.locator("#picture .asked").count() == int(hint.split()[-3])
 
 
 def test_the_chances_of_both_sides_add_up(visit, many):
@@ -447,6 +470,19 @@ def test_a_training_run_fits_every_width(visit, kind, request):
     assert page.locator(".importance tbody tr").count() == (10 if kind == "crowd" else 20)
 
 
+def test_what_moved_fits_every_width(visit, moved):
+    for width in (1280, 800, 375):
+        page = visit(moved, {"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        right = page.evaluate("document.querySelector('main').getBoundingClientRect().right")
+        inside = page.locator("table").evaluate_all(
+            "(all) => Math.max(...all.map((own) => own.getBoundingClientRect().right))"
+        )
+        assert inside <= right + 1
+    assert page.locator("img").count() == 0
+    assert page.locator(".moves tbody tr").count() == 24
+
+
 def test_workers_with_many_parameters_fit_every_width(visit, judged):
     for width in (1280, 800, 375):
         page = visit(judged, {"width": width, "height": 700})
@@ -478,6 +514,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 PAGES = (
     "one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd", "remap", "replayed",
+    "moved",
 )  # fmt: skip
 
 

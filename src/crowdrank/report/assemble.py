@@ -163,8 +163,10 @@ def _queries(
     queries = []
     for (name,), part in rows.group_by("query", maintain_order=True):
         drawn = _matrices(result, part["own"].to_numpy(), number[name])
-        more = {**drawn, **known.get(name, {}), "headline": headline(part, certain)}
-        more["next_pairs"] = tuple(upcoming.get(name, ()))
+        more = {**drawn, **known.get(name, {}), "next_pairs": tuple(upcoming.get(name, ()))}
+        tier = part["tier"].to_numpy()
+        tied = more["first_tier"] = int((tier == tier[0]).sum())
+        more["headline"] = headline(part["item"][:2].to_list(), tied, len(part), certain=certain)
         queries.append(_query(part, most, name, result.evidence.unit, more))
         if len(queries) * most >= ROWS:
             break
@@ -189,7 +191,6 @@ def _query(part: pl.DataFrame, most: int, name: Any, unit: str, more: Mapping[st
         rows=tuple(_item(row, axis.decimals) for row in shown),
         axis=axis,
         connections=connections(part, pairs_of(len(part)), unit),
-        first_tier=part.filter(tier=part["tier"][0]).height,
         **more,
     )
 

@@ -286,6 +286,7 @@ def _explain(*, rescaled: bool) -> str:
         else "Scores are centered on the items that both rank. "
     )
     return (
-        f"{scale}The bar holds the true change with a probability of 90 %. Among the moves beyond the noise, at "
-        "most a tenth is expected to be noise. Rankings that share votes move together, so the test is cautious."
+        f"{scale}The bar holds the true change with a probability of 90 %, so some bars miss 0 by chance. Among "
+        "the moves beyond the noise, at most a tenth is expected to be chance. Rankings that share votes move "
+        "together, so the test is cautious."
     )

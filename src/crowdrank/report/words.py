@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from crowdrank.report.content import Connections, Query, Report, Span
 from crowdrank.report.units import UNITS, Unit
 
@@ -61,24 +59,23 @@ def difficulty_interval(query: Query) -> str:
     return interval(query.difficulty_low, query.difficulty_high, None)
 
 
-def headline(rows: pl.DataFrame, certain: bool) -> str:
-    """What a query's ranking says about the first place, from its rows, best first.
+def headline(names: Sequence[str], tied: int, total: int, *, certain: bool) -> str:
+    """What a ranking says about the first place: ``tied`` of ``total`` items cannot be told apart from the best.
 
-    ``certain``: whether the model has intervals, without which nothing is known about noise.
+    ``names``: the first two items. ``certain``: whether the model has intervals; without them noise is not known.
     """
-    best, total = quote_name(rows["item"][0]), rows.height
-    first = rows.filter(tier=rows["tier"][0])["item"].to_list()
+    best = quote_name(names[0])
     if total == 1:
         return f"{best} is the only item."
     if not certain:
         return f"{best} is first; how certain that is, is not known."
-    if len(first) == 1:
+    if tied == 1:
         return f"{best} is first, and can be told apart from all other items."
-    if len(first) == total:
+    if tied == total:
         return f"None of the {total:,} items can be told apart from the first one: their order is a guess."
-    if len(first) == 2:
-        return f"{best} and {quote_name(first[1])} share the first place: they cannot be told apart."
-    return f"The first {len(first):,} of {total:,} items cannot be told apart: the order among them is a guess."
+    if tied == 2:
+        return f"{best} and {quote_name(names[1])} share the first place: they cannot be told apart."
+    return f"The first {tied:,} of {total:,} items cannot be told apart: the order among them is a guess."
 
 
 def explain_quality(report: Report) -> str:
