@@ -112,7 +112,10 @@ def explain_agreement(agreement: WorkerAgreement) -> str:
     usual = (
         f" Two of them agree on {percent(float(np.median(known)))} of the pairs, at the median." if known else ""
     )
-    start = f"{who}, those who agree beside each other. A cell is the share of pairs that both order alike.{usual}"
+    start = (
+        f"{who}, those who agree beside each other. A cell is the share of pairs that both order alike: "
+        f"blue above a half, red below.{usual}"
+    )
     if not agreement.alike:
         return f"{start} No two of them are near-duplicates."
     named = "; ".join(
