@@ -55,6 +55,7 @@ WORDS = {
     "next": ["votes.csv", "--count", "3"],
     "ask": ["votes.csv", "--judge", "echo left", "--budget", "2", "--out", "answers.csv"],
     "replay": ["--simulate", "bt", "--budget", "20", "--seeds", "1", "--set", "items=5"],
+    "report": ["ranker", "ranker"],
     "simulate": ["bt-crowd", "--out", "result"],
     "reproduce": [],
     "demo": ["--out", "result"],

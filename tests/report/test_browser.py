@@ -12,9 +12,12 @@ import crowdrank as cr
 from crowdrank.compare import Row
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.report import (
+    SavedResult,
     build,
+    build_changes,
     build_contest,
     build_replay,
+    changes_to_html,
     contest_to_html,
     replay_to_html,
     to_html,
@@ -42,10 +45,10 @@ def browser():
         browser.close()
 
 
-def written(folder, name, frame, model):
+def written(folder, name, frame, model, *notes):
     fitted = model.fit(frame)
     path = folder / name
-    page = to_html(build(fitted.result_))
+    page = to_html(build(fitted.result_.with_details(*notes)))
     path.write_text(page, encoding="utf-8")
     return path.as_uri()
 
@@ -56,7 +59,9 @@ def one(tmp_path_factory):
     votes = random_votes(items=120, workers=60, votes=6000)
     rows = [["w1", HOSTILE, "new", HOSTILE], ["<b>w", "new", HOSTILE, "tie"]]
     votes = pl.concat([votes, pl.DataFrame(rows, schema=votes.schema, orient="row")])
-    return written(tmp_path_factory.mktemp("one"), "report.html", votes, cr.CrowdBT())
+    codes = ("position", "few-judgments", "one-sided", "conversion", "rough-intervals")
+    notes = [cr.Note(code, "A sentence that is long enough to be cut on a phone. " * 3) for code in codes]
+    return written(tmp_path_factory.mktemp("one"), "report.html", votes, cr.CrowdBT(), *notes)
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +125,20 @@ def replayed(tmp_path_factory):
     study = cr.replay(simulate="bt", budget=100, seeds=2, selects=["random", "even", "gain"], settings=settings)
     path = tmp_path_factory.mktemp("replayed") / "report.html"
     path.write_text(replay_to_html(build_replay(study)), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory):
+    """Two results of a few queries that differ, with workers whose verdict changed, and long names."""
+    long = pl.col("left", "right", "label").str.replace("^i1$", f"{HOSTILE} {'long_' * 20}")
+    results = []
+    for seed in (0, 1):
+        found = cr.CrowdBT().fit(random_votes(seed=seed, queries=2, votes=600).with_columns(long)).result_
+        people = found.workers.polars().with_columns(verdict=pl.lit(["reliable", "malicious"][seed]))
+        results.append(SavedResult(f"{HOSTILE}{seed}", found.fit.as_dict(), found.ranking.polars(), people))
+    path = tmp_path_factory.mktemp("moved") / "report.html"
+    path.write_text(changes_to_html(build_changes(*results)), encoding="utf-8")
     return path.as_uri()
 
 
@@ -230,12 +249,54 @@ def test_workers_are_found_by_verdict(visit, one):
 
 def test_rows_come_in_pages(visit, one):
     page = visit(one)
+    heading(page, "#ranking", "Score").click()  # in another order than that of the ranks nothing is folded
     assert len(column(page, "#items", 1)) == 50
     page.locator("#ranking .more").get_by_role("button", name="Show 50 more").click()
     assert len(column(page, "#items", 1)) == 100
     page.locator("#ranking .more").get_by_role("button", name="Show all 122 items").click()
     assert len(column(page, "#items", 1)) == 122
     assert page.locator("#ranking .more").is_hidden()
+
+
+def test_large_tiers_are_folded_and_unfold(visit, one):
+    """Of a tier of more than 20 items 10 are shown; paper, a search and another order have all of them."""
+    page = visit(one)
+    fold = page.locator("#items .fold").first
+    first, last, more = map(int, re.search(r"Ranks (\d+) to (\d+): (\d+) more", fold.inner_text()).groups())
+    assert last - first + 1 == more > 10
+    ranks = [int(text) for text in page.locator("#items tbody tr:not(.fold) > :first-child").all_inner_texts()]
+    assert first - 1 in ranks
+    assert not set(range(first, last + 1)) & set(ranks)
+    fold.get_by_role("button").click()
+    assert page.evaluate("document.activeElement.cells[0].textContent") == str(first)
+    ranks = [int(text) for text in page.locator("#items tbody tr:not(.fold) > :first-child").all_inner_texts()]
+    assert first in ranks
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_what_to_know_leaves_room_for_the_ranking(visit, one, viewport):
+    """Closed, it takes at most a fifth of the first screen; it opens by the keyboard; paper shows all of it."""
+    page = visit(one, viewport)
+    known = page.locator("#warnings")
+    assert known.bounding_box()["height"] <= viewport["height"] / 5
+    entry = known.locator("details").first
+    assert not entry.locator(".advice").is_visible()
+    entry.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert entry.locator(".advice").is_visible()
+    page.emulate_media(media="print")
+    shown = known.locator(".advice").evaluate_all("(all) => all.map((own) => own.checkVisibility())")
+    assert len(shown) > 3
+    assert all(shown)
+
+
+def test_long_names_are_cut_until_they_have_the_focus(visit, training):
+    page = visit(training)
+    name = page.locator(".importance .long").first
+    assert name.get_attribute("title") == name.text_content()
+    cut = name.bounding_box()["height"]
+    name.focus()
+    assert name.bounding_box()["height"] > cut
 
 
 def test_names_are_only_text(visit, one):
@@ -278,9 +339,28 @@ def test_a_query_is_picked_and_the_address_keeps_it(visit, many):
 
 def test_the_picture_has_a_square_for_each_pair(visit, many):
     page = visit(many)
-    assert page.locator("#picture rect").count() == 15 * 14
-    label = page.locator("#picture svg").get_attribute("aria-label")
+    assert page.locator("#picture rect:not(.asked)").count() == 2 * 15 * 14  # votes, and who beats whom
+    label = page.locator("#picture svg").first.get_attribute("aria-label")
     assert re.search(r"\d+ of 105 possible pairs were compared", label)
+
+
+def test_where_the_next_votes_go_is_outlined(visit, one):
+    page = visit(one)
+    hint = page.locator("#picture .asked title").first.text_content()
+    assert re.fullmatch(r"Ask about ranks \d+ and \d+: 1 of (\d+) next votes", hint)
+    assert page.locator("#picture .asked").count() == int(hint.split()[-3])
+
+
+def test_the_chances_of_both_sides_add_up(visit, many):
+    page = visit(many)
+    words = page.locator("#picture figure").nth(1).locator("title").all_text_contents()
+    found = {}
+    for text in words:
+        row, column, chance = re.fullmatch(r"P\(rank (\d+) beats rank (\d+)\) = ([\d.]+)", text).groups()
+        found[int(row), int(column)] = float(chance)
+    assert len(found) == 15 * 14
+    assert all(found[i, j] + found[j, i] == pytest.approx(1.0) for i, j in found)
+    assert found[1, 15] > 0.9
 
 
 def test_lists_have_their_own_words(visit, ranked):
@@ -288,9 +368,10 @@ def test_lists_have_their_own_words(visit, ranked):
     heading(page, "#ranking", "Lists").click()
     counts = [int(text) for text in column(page, "#items", 7)]
     assert counts == sorted(counts)
-    label = page.locator("#picture svg").get_attribute("aria-label")
+    label = page.locator("#picture svg").first.get_attribute("aria-label")
     assert re.fullmatch(r"Who shares a list .*: For \d+ of 28 possible pairs some list holds both items\.", label)
     assert re.search(r" An item is in \d+ to \d+ \(median \d+\) lists\.$", page.locator(".links").inner_text())
+    assert page.locator("#agreement svg text").first.text_content() == "Worker"
     assert re.search(r": \d+ lists?$", page.locator("#picture rect title").first.text_content())
     assert "vote" not in page.locator("main").inner_text()
 
@@ -389,6 +470,19 @@ def test_a_training_run_fits_every_width(visit, kind, request):
     assert page.locator(".importance tbody tr").count() == (10 if kind == "crowd" else 20)
 
 
+def test_what_moved_fits_every_width(visit, moved):
+    for width in (1280, 800, 375):
+        page = visit(moved, {"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        right = page.evaluate("document.querySelector('main').getBoundingClientRect().right")
+        inside = page.locator("table").evaluate_all(
+            "(all) => Math.max(...all.map((own) => own.getBoundingClientRect().right))"
+        )
+        assert inside <= right + 1
+    assert page.locator("img").count() == 0
+    assert page.locator(".moves tbody tr").count() == 24
+
+
 def test_workers_with_many_parameters_fit_every_width(visit, judged):
     for width in (1280, 800, 375):
         page = visit(judged, {"width": width, "height": 700})
@@ -420,6 +514,7 @@ def test_without_scripts_the_first_rows_are_there(visit, one):
 
 PAGES = (
     "one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd", "remap", "replayed",
+    "moved",
 )  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def report(fitted):
 class TestForms:
     def test_the_page(self, report):
         html = to_html(report)
-        assert re.findall(r"<h2 [^>]*>([^<]+)", html)[4] == "Workers by domain"
+        assert re.findall(r"<h2 [^>]*>([^<]+)", html)[3] == "Workers by domain"
         assert html.count('class="skill ') == 20 * 3  # the first rows; all of them are embedded
         data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
         assert [len(row) for row in data["skills"]["quality"]] == [3] * 60

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from crowdrank.charts.axes import BOTTOM, LEFT, RIGHT, TOP
 from crowdrank.errors import Note
 from crowdrank.rankers.registry import make_ranker
 from crowdrank.rankers.saved import load
 from crowdrank.report import build_training, training_report_files, training_to_html, training_to_markdown
-from crowdrank.report.axes import BOTTOM, LEFT, RIGHT, TOP
 from crowdrank.report.training import crowd, remap, remap_words, words
 from crowdrank.report.training.picture import cloud_picture, strip_picture
 from crowdrank.simulate.presets import simulate

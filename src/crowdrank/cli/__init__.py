@@ -26,6 +26,7 @@ from crowdrank.cli import (
     next,
     rank,
     replay,
+    report,
     reproduce,
     score,
     simulate,
@@ -34,7 +35,22 @@ from crowdrank.cli import (
 from crowdrank.cli.words import GIVEN, flag
 from crowdrank.errors import WORD, CrowdrankError
 
-COMMANDS = (rank, models, compare, evaluate, train, score, export, next, ask, replay, simulate, reproduce, demo)
+COMMANDS = (
+    rank,
+    models,
+    compare,
+    evaluate,
+    train,
+    score,
+    export,
+    next,
+    ask,
+    replay,
+    report,
+    simulate,
+    reproduce,
+    demo,
+)
 
 
 class _Commands(TyperGroup):

@@ -11,7 +11,7 @@ import numpy as np
 
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.predictions import Predictions, Status, predict
-from crowdrank.compare.scores import Figure, figure, hits, log_losses
+from crowdrank.compare.scores import CalibrationBin, Figure, calibration, figure, hits, log_losses
 from crowdrank.compare.split import Split, sample_units, split
 from crowdrank.data import (
     TIE,
@@ -53,7 +53,7 @@ class Row:
 
     ``behind`` is its mean log loss minus that of the best model, ``behind_se`` the standard error of that
     difference, vote by vote. ``seconds`` and ``gold`` are from the fit to all votes. ``list_loss`` is the
-    mean of -ln P over whole held-out lists.
+    mean of -ln P over whole held-out lists. ``calibration``: how often the likelier side of held-out votes won.
     """
 
     model: str
@@ -69,6 +69,7 @@ class Row:
     error: str | None = None
     list_loss: float | None = None
     list_loss_se: float | None = None
+    calibration: tuple[CalibrationBin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,7 @@ def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pa
         )
     if trial.model not in losses or best is None:
         return row
+    assert trial.predictions.probabilities is not None
     loss = figure(losses[trial.model], pairs.weight)
     behind = figure(losses[trial.model] - losses[best], pairs.weight)
     return replace(
@@ -253,6 +255,7 @@ def _row(trial: Trial, losses: Mapping[str, Floats], best: str | None, pairs: Pa
         behind=_finite_or_none(behind.mean),
         behind_se=_finite_or_none(behind.error),
         tied_with_best=not behind.mean > SEPARATION * behind.error,  # an unknown error separates nothing
+        calibration=calibration(trial.predictions.probabilities, pairs.outcome, pairs.weight),
     )
 
 

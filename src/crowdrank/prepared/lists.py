@@ -14,6 +14,7 @@ from crowdrank.errors import InputError, Note
 from crowdrank.kernels.kendall import agreements
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import segment_of
+from crowdrank.prepared.list_agreement import worker_agreement
 from crowdrank.prepared.list_parts import ListFile, ListShard
 from crowdrank.prepared.plan import cut
 from crowdrank.prepared.subjects import Subjects
@@ -171,7 +172,8 @@ class Lists(Subjects):
         place, cells = (np.cumsum(side) - side)[self.nodes.query] + place, np.zeros(most)
         for part in self.pieces():
             cells += _meetings(part, place, side, most)
-        return Evidence(self.judgments_of_nodes, self._opponents(), self.part, side, cells, "lists")
+        between = None if self.worker is None else worker_agreement(self.pieces(), self.worker, self.n_workers)
+        return Evidence(self.judgments_of_nodes, self._opponents(), self.part, side, cells, "lists", between)
 
     def _opponents(self) -> Integers:
         """How many other nodes each node shares a list with. Nodes of the same lists have the same ones."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from crowdrank.charts.axes import axis_of
 from crowdrank.measures import Coverage
-from crowdrank.report.axes import axis_of
-from crowdrank.report.connections import connections, matrix, pairs_of
-from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Query, Report, TableRows, Worker
+from crowdrank.report.agreement import crowd_confusion, worker_agreement
+from crowdrank.report.connections import chances, connections, matrix, pairs_of
+from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Matrix, Query, Report, TableRows, Worker
 from crowdrank.report.contest import choice
 from crowdrank.report.domains import query_traits, skill_map
 from crowdrank.report.next_votes import next_pairs
@@ -19,11 +21,13 @@ from crowdrank.report.notes import cautions
 from crowdrank.report.reliability import label_trust
 from crowdrank.report.rounding import round_finite, round_to, significant, tidy
 from crowdrank.report.suggestions import MOST, NextRows, suggestions
-from crowdrank.report.words import count_noun
+from crowdrank.report.words import count_noun, headline
 from crowdrank.results import (
+    Confusion,
     Evidence,
     Fit,
     LabelPosterior,
+    Posterior,
     Queries,
     Ranking,
     Reliability,
@@ -34,23 +38,29 @@ from crowdrank.results import (
 
 ROWS = 20_000
 """The most ranking rows, and the most workers, that a report holds."""
-VIEWS = ("labels", "queries", "skills", "reliability")
+VIEWS = ("labels", "queries", "skills", "reliability", "confusion")
 """Tables that the report shows within other parts; every other table is shown unchanged."""
 TOP = 5
 """Each query that is shown has at least this many items, however many queries there are."""
 BINS = 10
+UPCOMING = 30
+"""How many of the next votes are shown."""
 
 
 def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Coverage | None = None) -> Report:
     """The content of a report from a fit's result, the gold measures, and what the gold covers."""
     ranking, fit, evidence, further = result.ranking, result.fit, result.evidence, result.further
-    labels, queries, skills, reliability = (further.get(name) for name in VIEWS)
+    labels, queries, skills, reliability, confusion = (further.get(name) for name in VIEWS)
     assert labels is None or isinstance(labels, LabelPosterior)
     assert queries is None or isinstance(queries, Queries)
     assert skills is None or isinstance(skills, Skills)
+    assert confusion is None or isinstance(confusion, Confusion)
     assert reliability is None or isinstance(reliability, Reliability)
     rows = _with_evidence(ranking, evidence, labels)
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len(), groups=pl.col("part").n_unique())
+    upcoming = _next_rows(result, rows)
+    crowd_says = crowd_confusion(confusion, result.workers)
+    shown = VIEWS if crowd_says is not None else [name for name in VIEWS if name != "confusion"]
     people = None if result.workers is None else result.workers.polars().sort("quality", "worker")
     return Report(
         title=_title(fit),
@@ -58,19 +68,21 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         cautions=cautions(fit.warnings),
         items=fit.judgments["items"],
         queries_total=len(sizes),
-        queries=_queries(rows, ranking, evidence, len(sizes), query_traits(queries)),
+        queries=_queries(rows, result, len(sizes), query_traits(queries), _ranks_by_query(upcoming)),
         crowd=None if people is None else crowd_summary(people),
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
-        suggestions=suggestions(rows, people, evidence.unit, _next_rows(result, rows)),
+        suggestions=suggestions(rows, people, evidence.unit, upcoming[:MOST]),
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
         gold_coverage=None if coverage is None else str(coverage),
         unit=evidence.unit,
         trust=label_trust(reliability, fit),
-        tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
+        confusion=crowd_says,
+        agreement=worker_agreement(evidence.agreement, result.index.workers),
+        tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in shown),
     )
 
 
@@ -78,15 +90,19 @@ def _next_rows(result: Result, rows: pl.DataFrame) -> list[NextRows]:
     """The pairs that the next votes should be about, as rows."""
     if result.evidence.unit != "votes":
         return []
-    ranking = result.ranking
-    place = (
-        pl.DataFrame({"query": ranking.query, "rank": ranking.rank}).with_row_index("own").sort("query", "rank")
-    )
-    row = np.argsort(place["own"].to_numpy())
-    found = next_pairs(result, MOST)
+    row = np.argsort(rows["own"].to_numpy())
+    found = next_pairs(result, UPCOMING)
     return [
         (rows.row(int(row[own.one]), named=True), rows.row(int(row[own.other]), named=True), own) for own in found
     ]
+
+
+def _ranks_by_query(upcoming: Sequence[NextRows]) -> dict[Any, list[tuple[int, int]]]:
+    """The ranks of the pairs to ask about, by query."""
+    found: dict[Any, list[tuple[int, int]]] = {}
+    for one, other, _ in upcoming:
+        found.setdefault(one["query"], []).append((one["rank"], other["rank"]))
+    return found
 
 
 def _table(name: str, frame: pl.DataFrame) -> TableRows:
@@ -103,6 +119,7 @@ def _cell(value: Any) -> Any:
 def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior | None) -> pl.DataFrame:
     """The ranking's rows, best first, with the evidence on each item, and its label if there is one."""
     further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
+    further["own"] = np.arange(len(ranking.item))  # the row of the ranking
     if labels is not None:
         further |= {"label": labels.label, "probability": labels.probability.max(axis=1)}
     order = pl.DataFrame({"query": ranking.query, "rank": ranking.rank, **further}).sort("query", "rank")
@@ -133,25 +150,38 @@ def _judged(judged: Mapping[str, Any]) -> str:
 
 
 def _queries(
-    rows: pl.DataFrame, ranking: Ranking, evidence: Evidence, total: int, known: Mapping[Any, Any]
-) -> tuple[Query, ...]:
+    rows: pl.DataFrame, result: Result, total: int, known: Mapping[Any, Mapping[str, Any]],
+    upcoming: Mapping[Any, Sequence[tuple[int, int]]],
+) -> tuple[Query, ...]:  # fmt: skip
     """The queries in the order of their ids, with as many queries and rows as a report may hold.
 
-    ``known``: what a model says about a query besides its ranking.
+    ``known``: what a model says about a query besides its ranking. ``upcoming``: pairs to ask about, by ranks.
     """
     most = max(TOP, ROWS // total)
-    number = {name: code for code, name in enumerate(ranking.query.unique(maintain_order=True))}
+    certain = not any(note.code == "no-intervals" for note in result.fit.warnings)
+    number = {name: code for code, name in enumerate(result.ranking.query.unique(maintain_order=True))}
     queries = []
     for (name,), part in rows.group_by("query", maintain_order=True):
-        queries.append(_query(part, most, name, evidence, number[name], known.get(name, {})))
+        drawn = _matrices(result, part["own"].to_numpy(), number[name])
+        more = {**drawn, **known.get(name, {}), "next_pairs": tuple(upcoming.get(name, ()))}
+        tier = part["tier"].to_numpy()
+        tied = more["first_tier"] = int((tier == tier[0]).sum())
+        more["headline"] = headline(part["item"][:2].to_list(), tied, len(part), certain=certain)
+        queries.append(_query(part, most, name, result.evidence.unit, more))
         if len(queries) * most >= ROWS:
             break
     return tuple(queries)
 
 
-def _query(
-    part: pl.DataFrame, most: int, name: Any, evidence: Evidence, number: int, known: Mapping[str, Any]
-) -> Query:
+def _matrices(result: Result, places: NDArray[np.int64], query: int) -> dict[str, Matrix | None]:
+    """Who met whom, and who is better with which probability. ``places``: the rows of the ranking, best first."""
+    met, posterior = matrix(result.evidence, query), result.posterior
+    if met is None or not isinstance(posterior, Posterior):
+        return {"matrix": met}
+    return {"matrix": met, "ahead": chances(posterior, places, met.side)}
+
+
+def _query(part: pl.DataFrame, most: int, name: Any, unit: str, more: Mapping[str, Any]) -> Query:
     shown = part.head(most).to_dicts()
     axis = axis_of(row[name] for row in shown for name in ("score", "low", "high"))
     return Query(
@@ -160,9 +190,8 @@ def _query(
         tiers=part["tier"].n_unique(),
         rows=tuple(_item(row, axis.decimals) for row in shown),
         axis=axis,
-        connections=connections(part, pairs_of(len(part)), evidence.unit),
-        matrix=matrix(evidence, number),
-        **known,
+        connections=connections(part, pairs_of(len(part)), unit),
+        **more,
     )
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.report.content import Connections, Matrix, Span
 from crowdrank.report.rounding import tidy
-from crowdrank.results import Evidence
+from crowdrank.results import Evidence, Posterior
 
 
 def connections(rows: pl.DataFrame, possible: int, unit: str) -> Connections | None:
@@ -40,6 +41,17 @@ def matrix(evidence: Evidence, query: int) -> Matrix | None:
         return None
     upper = counted[np.triu_indices(len(counted))]
     return Matrix(len(counted), tuple(tidy(value) for value in upper.tolist()))
+
+
+def chances(posterior: Posterior, places: NDArray[np.int64], side: int) -> Matrix:
+    """P(row is better than column) of a query's items, given as positions in the posterior, best first.
+
+    With more items than ``side``, the item in the middle of each run of neighbors stands for the run.
+    """
+    ends = -(-np.arange(side + 1) * len(places) // side)
+    shown = places[(ends[:-1] + ends[1:] - 1) // 2]
+    upper = posterior.ahead(shown)[np.triu_indices(side)]
+    return Matrix(side, tuple(round(value, 2) for value in upper.tolist()))
 
 
 def _span(values: pl.Series) -> Span:

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from crowdrank.charts import Axis
+
 VERDICTS = ("malicious", "spammer", "unsure", "reliable")
 
 
@@ -40,16 +42,6 @@ class Item:
     group: int
     label: float | str | None = None
     probability: float | None = None
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The axis on which intervals are drawn; its numbers are shown with ``decimals`` decimals."""
-
-    low: float
-    high: float
-    ticks: tuple[float, ...]
-    decimals: int
 
 
 @dataclass(frozen=True)
@@ -94,7 +86,11 @@ class Query:
     """The ranking of a query: ``items`` is the number of items, ``rows`` are those shown, best first.
 
     ``difficulty``, its interval (an end is None if it is not bounded) and the most probable ``domain`` with its
-    ``probability`` are set if the model estimates them; the domain only if there are several.
+    ``probability`` are set if the model estimates them; the domain only if there are several. ``first_tier`` is
+    the number of items that cannot be told apart from the best one; ``headline`` says in words what the ranking
+    says. ``ahead``: the probability that the row is better than the column, laid out as ``matrix`` is; the item in
+    the middle stands for a run of neighbors. None if the model does not say. ``next_pairs``: the ranks of the
+    pairs that the next votes should be about, most useful first.
     """
 
     name: str | None
@@ -104,6 +100,10 @@ class Query:
     axis: Axis
     connections: Connections | None
     matrix: Matrix | None
+    first_tier: int = 1
+    headline: str = ""
+    ahead: Matrix | None = None
+    next_pairs: tuple[tuple[int, int], ...] = ()
     difficulty: float | None = None
     difficulty_low: float | None = None
     difficulty_high: float | None = None
@@ -208,6 +208,30 @@ class LabelTrust:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """A square of shares by name: what a crowd says of each true label, or how often two workers agree.
+
+    A share is None if nothing is known. ``rows`` are from top to bottom, in the order of ``names``.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class WorkerAgreement:
+    """How often two workers order a pair in the same way, workers who agree beside each other.
+
+    ``total`` is the number of workers, ``alike`` are pairs who agree so often that they may be copies: two names,
+    their share, and the number of pairs of items that both ordered.
+    """
+
+    grid: Grid
+    total: int
+    alike: tuple[tuple[str, str, float, int], ...]
+
+
+@dataclass(frozen=True)
 class Suggestion:
     """One thing that would make the ranking more certain, as a sentence, and the ids that it names."""
 
@@ -241,10 +265,27 @@ class Contender:
 
 
 @dataclass(frozen=True)
+class VoteBin:
+    """Held-out votes whose likelier side has a probability from ``start`` to ``end``.
+
+    ``said`` is its mean, and ``right`` the share that this side won, with its interval.
+    """
+
+    start: float
+    end: float
+    votes: float
+    said: float
+    right: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Contest:
     """Models by how well they predict held-out votes, best first.
 
-    ``axis`` is for the distances from the best; ``guessing`` is the log loss of a random guess.
+    ``axis`` is for the distances from the best; ``guessing`` is the log loss of a random guess. ``trust``: how
+    often the likelier side won, by the best model; empty if nothing was held out.
     """
 
     rows: tuple[Contender, ...]
@@ -254,6 +295,7 @@ class Contest:
     votes: int
     ties: bool
     guessing: float
+    trust: tuple[VoteBin, ...] = ()
 
     @property
     def timed(self) -> bool:
@@ -285,7 +327,9 @@ class Report(Page):
     fewer rows, if showing all would make the page too large. ``choice`` is how `auto` chose the model.
     ``unit`` is what is counted for an item: "votes", "lists" or "labels". Labels need not connect items, so
     ``connections`` is None for them. ``skills`` is None if there are no domains, or only one. ``trust`` is None if
-    no labels are known. ``tables`` are the model's further tables that have no section of their own in the report.
+    no labels are known. ``confusion`` is what the crowd says of each true label, ``agreement`` how often workers
+    agree on lists; None if that is not known. ``tables`` are the model's further tables that have no section of
+    their own in the report.
     """
 
     items: int
@@ -303,6 +347,8 @@ class Report(Page):
     gold_coverage: str | None = None
     trust: LabelTrust | None = None
     tables: tuple[TableRows, ...] = ()
+    confusion: Grid | None = None
+    agreement: WorkerAgreement | None = None
 
     @property
     def has_labels(self) -> bool:

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from crowdrank.charts.axes import axis_of
 from crowdrank.compare import Comparison
-from crowdrank.report.axes import axis_of
-from crowdrank.report.content import Contender, Contest, ContestReport
+from crowdrank.report.content import Contender, Contest, ContestReport, VoteBin
 from crowdrank.report.notes import cautions
+from crowdrank.report.rounding import tidy
 from crowdrank.report.words import count_noun
 from crowdrank.results import Fit
 
@@ -66,6 +67,7 @@ def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) ->
         votes=figures["votes"],
         ties=figures["ties"],
         guessing=round(math.log(3 if figures["ties"] else 2), 4),
+        trust=tuple(_bin(own) for own in models[0].get("calibration", ())) if models else (),
     )
 
 
@@ -86,6 +88,11 @@ def _contender(row: Mapping[str, Any], *, held_out: bool, first: bool) -> Conten
         gold={name: _round(value) for name, value in row["gold"].items()},
         error=row["error"],
     )
+
+
+def _bin(own: Mapping[str, float]) -> VoteBin:
+    votes = tidy(own["votes"])
+    return VoteBin(**{name: round(value, 3) for name, value in own.items() if name != "votes"}, votes=votes)
 
 
 def _place(row: Mapping[str, Any], *, held_out: bool, first: bool) -> str:

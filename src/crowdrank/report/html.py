@@ -12,10 +12,12 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.report.content import VERDICTS, Axis, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
+from crowdrank.charts import MOST_WORKERS, Axis, Chart, Dot, draw_workers, style_sheet
+from crowdrank.report.agreement import draw_agreement, draw_confusion, explain_agreement, explain_confusion
+from crowdrank.report.content import VERDICTS, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
 from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
-from crowdrank.report.reliability import explain_trust, reliability_picture
+from crowdrank.report.reliability import explain_trust, explain_vote_trust, reliability_picture, vote_picture
 from crowdrank.report.units import UNITS
 from crowdrank.report.words import (
     cell,
@@ -46,7 +48,7 @@ MEANINGS = {
 
 
 def to_html(report: Report) -> str:
-    """The page: warnings first, then the ranking, the workers, the connections, and suggestions."""
+    """The page: the ranking with what to know about it, the workers, the connections, and suggestions."""
     templates = environment()
     script = templates.get_template("report.js").render()
     return templates.get_template("report.html").render(
@@ -62,6 +64,10 @@ def to_html(report: Report) -> str:
         quality_meaning=explain_quality(report),
         further=_further(report.crowd),
         histogram=histogram(report.crowd),
+        scatter=None if report.crowd is None else scatter(report.crowd),
+        most_workers=MOST_WORKERS,
+        confusion=None if report.confusion is None else draw_confusion(report.confusion),
+        agreement=None if report.agreement is None else draw_agreement(report.agreement),
         reliability=None if report.trust is None else reliability_picture(report.trust),
     )
 
@@ -96,6 +102,11 @@ def environment() -> Environment:
         ticks=_ticks,
         explain_contest=explain_contest,
         explain_trust=explain_trust,
+        explain_vote_trust=explain_vote_trust,
+        vote_picture=vote_picture,
+        explain_confusion=explain_confusion,
+        explain_agreement=explain_agreement,
+        chart_style=style_sheet(lambda name: f"var(--{name})"),
     )
     return made
 
@@ -128,6 +139,7 @@ def _columns(query: Query) -> dict[str, Any]:
     names += ["label", "probability"] if query.rows[0].label is not None else []
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
     columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
+    columns |= {"headline": query.headline, "next": query.next_pairs}
     if query.difficulty is not None:
         words = [signed(query.difficulty), difficulty_interval(query)]
         columns |= {"difficulty": query.difficulty, "difficulty_words": words}
@@ -142,6 +154,7 @@ def _columns(query: Query) -> dict[str, Any]:
         "pairs": [links.pairs, links.possible],
         "votes": list(vars(links.comparisons).values()),
         "matrix": None if query.matrix is None else vars(query.matrix),
+        "ahead": None if query.ahead is None else vars(query.ahead),
     }
 
 
@@ -185,6 +198,19 @@ def _place(value: float, axis: Axis) -> float:
 def _ticks(axis: Axis) -> str:
     """The positions of an axis's ticks, as CSS positions of the lines behind its rows."""
     return ",".join(f"{_place(tick, axis)}% 0" for tick in axis.ticks) or "0 0"
+
+
+def scatter(crowd: CrowdSummary) -> Chart:
+    """The workers by judgments and quality; an end of an interval that is not bounded is 0 or 1."""
+    return draw_workers(
+        [
+            Dot(
+                row.worker, row.judgments, row.quality, 0.0 if row.low is None else row.low,
+                1.0 if row.high is None else row.high, row.verdict,
+            )
+            for row in crowd.rows
+        ]
+    )  # fmt: skip
 
 
 def histogram(crowd: CrowdSummary | None) -> dict[str, Any]:

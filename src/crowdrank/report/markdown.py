@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
+from crowdrank.report.agreement import explain_agreement, explain_confusion
 from crowdrank.report.content import (
     Contender,
     Contest,
     ContestReport,
     CrowdSummary,
+    Grid,
     LabelTrust,
     Page,
     Query,
@@ -17,10 +20,11 @@ from crowdrank.report.content import (
     Skill,
     SkillMap,
     TableRows,
+    WorkerAgreement,
 )
 from crowdrank.report.contest import explain_contest
 from crowdrank.report.method import method
-from crowdrank.report.reliability import explain_trust
+from crowdrank.report.reliability import explain_trust, explain_vote_trust
 from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import (
     cell,
@@ -39,17 +43,22 @@ from crowdrank.report.words import (
 
 ROWS = 50
 QUERIES = 20
+MANY_TIED, TIED = 20, 10
+FEW = 12
+"""Up to this many workers the agreement between them is a table."""
 
 
 def to_markdown(report: Report) -> str:
     """The report as GitHub Markdown: the first 50 rows of the first 20 queries, and of the workers."""
     parts = [
-        [f"# {report.title}", " · ".join(map(safe, report.facts))],
+        [f"# {report.title}", " · ".join(map(safe, report.facts)), *_first(report)],
+        _ranking(report),
         warnings(report),
         _queries(report),
-        _ranking(report),
         [] if report.crowd is None else _workers(report.crowd, explain_quality(report)),
         [] if report.skills is None else _skills(report.skills),
+        [] if report.confusion is None else _confusion(report.confusion),
+        [] if report.agreement is None else _agreement(report.agreement),
         [] if report.trust is None else _trust(report.trust),
         *map(_further, report.tables),
         _connections(report),
@@ -58,6 +67,14 @@ def to_markdown(report: Report) -> str:
         ["## How it was computed", bullets(f"{safe(name)}: {safe(value)}" for name, value in method(report))],
     ]
     return "\n\n".join(block for part in parts for block in part if block) + "\n"
+
+
+def _first(report: Report) -> Iterator[str]:
+    """What the ranking says in a sentence, and what to know about it by its titles."""
+    if report.queries_total == 1:
+        yield safe(report.queries[0].headline)
+    if report.cautions:
+        yield f"What to know, more below: {safe('; '.join(own.title for own in report.cautions))}."
 
 
 def contest_to_markdown(report: ContestReport) -> str:
@@ -74,6 +91,17 @@ def _contest(contest: Contest) -> Iterator[str]:
     )
     if errors := [f"{safe(row.model)} failed: {safe(row.error)}" for row in contest.rows if row.error]:
         yield bullets(errors)
+    if contest.trust:
+        yield "### How far the probabilities can be trusted"
+        yield explain_vote_trust(contest)
+        bins = (
+            (
+                f"{row.start:g} to {row.end:g}", number(row.votes), number(row.said, 2), number(row.right, 2),
+                interval(row.low, row.high, 2),
+            )
+            for row in contest.trust
+        )  # fmt: skip
+        yield table(["Likelier side", "Votes", "Said", "Won", "90 % interval"], bins, "lrrrr")
 
 
 def _contender(row: Contender, contest: Contest) -> list[str]:
@@ -130,25 +158,59 @@ def _ranking(report: Report) -> Iterator[str]:
         if query.name is not None:
             yield f"### Query {safe(query.name)}"
         yield _items(query, UNITS[report.unit], report.has_labels)
-        shown = min(len(query.rows), ROWS)
-        if query.items > shown:
-            yield f"The first {shown} of {query.items:,} items; the ranking file has all of them."
+        if query.items > ROWS:
+            yield f"The ranking file has all {query.items:,} items."
     if report.queries_total > QUERIES:
         yield f"The first {QUERIES} of {report.queries_total:,} queries; the ranking file has all of them."
 
 
 def _items(query: Query, unit: Unit, has_labels: bool) -> str:
+    """The first rows. Of a tier of more than ``MANY_TIED`` items the first ``TIED`` are shown."""
     decimals = query.axis.decimals
-    rows = (
+    rows = [
         (
             f"{row.rank}", f"{row.rank_low}–{row.rank_high}", f"{row.tier}", row.item, signed(row.score, decimals),
             interval(row.low, row.high, decimals), number(row.comparisons),
             *([with_probability(row.label, row.probability)] if has_labels else []),
         )
-        for row in query.rows[:ROWS]
-    )  # fmt: skip
+        for row in query.rows
+    ]  # fmt: skip
+    rows = _fold_tiers(query, rows)[:ROWS]
     head = ["Rank", "Between", "Tier", "Item", "Score", "90 % interval", f"{unit.noun.title()}s"]
     return table([*head, "Label"] if has_labels else head, rows, "rrrlrrr" + "r" * has_labels)
+
+
+def _fold_tiers(query: Query, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The rows, with one row in place of the rest of every large tier."""
+    found: list[tuple[str, ...]] = []
+    start = 0
+    for tier, members in groupby(query.rows, key=lambda row: row.tier):
+        size = len(list(members))
+        shown = size if size <= MANY_TIED else TIED
+        found += rows[start : start + shown]
+        if shown < size:
+            words = f"{size - TIED:,} more that cannot be told apart from the best one of the tier"
+            blank = [""] * (len(rows[0]) - 4)
+            found.append((f"{start + TIED + 1}–{start + size}", "", f"{tier}", words, *blank))
+        start += size
+    return found
+
+
+def _confusion(grid: Grid) -> Iterator[str]:
+    yield "## What the crowd says of each true label"
+    yield safe(explain_confusion(grid))
+    rows = ([name, *(number(share, 2) for share in own)] for name, own in zip(grid.names, grid.rows, strict=True))
+    yield table(["True", *map(safe, grid.names)], rows, "l" + "r" * len(grid.names))
+
+
+def _agreement(agreement: WorkerAgreement) -> Iterator[str]:
+    yield "## How far workers agree"
+    yield safe(explain_agreement(agreement))
+    grid = agreement.grid
+    if len(grid.names) <= FEW:
+        named = zip(grid.names, grid.rows, strict=True)
+        rows = ([name, *(number(share, 2) for share in own)] for name, own in named)
+        yield table(["Worker", *map(safe, grid.names)], rows, "l" + "r" * len(grid.names))
 
 
 def _workers(crowd: CrowdSummary, quality: str) -> Iterator[str]:

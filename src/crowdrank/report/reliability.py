@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crowdrank.report.axes import BOTTOM, LEFT, RIGHT, TOP, Tick, chart_x, chart_y
-from crowdrank.report.content import Axis, LabelTrust, ReliabilityRow
+from crowdrank.charts import Axis
+from crowdrank.charts.axes import BOTTOM, LEFT, RIGHT, TOP, Tick, chart_x, chart_y
+from crowdrank.report.content import Contest, LabelTrust, ReliabilityRow
 from crowdrank.report.words import count_noun, percent, signed
 from crowdrank.results import Fit, Reliability
 
@@ -54,20 +56,61 @@ def explain_trust(trust: LabelTrust) -> str:
     )
 
 
+def explain_vote_trust(contest: Contest) -> str:
+    """What the held-out votes show about the probabilities of the best model, in sentences."""
+    votes = sum(row.votes for row in contest.trust)
+    said, right = (
+        sum(row.votes * getattr(row, name) for row in contest.trust) / votes for name in ("said", "right")
+    )
+    outside = [row for row in contest.trust if not row.low <= row.said <= row.high]
+    found = (
+        "In every bin the share lies within the noise of what was said."
+        if not outside
+        else f"In {count_noun(len(outside), 'bin')} of {len(contest.trust)} the share differs beyond the noise: "
+        f"the model is too {'certain' if said > right else 'cautious'} on the whole."
+    )
+    return (
+        f"Of the held-out votes that are not ties, the side that {contest.rows[0].model} called likelier won "
+        f"{percent(right)}; the model said {percent(said)}. {found}"
+    )
+
+
+def vote_picture(contest: Contest) -> ReliabilityPicture:
+    """The places of dots and intervals: how often the likelier side won, by its probability."""
+    axis = HALF if min(row.low for row in contest.trust) >= HALF.low else WHOLE
+    return _picture(
+        axis,
+        tuple((row.said, row.right, row.low, row.high) for row in contest.trust),
+        (),
+        " ".join(f"Said {row.said:.2f}, won {row.right:.2f}." for row in contest.trust),
+    )
+
+
 def reliability_picture(trust: LabelTrust) -> ReliabilityPicture:
     """The places of dots and intervals."""
     least = min(min(row.said, row.calibrated, row.low) for row in trust.rows)
-    axis = HALF if least >= HALF.low else WHOLE
+    return _picture(
+        HALF if least >= HALF.low else WHOLE,
+        tuple((row.calibrated, row.right, row.low, row.high) for row in trust.rows),
+        tuple((row.said, row.right) for row in trust.rows),
+        " ".join(
+            f"Said {row.said:.2f}, calibrated {row.calibrated:.2f}, right {row.right:.2f}." for row in trust.rows
+        ),
+    )
+
+
+def _picture(
+    axis: Axis, dots: Sequence[tuple[float, float, float, float]], rings: Sequence[tuple[float, float]], words: str
+) -> ReliabilityPicture:
+    """``dots``: a probability, the share that is right, and the ends of its interval. ``rings``: the first two."""
     return ReliabilityPicture(
-        said=tuple((chart_x(row.said, axis), chart_y(row.right, axis)) for row in trust.rows),
-        calibrated=tuple((chart_x(row.calibrated, axis), chart_y(row.right, axis)) for row in trust.rows),
+        said=tuple((chart_x(said, axis), chart_y(right, axis)) for said, right in rings),
+        calibrated=tuple((chart_x(said, axis), chart_y(right, axis)) for said, right, *_ in dots),
         intervals=tuple(
-            (chart_x(row.calibrated, axis), chart_y(row.high, axis), chart_y(row.low, axis)) for row in trust.rows
+            (chart_x(said, axis), chart_y(high, axis), chart_y(low, axis)) for said, _, low, high in dots
         ),
         equal=f"M{LEFT:g} {BOTTOM:g}L{RIGHT:g} {TOP:g}",
         across=tuple(Tick(chart_x(tick, axis), signed(tick)) for tick in axis.ticks),
         up=tuple(Tick(chart_y(tick, axis), signed(tick)) for tick in axis.ticks),
-        description=" ".join(
-            f"Said {row.said:.2f}, calibrated {row.calibrated:.2f}, right {row.right:.2f}." for row in trust.rows
-        ),
+        description=words,
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crowdrank.report.axes import Tick, axis_of
-from crowdrank.report.content import Axis, Page
+from crowdrank.charts import Axis
+from crowdrank.charts.axes import Tick, axis_of
+from crowdrank.report.content import Page
 from crowdrank.report.html import environment
 from crowdrank.report.markdown import safe, table, warnings
 from crowdrank.report.notes import cautions

@@ -59,6 +59,25 @@ def difficulty_interval(query: Query) -> str:
     return interval(query.difficulty_low, query.difficulty_high, None)
 
 
+def headline(names: Sequence[str], tied: int, total: int, *, certain: bool) -> str:
+    """What a ranking says about the first place: ``tied`` of ``total`` items cannot be told apart from the best.
+
+    ``names``: the first two items. ``certain``: whether the model has intervals; without them noise is not known.
+    """
+    best = quote_name(names[0])
+    if total == 1:
+        return f"{best} is the only item."
+    if not certain:
+        return f"{best} is first; how certain that is, is not known."
+    if tied == 1:
+        return f"{best} is first, and can be told apart from all other items."
+    if tied == total:
+        return f"None of the {total:,} items can be told apart from the first one: their order is a guess."
+    if tied == 2:
+        return f"{best} and {quote_name(names[1])} share the first place: they cannot be told apart."
+    return f"The first {tied:,} of {total:,} items cannot be told apart: the order among them is a guess."
+
+
 def explain_quality(report: Report) -> str:
     """A sentence that explains the quality of a worker."""
     pair = "an average pair" if report.unit != "labels" else "a pair of items whose labels differ"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from crowdrank.report.axes import round_step
+from crowdrank.charts.axes import round_step
 
 WIDTH, HEIGHT = 344, 292
 """The size of a panel without the names beside it."""

@@ -1,7 +1,7 @@
 """What a fit returns: one frozen Result with the ranking, the workers, the posterior and further tables."""
 
 from crowdrank.results.beliefs import QUALITY, VARIANCE, Beliefs, beta_of_moments
-from crowdrank.results.evidence import Evidence
+from crowdrank.results.evidence import Agreement, Evidence
 from crowdrank.results.fit import Fit, to_plain
 from crowdrank.results.posterior import (
     EXACT_LIMIT,
@@ -35,6 +35,7 @@ __all__ = [
     "LEVEL",
     "QUALITY",
     "VARIANCE",
+    "Agreement",
     "Beliefs",
     "Confusion",
     "Covariance",

@@ -11,13 +11,26 @@ from crowdrank.data.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)
+class Agreement:
+    """How often workers order a pair of items in the same way.
+
+    ``worker`` are the codes of the W workers with the most lists. ``both`` (W, W): how many pairs both order, and
+    ``same`` (W, W): how many of these in the same way.
+    """
+
+    worker: NDArray[np.int64]
+    both: Floats
+    same: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Evidence:
     """The judgments behind each row of a ranking, in the ranking's own order, and which items met.
 
     ``comparisons`` is the weight of the judgments on an item, ``opponents`` the number of items it was compared
     with, ``part`` the number of its connected part. ``side`` and ``cells`` hold a square matrix for each query (in
     the order of their ids), items in the order of their ranks: see ``matrix``. ``unit`` says what is counted:
-    "votes", "lists" or "labels".
+    "votes", "lists" or "labels". ``agreement``: between workers, if they gave lists.
     """
 
     comparisons: Floats
@@ -26,6 +39,7 @@ class Evidence:
     side: NDArray[np.int64]
     cells: Floats
     unit: str = "votes"
+    agreement: Agreement | None = None
 
     def matrix(self, query: int) -> Floats | None:
         """The votes between the items of a query, or the lists that hold both, from the best to the worst.

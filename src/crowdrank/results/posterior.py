@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,13 @@ from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.errors import UsageError
 from crowdrank.results.pack import load_file, pack, save_file, unpack
 
+if TYPE_CHECKING:
+    from crowdrank.charts import Chart
+
 EXACT_LIMIT = 8000
 """Above this many parameters, posterior draws replace the inverse of the information."""
+PAIRWISE = 2000
+"""In connected parts of more items, ``Posterior.ahead`` leaves covariances out."""
 
 
 class Covariance(ABC):
@@ -184,6 +189,41 @@ class Posterior:
         stderr = math.sqrt(max(float(block[a, a] + block[b, b] - 2.0 * block[a, b]), 0.0))
         certain = 0.5 * (1.0 + math.copysign(1.0, mean)) if mean else 0.5
         return Difference(mean, stderr, 0.5 * math.erfc(-mean / stderr / math.sqrt(2.0)) if stderr else certain)
+
+    def ahead(self, places: Integers) -> Floats:
+        """P(row is better than column) for the scores at these positions: Phi of their difference over its error.
+
+        1/2 on the diagonal, and if no chain of judgments links two items. In parts of more than ``PAIRWISE`` items
+        the scores count as independent.
+        """
+        from scipy.special import ndtr
+
+        mean = np.subtract.outer(self.score[places], self.score[places])
+        variance = np.full(mean.shape, np.inf)
+        for part in np.unique(self.part[places]):
+            own = np.flatnonzero(self.part[places] == part)
+            variance[np.ix_(own, own)] = self._difference_variances(int(part), places[own])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            away = np.where(mean == 0.0, 0.0, mean / np.sqrt(variance))
+        return np.asarray(ndtr(away))
+
+    def _difference_variances(self, part: int, places: Integers) -> Floats:
+        nodes = self.parts[part]
+        if len(nodes) > PAIRWISE:
+            alone = self.stderr[places] ** 2
+            return np.add.outer(alone, alone)
+        own = np.searchsorted(nodes, places)
+        block = self.normal.covariance.block(nodes)[np.ix_(own, own)]
+        return np.maximum(np.add.outer(block.diagonal(), block.diagonal()) - 2.0 * block, 0.0)
+
+    def plot(self, query: str | None = None, most: int = 30) -> Chart:
+        """P(row beats column) among the first ``most`` items of a query, as a chart that can be saved.
+
+        ``query``: its name; the first one if there are several and none is named.
+        """
+        from crowdrank.results.plots import plot_ahead
+
+        return plot_ahead(self, query, most)
 
     def covariance(self, part: int) -> Floats:
         """Covariance of the centered scores of a connected part, in the order of ``parts``."""

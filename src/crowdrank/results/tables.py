@@ -6,13 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+
+if TYPE_CHECKING:
+    from crowdrank.charts import Chart
 
 LEVEL = 0.9
 """The level of every interval."""
@@ -83,6 +86,15 @@ class Ranking(Table):
         columns = {"query": self.query, "item": self.item, **{name: getattr(self, name) for name in names}}
         return pl.DataFrame(columns).sort("query", "rank")
 
+    def plot(self, query: str | None = None, most: int = 40) -> Chart:
+        """The first ``most`` items of a query with their 90 % intervals, as a chart that can be saved.
+
+        ``query``: its name; the first one if there are several and none is named.
+        """
+        from crowdrank.results.plots import plot_ranking
+
+        return plot_ranking(self, query, most)
+
 
 @dataclass(frozen=True, eq=False)
 class Workers(Table):
@@ -107,6 +119,12 @@ class Workers(Table):
         """worker, judgments, quality, low, high, verdict, and the parameters of the model, sorted by worker."""
         names = ("worker", "judgments", "quality", "low", "high", "verdict")
         return pl.DataFrame({**{name: getattr(self, name) for name in names}, **self.further}).sort("worker")
+
+    def plot(self) -> Chart:
+        """Judgments against quality, a mark for each worker, as a chart that can be saved."""
+        from crowdrank.results.plots import plot_workers
+
+        return plot_workers(self.polars())
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +154,15 @@ class LabelPosterior(Table):
         each = {f"p_{label}": self.probability[:, place] for place, label in enumerate(labels)}
         columns = {"label": self.label, "probability": self.probability.max(axis=1), **each}
         return pl.DataFrame({"query": self.query, "item": self.item, **columns}).sort("query", "item")
+
+    def plot(self, query: str | None = None, most: int = 30) -> Chart:
+        """The probability of each label for the ``most`` least certain items, as a chart that can be saved.
+
+        ``query``: its name; the first one if there are several and none is named.
+        """
+        from crowdrank.results.plots import plot_labels
+
+        return plot_labels(self, query, most)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,8 +60,10 @@
   const width = ({ low, high }, row) => (low[row] === null || high[row] === null ? Infinity : high[row] - low[row]);
   const cell = (kind, ...content) => make("td", { class: kind }, ...content);
   const number = (value, kind = "num wide") => cell(kind, value === null ? "–" : whole(value));
+  /** A long name is cut by the style; the hint and the focus show the whole. */
+  const nameOf = (text) => make("bdi", text.length > 40 ? { class: "long", tabindex: "0", title: text } : {}, text);
   const name = (text, small) =>
-    make("th", { scope: "row", class: "name" }, make("bdi", {}, text), make("span", { class: "small" }, small));
+    make("th", { scope: "row", class: "name" }, nameOf(text), make("span", { class: "small" }, small));
 
   // ---------------------------------------------------------------------------------- tables
 
@@ -90,8 +92,8 @@
     }
 
     /** Show these rows: `value(row, key)` is what a column sorts by, `draw(row)` the table row. */
-    load({ count, text, value, draw, kind = () => "" }) {
-      Object.assign(this, { count, value, draw, kind });
+    load({ count, text, value, draw, kind = () => "", fold = () => null }) {
+      Object.assign(this, { count, value, draw, kind, fold, unfolded: new Set() });
       this.text = Array.from({ length: count }, (_, row) => text(row).toLowerCase());
       this.input.value = "";
       this.restart();
@@ -109,7 +111,7 @@
     }
 
     show() {
-      const shown = this.rows.slice(0, this.limit);
+      const shown = this.visible().slice(0, this.limit);
       this.body.replaceChildren(...shown.map((row, at) => this.row(row, at ? shown[at - 1] : null)));
       for (const head of this.heads) {
         if (head.dataset.key === this.key) head.setAttribute("aria-sort", this.down ? "descending" : "ascending");
@@ -122,14 +124,40 @@
       this.offerMore();
     }
 
+    /** The rows that are not folded away; `{ fold }` stands for the rest of a group, which a button unfolds. */
+    visible() {
+      const whole = this.limit === Infinity || this.input.value.trim() || this.down;
+      const found = [];
+      for (const row of this.rows) {
+        const fold = whole ? null : this.fold(row, this.key);
+        if (fold === null || this.unfolded.has(fold.group)) found.push(row);
+        else if (fold.first) found.push({ fold });
+      }
+      return found;
+    }
+
+    foldedRow({ group, words, button }) {
+      const element = make("button", { type: "button" }, button);
+      element.addEventListener("click", () => {
+        this.unfolded.add(group);
+        const at = [...this.body.rows].findIndex((row) => row.contains(element));
+        this.show();
+        this.body.rows[at].tabIndex = -1;
+        this.body.rows[at].focus({ preventScroll: true });
+      });
+      const columns = this.heads.filter((head) => head.offsetParent !== null).length;
+      return make("tr", { class: "fold" }, make("td", { colspan: columns }, words, element));
+    }
+
     row(row, before) {
+      if (row.fold) return this.foldedRow(row.fold);
       const element = this.draw(row);
       element.className = this.kind(row, before, this.key);
       return element;
     }
 
     offerMore() {
-      const left = this.rows.length - this.limit;
+      const left = this.visible().length - this.limit;
       this.more.hidden = left <= 0;
       this.more.replaceChildren();
       const offer = (words, limit) => {
@@ -160,12 +188,30 @@
 
   // --------------------------------------------------------------------------------- ranking
 
-  const ranking = new Grid(find("#ranking"), "item", "rank");
+  const ranking = new Grid(find("#ranking"), "item", "rank", find("#queries") ? 20 : PAGE);
+  const [MANY_TIED, TIED] = [20, 10]; // of a tier of more than 20 items, the first 10 are shown
+
+  /** Folds the rest of a large tier: its items cannot be told apart, so their order says nothing. */
+  function foldTier(query, row, key) {
+    const tier = query.tier[row];
+    const [start, size] = query.tierSpan.get(tier);
+    if (key !== "rank" || size <= MANY_TIED || row < start + TIED) return null;
+    const more = whole(size - TIED);
+    const words = `Ranks ${whole(start + TIED + 1)} to ${whole(start + size)}: ${more} more items of tier ${tier}, which cannot be told apart from its best one.`;
+    return { group: tier, first: row === start + TIED, words, button: "Show them" };
+  }
+
+  /** Where each tier begins, and how many of its items are shown. */
+  function tierSpans(query) {
+    const found = new Map();
+    query.tier.forEach((tier, row) => found.set(tier, [found.get(tier)?.[0] ?? row, (found.get(tier)?.[1] ?? 0) + 1]));
+    return found;
+  }
 
   /** Bands mark tiers in every order; a line also separates them if the rows are in tier order. */
   function tierClass(query, row, before, key) {
     const ordered = key === "rank" || key === "tier";
-    const starts = ordered && before !== null && query.tier[row] !== query.tier[before];
+    const starts = ordered && typeof before === "number" && query.tier[row] !== query.tier[before];
     return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
   }
 
@@ -173,11 +219,14 @@
 
   function showRanking(query) {
     setAxis(find("#items"), query.axis);
+    find(".headline").textContent = query.headline;
+    query.tierSpan ??= tierSpans(query);
     ranking.load({
       count: query.item.length,
       text: (row) => query.item[row],
       value: (row, key) => (key === "rank" ? row : key === "width" ? width(query, row) : query[key][row]),
       kind: (row, before, key) => tierClass(query, row, before, key),
+      fold: (row, key) => foldTier(query, row, key),
       draw: (row) => {
         const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
         const label = query.label ? withProbability(query.label[row], query.probability[row]) : null;
@@ -248,7 +297,7 @@
       value: (row, key) => ({ worker: skills.worker[row], judgments: skills.total[row] })[key] ?? column(row, key),
       draw: (row) =>
         make(
-          "tr", {}, make("th", { scope: "row", class: "name" }, make("bdi", {}, skills.worker[row])),
+          "tr", {}, make("th", { scope: "row", class: "name" }, nameOf(skills.worker[row])),
           ...skills.quality[row].map((_, domain) => skillCell(skills, row, domain)), number(skills.total[row], "num"),
         ),
     });
@@ -259,23 +308,23 @@
   /** A sentence with its placeholders replaced by figures. */
   const fill = (sentence, figures) => sentence.replace(/{(\w+)}/g, (_, key) => figures[key]);
 
-  /** Who was compared with whom: a square for each pair of items, or of runs of neighbors in rank. */
-  function picture(query) {
-    const { side, cells } = query.matrix;
+  /** A square for each pair of items, or of runs of neighbors in rank: `look(row, column, value)` gives its looks. */
+  function squares(query, { side, cells }, description, look) {
     const size = 400 / side;
-    const most = Math.max(...cells, 1);
-    const svg = makeSvg("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": description(query) });
+    const svg = makeSvg("svg", { viewBox: "-34 -22 438 426", role: "img", "aria-label": description });
     let at = 0;
     for (let row = 0; row < side; row += 1) {
       for (let column = row; column < side; column += 1) {
-        const votes = cells[at++];
+        const value = cells[at++];
         if (row === column && side === query.items) continue;
         for (const [x, y] of row === column ? [[row, row]] : [[row, column], [column, row]]) {
           const box = { x: x * size, y: y * size, width: size * 0.94, height: size * 0.94 };
-          const strength = (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2);
-          const look = votes ? { class: "cell", "fill-opacity": strength } : { class: "none" };
-          const words = `Ranks ${ranks(query, y)} and ${ranks(query, x)}: ${plural(votes, data.unit.noun)}`;
-          svg.append(makeSvg("rect", { ...box, ...look }, makeSvg("title", {}, words)));
+          const { words, text, ...looks } = look(y, x, value);
+          svg.append(makeSvg("rect", { ...box, ...looks }, makeSvg("title", {}, words)));
+          if (text && size >= 30) {
+            const middle = { x: (x + 0.47) * size, y: (y + 0.47) * size + 4, "text-anchor": "middle" };
+            svg.append(makeSvg("text", { class: "c-text c-name", ...middle }, text));
+          }
         }
       }
     }
@@ -285,9 +334,49 @@
       svg.append(makeSvg("text", { x: middle, y: -8, "text-anchor": "middle" }, `${firstRank(query, mark)}`));
       svg.append(makeSvg("text", { x: -8, y: middle + 4, "text-anchor": "end" }, `${firstRank(query, mark)}`));
     }
-    return [svg, caption(query, most)];
+    return svg;
   }
 
+  /** Who was compared with whom. */
+  function counts(query) {
+    const most = Math.max(...query.matrix.cells, 1);
+    const look = (row, column, votes) => ({
+      words: `Ranks ${ranks(query, row)} and ${ranks(query, column)}: ${plural(votes, data.unit.noun)}`,
+      ...(votes ? { class: "cell", "fill-opacity": (0.15 + 0.85 * Math.sqrt(votes / most)).toFixed(2) } : { class: "none" }),
+    });
+    const svg = squares(query, query.matrix, description(query), look);
+    svg.append(...query.next.map((pair, place) => asked(query, pair, place)));
+    return make("figure", { class: "map" }, caption(query, most), svg);
+  }
+
+  /** The outline of the square that a pair to ask about belongs to. */
+  function asked(query, [one, other], place) {
+    const [size, side] = [400 / query.matrix.side, query.matrix.side];
+    const [y, x] = [one, other].map((rank) => Math.floor(((rank - 1) * side) / query.items) * size);
+    const words = `Ask about ranks ${one} and ${other}: ${place + 1} of ${query.next.length} next votes`;
+    return makeSvg("rect", { class: "asked", x: x + 1, y: y + 1, width: size * 0.94 - 2, height: size * 0.94 - 2 }, makeSvg("title", {}, words));
+  }
+
+  /** Who is better than whom, with which probability. */
+  function chances(query) {
+    const look = (row, column, value) => {
+      const chance = row <= column ? value : 1 - value;
+      const words = `P(rank ${middleRank(query, row)} beats rank ${middleRank(query, column)}) = ${signed(chance, 2)}`;
+      const text = signed(chance, 2).replace(/^0\./, ".");
+      return { words, text, class: chance >= 0.5 ? "c-ahead" : "c-behind", "fill-opacity": Math.abs(2 * chance - 1).toFixed(2) };
+    };
+    const each = query.matrix.side === query.items ? "an item" : "the item in the middle of a run of neighbors";
+    return make(
+      "figure", { class: "map" },
+      make(
+        "figcaption", {}, make("strong", {}, "P(row beats column)"),
+        make("p", {}, `Each row and column is ${each}, best first. Blue: the row is better; red: the column is. The paler a square, the less certain it is which one is better.`),
+      ),
+      squares(query, query.ahead, "Probability that the row beats the column, in the order of the ranking", look),
+    );
+  }
+
+  const middleRank = (query, bin) => Math.floor((firstRank(query, bin) + firstRank(query, bin + 1) - 1) / 2);
   const firstRank = (query, bin) => Math.ceil((bin * query.items) / query.matrix.side) + 1;
 
   function ranks(query, bin) {
@@ -312,6 +401,7 @@
       "figcaption", {}, make("strong", {}, data.unit.picture),
       make("p", {}, `Each row and column is ${each}, best first.`),
       make("p", {}, `The stronger its color, the more ${judgments} a square has: from none to ${whole(most)}.`),
+      ...(query.next.length ? [make("p", {}, `Outlined: where the next ${judgments} say most, ${plural(query.next.length, "pair")}.`)] : []),
       make("p", { class: "note" }, `Squares along the diagonal are close in rank: ${judgments} there settle the order.`),
     );
   }
@@ -320,9 +410,9 @@
     find("#picture").hidden = false;
     const words = find("#picture .links");
     if (words) words.textContent = summary(query);
-    const figure = find("#picture .map");
-    const none = () => [make("p", { class: "note" }, "To keep the page small, this query has no picture.")];
-    figure.replaceChildren(...(query.matrix ? picture(query) : none()));
+    const none = make("p", { class: "note" }, "To keep the page small, this query has no picture.");
+    const drawn = query.matrix ? [counts(query), ...(query.ahead ? [chances(query)] : [])] : [none];
+    find("#picture .maps").replaceChildren(...drawn);
   }
 
   function summary(query) {
@@ -375,7 +465,7 @@
       value: (row, key) => (values[key] ? values[key](data.queries[row]) : data.queries[row][key]),
       draw: (row) => {
         const query = data.queries[row];
-        const link = make("a", { href: address(query) }, make("bdi", {}, query.name));
+        const link = make("a", { href: address(query) }, make("bdi", { title: query.name }, query.name));
         const [difficulty, between] = query.difficulty_words ?? [];
         const domain = query.domain ? withProbability(query.domain, query.certainty) : null;
         const small = `difficulty ${difficulty}${domain === null ? "" : `, domain ${domain}`}`;
@@ -383,7 +473,7 @@
           "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.difficulty_words ? [make("span", { class: "small" }, small)] : [])),
           number(query.items, "num"), number(query.tiers, "num"), ...(query.groups ? [number(query.groups)] : []),
           ...(query.difficulty_words ? [cell("num wide", difficulty), cell("num wide", between)] : []),
-          ...(domain === null ? [] : [cell("num wide", domain)]), cell("name wide", make("bdi", {}, query.item[0])),
+          ...(domain === null ? [] : [cell("num wide", domain)]), cell("name wide", nameOf(query.item[0])),
         );
       },
     });
@@ -413,6 +503,7 @@
   if (data.workers) showWorkers(data.workers);
   if (data.skills) showSkills(data.skills);
   pick(pickedQuery() ?? 0);
+  matchMedia("(max-width: 52rem)").addEventListener("change", () => ranking.show()); // other columns are visible
   const paper = matchMedia("print");
   paper.addEventListener("change", () => grids.forEach((grid) => grid.print(paper.matches)));
   addEventListener("beforeprint", () => grids.forEach((grid) => grid.print(true)));

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from crowdrank.report.axes import axis_of
-from crowdrank.report.content import Axis
+from crowdrank.charts import Axis
+from crowdrank.charts.axes import axis_of
 from crowdrank.report.notes import KINDS, cautions
 from crowdrank.report.rounding import round_finite, significant
 from crowdrank.report.training import remap_words, words

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from crowdrank.report.content import Axis, CrowdSummary, Page, Span, Worker
+from crowdrank.charts import Axis
+from crowdrank.report.content import CrowdSummary, Page, Span, Worker
 
 
 @dataclass(frozen=True)

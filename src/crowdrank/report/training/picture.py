@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crowdrank.report.axes import BOTTOM, TOP, Tick, axis_of, chart_x, chart_y
-from crowdrank.report.content import Axis
+from crowdrank.charts import Axis
+from crowdrank.charts.axes import BOTTOM, TOP, Tick, axis_of, chart_x, chart_y
 from crowdrank.report.training.content import Cloud, Curve, Strip
 from crowdrank.report.words import number, signed
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.report.method import environment_facts, list_values
+from crowdrank.report.method import environment_facts, parameter_words
 from crowdrank.report.training import crowd_words
 from crowdrank.report.training.content import (
     ImportanceSummary,
@@ -343,15 +342,11 @@ def method(fit: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     rows = "Rows given" if "judgments" not in fit["judgments"] else "Rows of features given"
     return (
         ("Ranker", fit["model"]),
-        ("Parameters", _settings(fit["parameters"])),
-        ("Parameters of the scorer", _settings(details.get("scorer_parameters", {})) or "none"),
+        ("Parameters", parameter_words(fit["parameters"])),
+        ("Parameters of the scorer", parameter_words(details.get("scorer_parameters", {})) or "none"),
         ("Iterations", number(fit["iterations"]) + ("" if fit["converged"] else ", and training could go on")),
         *([] if value is None and not crowd else [(name, signed(value, 2))]),
         *judged,
         (rows, f"{fit['judgments']['rows']:,}, stored as {fit['judgments']['storage']}"),
         *environment_facts(dict(fit)),
     )
-
-
-def _settings(values: Mapping[str, Any]) -> str:
-    return list_values({name: json.dumps(value, ensure_ascii=False) for name, value in values.items()})

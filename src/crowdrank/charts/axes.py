@@ -1,4 +1,4 @@
-"""The axes on which intervals are drawn."""
+"""Axes: where values are drawn, and the round numbers beside them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from crowdrank.report.content import Axis
-
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 468.0, 24.0, 226.0
 """The edges of the area of a chart in a box of 480 by 270."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis on which intervals are drawn; its numbers are shown with ``decimals`` decimals."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    decimals: int
 
 
 @dataclass(frozen=True)
@@ -49,3 +57,8 @@ def round_step(width: float) -> float:
     """The roundest step that gives an axis of this width two to seven ticks."""
     size = 10.0 ** math.floor(math.log10(width / 2.5))
     return max(size * factor for factor in (1, 2, 5) if size * factor <= width / 2.5)
+
+
+def tick_label(tick: float) -> str:
+    """A round number beside an axis, with a true minus sign."""
+    return f"{tick:,.10g}".replace("-", "−")
