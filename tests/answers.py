@@ -32,7 +32,7 @@ def tables(model):
     """All tables of a fitted model by their names, sorted by what they are about."""
     found = {name: table.polars() for name, table in model.result_.tables.items()}
     if isinstance(model.posterior_, Posterior):
-        found["posterior"] = model.posterior_.frame()
+        found["posterior"] = model.posterior_.polars()
     return {name: by_keys(table) for name, table in found.items()}
 
 

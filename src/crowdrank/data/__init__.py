@@ -7,6 +7,7 @@ from crowdrank.data.convert import count_pairs, load_rows, make_pairs, size_in_w
 from crowdrank.data.features import Features
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
 from crowdrank.data.grades import judged_grades, note_not_judged, note_totals
+from crowdrank.data.ids import Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.features import read_features
@@ -27,6 +28,7 @@ __all__ = [
     "Aligned",
     "Anchors",
     "AnyJudgments",
+    "Backend",
     "Constraints",
     "ConvertedPairs",
     "Demands",

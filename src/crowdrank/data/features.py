@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.errors import InputError, Note
@@ -38,7 +39,7 @@ class Features:
     label: Floats | None = None  # NaN: the row has none
     weight: Floats | None = None
     notes: tuple[Note, ...] = ()
-    backend: str = "polars"
+    backend: Backend = TEXT_IDS
     source: str = "frame"
     omits: bool = False  # LETOR text that leaves out zeros: a feature that no row has is 0
 

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.errors import InputError, Note, parameter
 
@@ -27,9 +28,6 @@ MOST_SHOWN = 8
 
 ORDER = parameter("order", "WORST,...,BEST")
 """The remedy if labels are text."""
-
-UNKNOWN_WORKER = "(unknown)"
-"""The worker id of all rows that name no worker."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +43,7 @@ class Judgments(ABC):
     weight: Floats | None = None
     timestamp: Floats | None = None
     notes: tuple[Note, ...] = ()
-    backend: str = "polars"
+    backend: Backend = TEXT_IDS
 
     def __post_init__(self) -> None:
         for column in fields(self):

@@ -27,7 +27,7 @@ from crowdrank.data import (
     to_lists,
 )
 from crowdrank.engine import Engine, one_blas_thread, open_engine
-from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.parameters import Configurable, number, whole
 from crowdrank.prepared.held_out import read_held_out
 from crowdrank.prepared.labels import Labels
@@ -112,7 +112,7 @@ class Model(Configurable, ABC):
     def result_(self) -> Result:
         """Everything that the fit found."""
         if "_result" not in vars(self):
-            raise NotFittedError(f"{self.name} is not fitted yet.")
+            raise self._not_fitted()
         return self._result
 
     @property
@@ -145,7 +145,7 @@ class Model(Configurable, ABC):
         if name.startswith("_") or not name.endswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         if "_result" not in vars(self):
-            raise NotFittedError(f"{self.name} is not fitted yet.")
+            raise self._not_fitted("" if name == "result_" else name)
         table = self.result_.further.get(name.removesuffix("_"))
         if table is None and name not in Model.__annotations__:
             known = ", ".join(f"{own}_" for own in self.result_.tables)
@@ -395,7 +395,7 @@ def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | Lab
         labels = outcome.tables.get("labels")
         return labels if isinstance(labels, LabelPosterior) else None
     outcome.posterior.covariance.release()
-    own = (ready.index.workers, part, outcome.spread.score, outcome.posterior)
+    own = (ready.index.workers, part, outcome.spread.score, outcome.posterior, ready.backend)
     return Posterior(ready.queries(), ready.items(), *own)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from crowdrank.errors import UsageError, name_hint
+from crowdrank.errors import NotFittedError, UsageError, name_hint
 
 MOST_SIZE = 1e100
 """The squares of larger parameters would overflow, and those of smaller ones than 1 / this vanish."""
@@ -97,6 +97,13 @@ class Configurable:
         copy = type(self)(**self.get_params())
         copy.name = self.name
         return copy
+
+    def _not_fitted(self, attribute: str = "") -> NotFittedError:
+        """The error if a result is asked for before ``fit``."""
+        problem = f"{self.name} is not fitted yet{f', so it has no {attribute}' if attribute else ''}."
+        given = inspect.signature(type(self).fit).parameters.values()  # type: ignore[attr-defined]
+        names = [own.name for own in given if own.kind is own.POSITIONAL_OR_KEYWORD and own.name != "self"]
+        return NotFittedError(problem, hint=f"Call fit({', '.join(names)}) first.")
 
     def __repr__(self) -> str:
         own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())

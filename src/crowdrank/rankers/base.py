@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from crowdrank.data import Features, read_features
-from crowdrank.errors import NotFittedError, UsageError, name_hint
+from crowdrank.data import Backend, Features, read_features
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.parameters import Configurable
 from crowdrank.rankers.preparation import Preparation
@@ -77,7 +77,7 @@ class Ranker(Configurable, ABC):
     def trained_(self) -> TrainedRanker:
         """Everything that training found."""
         if "_trained" not in vars(self):
-            raise NotFittedError(f"{self.name} is not trained yet.")
+            raise self._not_fitted()
         return self._trained
 
     @property
@@ -168,6 +168,6 @@ class Ranker(Configurable, ABC):
         return self
 
 
-def importance_table(function: Function, preparation: Preparation, backend: str) -> Importance:
+def importance_table(function: Function, preparation: Preparation, backend: Backend) -> Importance:
     """How much each feature matters to a trained function."""
     return Importance(preparation.names, function.importance(), function.signed_weights(), backend=backend)

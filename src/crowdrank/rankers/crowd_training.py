@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Anchors, Features, Floats, Judgments, Scored, read_features, read_gold
+from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.data.side_info import SideInfo
-from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, Remedy, UsageError

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.data.ids import TEXT_IDS, Backend
 
 LEVEL = 0.9
 """The level of every interval."""
@@ -22,22 +23,17 @@ Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Table(ABC):
-    """A result table. ``backend`` is the library of the frame that held the judgments."""
+    """A result table. ``backend`` is the kind of frame that held the judgments."""
 
-    backend: str = "polars"
+    backend: Backend = TEXT_IDS
 
     @abstractmethod
     def polars(self) -> pl.DataFrame:
         """The table as a Polars frame."""
 
     def frame(self) -> Any:
-        """The table as the same kind of frame as the judgments: Polars, pandas or PyArrow."""
-        frame = self.polars()
-        if self.backend == "pandas":
-            import pandas as pd
-
-            return pd.DataFrame({name: column.to_numpy() for name, column in frame.to_dict().items()})
-        return frame.to_arrow() if self.backend == "pyarrow" else frame
+        """The table as the same kind of frame as the judgments: Polars, pandas or PyArrow, with ids as given."""
+        return self.backend.native(self.polars())
 
     def __len__(self) -> int:
         return len(self.polars())

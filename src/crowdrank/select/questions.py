@@ -9,10 +9,12 @@ from typing import Any
 
 import polars as pl
 
+from crowdrank.data.ids import TEXT_IDS
 from crowdrank.data.roster import Roster
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
+from crowdrank.results import Table
 from crowdrank.select.desk import Desk
 from crowdrank.select.field import Field
 from crowdrank.select.policy import Policy
@@ -34,19 +36,23 @@ OF_JUDGES = (
 
 
 @dataclass(frozen=True, eq=False)
-class Questions:
-    """Questions, best first. ``frame``: question, query, left, right, worker (if judges were given), gain, why."""
+class Questions(Table):
+    """Questions, best first: question, query, left, right, worker (if judges were given), gain, why."""
 
-    frame: pl.DataFrame
+    content: pl.DataFrame
     notes: tuple[Note, ...] = ()
+
+    def polars(self) -> pl.DataFrame:
+        """The questions as a Polars frame, with ids as text."""
+        return self.content
 
     def tasks(self, show: Roster | None = None, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The questions as tasks for a platform: question, query, left, right, worker, and attributes of items.
 
         ``columns`` of the items in ``show`` are added for both sides, as left_NAME and right_NAME.
         """
-        names = [name for name in ("question", "query", "left", "right", "worker") if name in self.frame.columns]
-        tasks = self.frame.select(names)
+        names = [name for name in ("question", "query", "left", "right", "worker") if name in self.content.columns]
+        tasks = self.content.select(names)
         if show is None:
             return tasks
         keys = ["query", "item"] if show.by_query else ["item"]
@@ -95,7 +101,8 @@ def next_questions(
         raise InputError(
             "No question is allowed: caps, exclusions, the floor and what the judges have judged leave no pair."
         )
-    return Questions(field.named(found), (*notes, *field.notes(found, count)))
+    backend = TEXT_IDS if field.table is None else field.table.backend
+    return Questions(field.named(found), (*notes, *field.notes(found, count)), backend=backend)
 
 
 def _check_anyone(settings: Mapping[str, Any], each: int | None) -> None:

@@ -63,6 +63,12 @@ def outcome_role(columns: Collection[str]) -> str | None:
     return next((role for role in ("label", "winner", "loser") if role in columns), None)
 
 
+def item_roles(columns: Collection[str]) -> list[str]:
+    """The roles whose cells are ids of items, without the outcome, which may be a word."""
+    outcome = outcome_role(columns)
+    return [role for role in columns if role not in OPTIONAL and role not in ("rank", "label", outcome)]
+
+
 class MissingColumnError(InputError):
     """No layout fits the columns."""
 
