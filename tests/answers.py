@@ -103,8 +103,8 @@ def same_predictions(one, other, names, tolerance, swapped):
     """The two give the same probabilities of votes and of lists."""
     assert one.predicts == other.predicts
     if one.predicts:
-        ours = one.probabilities(votes_about(one))
-        theirs = other.probabilities(translate(votes_about(one, swapped), names))
+        ours = one.predict_proba(votes_about(one))
+        theirs = other.predict_proba(translate(votes_about(one, swapped), names))
         close(ours, theirs[:, ::-1] if swapped else theirs, tolerance, "probabilities")
     assert one.predicts_lists == other.predicts_lists
     if one.predicts_lists:

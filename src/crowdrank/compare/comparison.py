@@ -11,7 +11,6 @@ import numpy as np
 
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.predictions import Predictions, Status, predict
-from crowdrank.compare.scores import Figure, figure, hits, log_losses
 from crowdrank.compare.split import Split, sample_units, split
 from crowdrank.data import (
     TIE,
@@ -32,6 +31,7 @@ from crowdrank.data import (
 )
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec, examine, label_accuracy, parse
+from crowdrank.measures.votes import Figure, figure, hits, log_losses
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
 from crowdrank.models.registry import entries, find, make_all

@@ -126,7 +126,9 @@ def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wid
     return None
 
 
-def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> RecognizedLayout:
+def recognize(
+    names: Sequence[str], mapping: Mapping[str, str] | None, source: str, layouts: Sequence[Layout] = LAYOUTS
+) -> RecognizedLayout:
     """Find the kind of judgments that these columns hold.
 
     ``mapping`` (role -> name) takes precedence over the names in the file; case does not matter.
@@ -137,11 +139,11 @@ def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
         hint = name_hint(unknown[0], ROLES, "The roles are")
         raise UsageError(f"There is no column role {unknown[0]!r}.", hint=hint)
     by_role = _by_role(names, mapping, source)
-    found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
+    found = [layout for layout in layouts if all(need in by_role for need in layout.needs)]
     core = {role for role, name in mapping.items() if name and role not in OPTIONAL}
     found = [layout for layout in found if core <= set(layout.needs)]
     if not found:
-        raise _missing_error(names, by_role, core, source)
+        raise _missing_error(names, by_role, core, source, layouts)
     kinds = dict.fromkeys(layout.kind for layout in found)
     if len(kinds) > 1:
         ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
@@ -244,13 +246,15 @@ def _renaming_hint(
     return hint
 
 
-def _missing_error(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
+def _missing_error(
+    names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str, layouts: Sequence[Layout]
+) -> InputError:
     """The error that names the nearest layout and the columns that it lacks."""
 
     def lacking(layout: Layout) -> list[str]:
         return [need for need in layout.needs if need not in by_role]
 
-    candidates = [layout for layout in LAYOUTS if core <= set(layout.needs)] or list(LAYOUTS)
+    candidates = [layout for layout in layouts if core <= set(layout.needs)] or list(layouts)
     shares = [len(lacking(layout)) / len(layout.needs) for layout in candidates]
     near = [layout for layout, share in zip(candidates, shares, strict=True) if share == min(shares)]
     lowered = {name.strip().lower() for name in names}

@@ -16,7 +16,9 @@ from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.io.census import Census, OpenTable, Rules, check_all
 from crowdrank.data.io.checks import no_rows_error
 from crowdrank.data.io.columns import (
+    LAYOUTS,
     OPTIONAL,
+    Layout,
     RecognizedLayout,
     item_roles,
     parse_mapping,
@@ -111,10 +113,10 @@ def read(
         raise UsageError("A list of names for 'columns' is for a list of tuples.", hint="Map each role to a name.")
     meant = parse_outcomes(outcomes)
     limit, place, letor = budget(memory), Spool(spool), LetorRole("ranks")
-    tables = [table for one in each_table(given) for table in _open_tables(one, columns, letor, place, limit)]
+    tables = [table for one in each_table(given) for table in open_tables(one, columns, letor, place, limit)]
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
-    _require_same_layout(tables)
+    require_same_layout(tables)
     outcome_rules = Outcomes(meant, partial(_outcome_values, tables), {}, set())
     rules = Rules(outcome_rules, parse_order(order), allow_dropped, columns or {})
     if rules.order and tables[0].found.kind != "ratings":
@@ -157,9 +159,15 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | int | None)
     return replace(table, missing=missing)
 
 
-def _open_tables(
-    given: Given, mapping: Mapping[str, str] | None, letor: LetorRole, spool: Spool, limit: int
+def open_tables(
+    given: Given,
+    mapping: Mapping[str, str] | None,
+    letor: LetorRole,
+    spool: Spool,
+    limit: int,
+    layouts: Sequence[Layout] = LAYOUTS,
 ) -> Iterator[OpenTable]:
+    """The tables of one path or frame, with the columns that were recognized."""
     if isinstance(given, str | Path):
         sources, library = open_sources(given, letor, spool, limit // TEXT_SHARE), None
     else:
@@ -170,7 +178,7 @@ def _open_tables(
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = recognize_source(own, roles)
+        found = recognize_source(own, roles, layouts)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
@@ -199,7 +207,7 @@ def _outcome_values(tables: list[OpenTable]) -> set[str]:
     }
 
 
-def _require_same_layout(tables: list[OpenTable]) -> None:
+def require_same_layout(tables: list[OpenTable]) -> None:
     """Raise an error unless all sources hold one kind of judgments and have the same optional columns."""
     first = tables[0]
     for other in tables[1:]:
