@@ -63,7 +63,11 @@ def virtual_votes(value: Any) -> float | None:
 
 
 class Configurable:
-    """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it."""
+    """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it.
+
+    scikit-learn takes it for an estimator: ``clone`` copies it, and models, which have a ``score``, can be given to
+    ``cross_val_score`` and ``GridSearchCV`` with a frame of judgments in the place of X and no y.
+    """
 
     name: str
 
@@ -97,6 +101,20 @@ class Configurable:
         copy = type(self)(**self.get_params())
         copy.name = self.name
         return copy
+
+    def __sklearn_clone__(self) -> Self:
+        """What ``sklearn.base.clone`` calls: the name of a variant stays."""
+        return self.clone()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """What ``sklearn.utils.validation.check_is_fitted`` calls."""
+        return hasattr(self, "fit_")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks about an estimator: it is neither a classifier nor a regressor, and needs no y."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
     def _not_fitted(self, attribute: str = "") -> NotFittedError:
         """The error if a result is asked for before ``fit``."""

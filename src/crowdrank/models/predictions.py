@@ -71,15 +71,17 @@ class PredictingModel(Configurable, ABC):
         found = np.array([ids[code] if side else "tie" for code, side in zip(winners, ahead, strict=True)], object)
         return found[0] if _is_single(left, right, worker, query) else found
 
-    def score(self, judgments: Any) -> float:
+    def score(self, judgments: Any, y: None = None) -> float:
         """The mean log probability of votes, weighted by their weights; larger is better, 0 is the best.
 
             sum_v w_v ln P(outcome of v) / sum_v w_v
 
         It is minus the log loss that ``compare_models`` reports. Votes that the fit has seen score too well: use
         votes that were held out. Rankings and ratings count as all pairs that they make. If no vote is a tie, the
-        probabilities are those of left and right alone.
+        probabilities are those of left and right alone. ``y`` exists only for scikit-learn.
         """
+        if y is not None:
+            raise UsageError("Outcomes are part of the judgments. Got a 'y' of its own.", hint="Leave it out.")
         table = read(judgments)
         votes = table if isinstance(table, Pairs) else _every_pair(table)
         losses = log_losses(self._probabilities(votes), votes.outcome, ties=bool((votes.outcome == TIE).any()))
