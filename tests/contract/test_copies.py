@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import crowdrank as cr
 from cases import cases_of, every_model
-from crowdrank.rankers.registry import ranker_entries
+from crowdrank.rankers.registry import make_ranker, ranker_entries
 from helpers import random_votes
 
 COPIES = {"pickle": lambda own: pickle.loads(pickle.dumps(own)), "deepcopy": copy.deepcopy, "copy": copy.copy}
@@ -46,11 +46,11 @@ def test_a_copy_of_an_unfitted_model_is_unfitted(entry):
     assert clone(model).get_params() == model.get_params()
 
 
-@pytest.mark.parametrize("entry", ranker_entries().values(), ids=lambda entry: entry.name)
-def test_an_unfitted_ranker_is_copied(entry):
-    ranker = entry.make()
+@pytest.mark.parametrize("name", ranker_entries())
+def test_an_unfitted_ranker_is_copied(name):
+    ranker = make_ranker(name)
     for again in (*(own(ranker) for own in COPIES.values()), clone(ranker)):
-        assert again.name == entry.name
+        assert again.name == name
         assert not hasattr(again, "importance_")
         assert repr(again) == repr(ranker)
 
@@ -70,9 +70,7 @@ def test_a_copy_of_a_trained_ranker_scores_the_same(scorer):
 
 
 class TestScikitLearn:
-    @pytest.mark.parametrize(
-        "given", [VOTES, VOTES.to_pandas(), VOTES.rows()], ids=lambda own: type(own).__module__
-    )
+    @pytest.mark.parametrize("given", [VOTES, VOTES.to_pandas(), VOTES.rows()], ids=["polars", "pandas", "rows"])
     def test_cross_validation(self, given):
         folds = [(np.arange(0, 100), np.arange(100, 150)), (np.arange(50, 150), np.arange(0, 50))]
         found = cross_val_score(cr.BradleyTerry(), given, cv=folds)

@@ -65,8 +65,8 @@ def virtual_votes(value: Any) -> float | None:
 class Configurable:
     """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it.
 
-    scikit-learn takes it for an estimator: ``clone`` copies it, and models, which have a ``score``, can be given to
-    ``cross_val_score`` and ``GridSearchCV`` with a frame of judgments in the place of X and no y.
+    scikit-learn takes it for an estimator: ``clone`` copies it. Models have a ``score``, so ``cross_val_score`` and
+    ``GridSearchCV`` take them, with a frame of judgments in the place of X and no y.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Configurable:
         return hasattr(self, "fit_")
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks about an estimator: it is neither a classifier nor a regressor, and needs no y."""
+        """What scikit-learn asks about an estimator: it is no classifier or regressor, and needs no y."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False))
