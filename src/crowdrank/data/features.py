@@ -23,7 +23,7 @@ SHOWN = 3
 """How many ids or names an error shows."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Features:
     """Numbers that describe items, one row per (query, item); one row per item if there is no query column.
 
@@ -50,6 +50,10 @@ class Features:
                 view = value.view()
                 view.flags.writeable = False
                 object.__setattr__(self, column.name, view)
+
+    def __repr__(self) -> str:
+        queries = 1 if self.index.queries is None else len(self.index.queries)
+        return f"Features(rows={self.rows}, queries={queries}, features={len(self.names)})"
 
     @property
     def rows(self) -> int:

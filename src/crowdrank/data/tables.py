@@ -30,7 +30,7 @@ ORDER = parameter("order", "WORST,...,BEST")
 """The remedy if labels are text."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Judgments(ABC):
     """What the three kinds share. ``None`` means that an optional column is absent; an absent ``weight`` is 1."""
 
@@ -52,6 +52,10 @@ class Judgments(ABC):
                 view = value.view()
                 view.flags.writeable = False
                 object.__setattr__(self, column.name, view)
+
+    def __repr__(self) -> str:
+        sizes = {name: size for name, size in self.summary().items() if isinstance(size, int) and size}
+        return f"{type(self).__name__}({', '.join(f'{name}={size}' for name, size in sizes.items())})"
 
     @property
     @abstractmethod
@@ -119,7 +123,7 @@ class Judgments(ABC):
         }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Pairs(Judgments):
     """Pairwise judgments: ``left``, ``right`` and an ``outcome`` (LEFT, RIGHT or TIE).
 
@@ -181,7 +185,7 @@ class Pairs(Judgments):
         return table
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GradedJudgments(Judgments):
     """What ratings in memory and on disk share.
 
@@ -214,7 +218,7 @@ class GradedJudgments(Judgments):
         return {**super().summary(), "pairs": self.pairs, **text}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ratings(GradedJudgments):
     """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``."""
 
@@ -248,7 +252,7 @@ class NamedNodes(NamedTuple):
     first: Integers
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Rankings(Judgments):
     """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it is in.
 

@@ -6,6 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -50,6 +51,7 @@ from crowdrank.results import (
     Table,
     Workers,
 )
+from crowdrank.results.overview import Overview
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
@@ -136,6 +138,19 @@ class Model(PredictingModel):
     def posterior_(self) -> Posterior | LabelPosterior | None:
         """What the fit knows about scores and workers together; for models of labels, their probabilities."""
         return self.result_.posterior
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report of the fit: a page, Markdown or JSON, by the ending .html, .md or .json.
+
+        It is the report of ``crowdrank rank --out``: the ranking, the workers, what to know, and the next votes.
+        """
+        return self._write_report(path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the ranking with its intervals, or that there is no fit yet."""
+        if "_result" not in vars(self):
+            return Overview(repr(self), ["not fitted yet"]).to_html()
+        return replace(self.result_.overview(), title=repr(self)).to_html()
 
     def __getattr__(self, name: str) -> Any:
         """A further table of the fit: ``labels_`` is the table "labels". None if this model has no such table."""

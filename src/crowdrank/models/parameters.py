@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -65,8 +67,8 @@ def virtual_votes(value: Any) -> float | None:
 class Configurable:
     """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it.
 
-    scikit-learn takes it for an estimator: ``clone`` copies it. Models have a ``score``, so ``cross_val_score`` and
-    ``GridSearchCV`` take them, with a frame of judgments in the place of X and no y.
+    scikit-learn takes it for an estimator: ``clone`` copies it. Models have a ``score``, so ``cross_val_score``
+    and ``GridSearchCV`` take them, with a frame of judgments in the place of X and no y.
     """
 
     name: str
@@ -102,6 +104,11 @@ class Configurable:
         copy.name = self.name
         return copy
 
+    def _write_report(self, path: str | Path) -> Path:
+        """Write a report. Its room stands on this one, so it is found by name, as ``auto`` is in the registry."""
+        written: Path = import_module("crowdrank.report.files").write_report(self, path)
+        return written
+
     def __sklearn_clone__(self) -> Self:
         """What ``sklearn.base.clone`` calls: the name of a variant stays."""
         return self.clone()
@@ -124,5 +131,7 @@ class Configurable:
         return NotFittedError(problem, hint=f"Call fit({', '.join(names)}) first.")
 
     def __repr__(self) -> str:
-        own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({own})"
+        """The call that makes it, with the parameters that differ from their defaults."""
+        defaults, own = self.parameters(), self.get_params()
+        given = ", ".join(f"{name}={value!r}" for name, value in own.items() if value != defaults[name])
+        return f"{type(self).__name__}({given})"

@@ -20,8 +20,12 @@ import polars as pl
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend, id_text
 from crowdrank.errors import UsageError
+from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 from crowdrank.results.pack import load_file, pack, save_file, unpack
+from crowdrank.results.tables import Z, without_nulls
 
+MOST_SHOWN = 2000
+"""An overview of more items has no standard errors: they would take long."""
 EXACT_LIMIT = 8000
 """Above this many parameters, posterior draws replace the inverse of the information."""
 
@@ -124,8 +128,8 @@ class NormalPosterior:
     workers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(HasOverview):
     """Scores and worker parameters as jointly normal variables.
 
     ``query`` and ``item`` name the N scores. ``part`` is the connected part of each, and ``score`` its posterior
@@ -240,6 +244,19 @@ class Posterior:
             scores[:, nodes] -= scores[:, nodes].mean(axis=1, keepdims=True)
         mean = self.normal.workers
         return Sample(self.score + scores, mean + workers[:, : len(mean)].reshape(count, *mean.shape))
+
+    def overview(self) -> Overview:
+        """What it holds; up to a few thousand items also the first scores with their intervals."""
+        people = 0 if self.worker is None else len(self.worker)
+        title = f"Posterior: {count_noun(len(self.score), 'item')}" + (
+            f", {count_noun(people, 'worker')}" if people else ""
+        )
+        facts = [self.kind, *([f"worker parameters: {', '.join(self.parameters)}"] if self.parameters else [])]
+        if len(self.score) > MOST_SHOWN:
+            return Overview(title, facts)
+        ends = {"low": self.score - Z * self.stderr, "high": self.score + Z * self.stderr}
+        table = without_nulls(self.polars().drop("stderr").with_columns(**ends)).sort("score", descending=True)
+        return Overview(title, facts, table, Interval("score"))
 
     def polars(self) -> pl.DataFrame:
         """query, item, score and stderr of every item."""

@@ -15,6 +15,8 @@ from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
 from crowdrank.results import Table
+from crowdrank.results.overview import Overview
+from crowdrank.results.tables import without_nulls
 from crowdrank.select.desk import Desk
 from crowdrank.select.field import Field
 from crowdrank.select.policy import Policy
@@ -35,7 +37,7 @@ OF_JUDGES = (
 """Settings that are about the judge who is asked."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Questions(Table):
     """Questions, best first: question, query, left, right, worker (if judges were given), gain, why."""
 
@@ -45,6 +47,11 @@ class Questions(Table):
     def polars(self) -> pl.DataFrame:
         """The questions as a Polars frame, with ids as text."""
         return self.content
+
+    def overview(self) -> Overview:
+        """The best questions, and the notes on them."""
+        title = f"Questions: {len(self.content):,}, best first"
+        return Overview(title, table=without_nulls(self.content), notes=[note.wording() for note in self.notes])
 
     def tasks(self, show: Roster | None = None, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The questions as tasks for a platform: question, query, left, right, worker, and attributes of items.
