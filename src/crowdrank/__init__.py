@@ -112,7 +112,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
 
 __version__ = "0.1.0"
 
-PUBLIC = {
+PUBLIC: dict[str, tuple[str, ...]] = {
     "compare": ("Comparison", "compare_models"),
     "data": (
         "Anchors",

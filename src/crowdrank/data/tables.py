@@ -132,7 +132,7 @@ class Pairs(Judgments):
     """
 
     kind = "pairs"
-    item_columns = ("left", "right")
+    item_columns: ClassVar[tuple[str, ...]] = ("left", "right")
 
     left: Ints
     right: Ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from crowdrank.solve import (
 from crowdrank.solve.draws import draw
 from crowdrank.solve.sums import OuterProducts
 
+if TYPE_CHECKING:
+    from crowdrank.data.arrays import Ints
+
 ROUNDS = 60
 STRENGTH_TOLERANCE = 3e-3
 """The strengths of the priors have converged when none changes by more than this share."""
@@ -55,6 +58,10 @@ class RememberedCurvature:
     ``rough``: products of gradients take the place of the observed curvature, if the likelihood offers them. Far
     from the maximum the observed curvature is often not that of a maximum, and steps with it are short.
     """
+
+    session: Session
+    sums: LikelihoodSums
+    rough: bool
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
@@ -97,6 +104,22 @@ class Ascent:
     which scores have judgments. ``total``: the weight of the judgments. ``varied``: whether parameters differ
     between workers; if so, the climb begins with the scores alone.
     """
+
+    session: Session
+    sums: LikelihoodSums
+    run: Run
+    curvature: RememberedCurvature
+    columns: tuple[WorkerParameter, ...]
+    bounds: Bounds
+    start: Floats
+    part: Ints
+    judged: NDArray[np.bool_]
+    total: float
+    gauge: bool
+    varied: bool
+    iterations: int
+    priors_unfinished: bool
+    priors: Priors
 
     def __init__(
         self,

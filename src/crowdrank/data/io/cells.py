@@ -58,6 +58,11 @@ class WeightRange:
 class TextCells:
     """The text cells of one source; each method checks a column and returns it typed."""
 
+    columns: Mapping[str, str]
+    name: str
+    offset: int
+    frame: pl.DataFrame
+
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str, offset: int = 0) -> None:
         self.columns, self.name = columns, name
         self.numbers = frame[ROW] if ROW in frame.columns else None  # row in the file, if it is not the position

@@ -94,6 +94,8 @@ class IdDictionaries:
     numbers and no column of text is kept.
     """
 
+    sorts: dict[str, pl.Categorical]
+
     def __init__(self) -> None:
         self.sorts = {sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")}
 

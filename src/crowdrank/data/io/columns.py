@@ -32,7 +32,7 @@ LAYOUTS = (
 )
 """A cell of ``items`` holds several items, joined by commas, that share the rank or the label."""
 
-OPTIONAL = {
+OPTIONAL: dict[str, tuple[str, ...]] = {
     "worker": (
         "worker", "judge", "assessor", "annotator", "rater",
         "worker_id", "judge_id", "assessor_id", "annotator_id", "rater_id",
@@ -44,7 +44,7 @@ OPTIONAL = {
 }  # fmt: skip
 """Optional roles and the column names that they may have; the first one found counts, and a note names another."""
 
-RIVALS = {
+RIVALS: dict[str, tuple[str, ...]] = {
     "query": ("query_id",),
     "label": ("rating", "score", "grade", "relevance", "response"),
 }

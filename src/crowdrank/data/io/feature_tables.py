@@ -18,7 +18,7 @@ from crowdrank.data.io.files import Source, explain_errors
 from crowdrank.data.io.reasons import NOT_A_VALUE
 from crowdrank.errors import InputError, Note, Remedy, UsageError, name_hint
 
-ROLES = {
+ROLES: dict[str, tuple[str, ...]] = {
     "query": ("query", "qid", "query_id"),
     "item": ("item",),
     "label": ("label", "grade", "gold", "relevance"),

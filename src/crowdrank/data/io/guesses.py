@@ -34,12 +34,12 @@ SAME = 0.1
 SHARED = 0.5
 """Two columns of items have at least this share of their values in common, unless the winner is named by id."""
 
-WORKERS = (
+WORKERS: tuple[str, ...] = (
     *OPTIONAL["worker"],
     *PEOPLE,
 )
 MOST_RIVALS = 3
-QUERIES = (
+QUERIES: tuple[str, ...] = (
     *OPTIONAL["query"],
     *RIVALS["query"],
     "topic",
