@@ -48,7 +48,7 @@ def common_type(types: Iterable[pl.DataType | None]) -> pl.DataType | None:
     return pl.Int64() if whole and found else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Backend:
     """The kind of frame that judgments came in: its library, and the type of each sort of ids (None: text).
 
@@ -59,6 +59,11 @@ class Backend:
     item: pl.DataType | None = None
     worker: pl.DataType | None = None
     query: pl.DataType | None = None
+
+    def __repr__(self) -> str:
+        types = {sort: getattr(self, sort) for sort in ("item", "worker", "query")}
+        given = [f"{sort}={dtype}" for sort, dtype in types.items() if dtype is not None]
+        return f"Backend({', '.join([repr(self.library), *given])})"
 
     @classmethod
     def of(cls, library: str, schema: Mapping[str, pl.DataType], columns: Mapping[str, Iterable[str]]) -> Backend:
