@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test test-long check docs bench reference lock clean
+.PHONY: setup demo test test-long check types docs bench reference lock clean
 
 setup: $(STAMP)
 
@@ -35,6 +35,10 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'pyright[nodejs]'
+	$(BIN)/pyright --verifytypes crowdrank --ignoreexternal
 
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs

@@ -154,7 +154,7 @@ def answer(model: Any, given: pl.DataFrame) -> dict[str, Any]:
     found["fit"] = {"log_likelihood": model.fit_.log_likelihood, "converged": model.fit_.converged}
     found["notes"] = sorted({note.code for note in model.fit_.warnings})
     if model.predicts and "left" in given.columns:
-        found["probabilities"] = model.probabilities(given.head(50)).tolist()
+        found["probabilities"] = model.predict_proba(given.head(50)).tolist()
     if "rank" in given.columns and model.predicts_lists:
         found["list_log_likelihood"] = model.list_log_likelihood(given).tolist()
     return found

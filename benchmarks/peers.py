@@ -194,7 +194,7 @@ def crowd_bt(count: int = 100_000, items: int = 100, workers: int = 200) -> None
 
     frame = votes.to_pandas()
     seconds, model = best(lambda: cr.CrowdBT().fit(votes))
-    chance = model.probabilities(held)
+    chance = model.predict_proba(held)
     loss = -np.log(np.where(won, chance[:, 0], chance[:, 2])).mean()
     took, theirs = best(noisy, repeats=1)
     row("crowd-bt", count, (seconds, loss), Peer(named("crowd-kit", "Noisy"), noisy, logs),

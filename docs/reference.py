@@ -66,8 +66,9 @@ def described(name: str) -> str:
     if inspect.ismodule(value):  # a room that is called like its verb
         value = getattr(value, name)
     lines = [f"## cr.{name}", "", "```text", f"{name}{_signature(value)}", "", inspect.getdoc(value) or ""]
-    methods = vars(value).items() if inspect.isclass(value) else []
-    for own, method in methods:
+    kinds = value.__mro__ if inspect.isabstract(value) else [value] if inspect.isclass(value) else []
+    methods = {own: method for kind in reversed(kinds) for own, method in vars(kind).items()}
+    for own, method in methods.items():
         function = method.__func__ if isinstance(method, classmethod) else method
         if not own.startswith("_") and inspect.isfunction(function):
             text = (inspect.getdoc(function) or "").splitlines()

@@ -32,7 +32,7 @@ def tables(model):
     """All tables of a fitted model by their names, sorted by what they are about."""
     found = {name: table.polars() for name, table in model.result_.tables.items()}
     if isinstance(model.posterior_, Posterior):
-        found["posterior"] = model.posterior_.frame()
+        found["posterior"] = model.posterior_.polars()
     return {name: by_keys(table) for name, table in found.items()}
 
 
@@ -103,8 +103,8 @@ def same_predictions(one, other, names, tolerance, swapped):
     """The two give the same probabilities of votes and of lists."""
     assert one.predicts == other.predicts
     if one.predicts:
-        ours = one.probabilities(votes_about(one))
-        theirs = other.probabilities(translate(votes_about(one, swapped), names))
+        ours = one.predict_proba(votes_about(one))
+        theirs = other.predict_proba(translate(votes_about(one, swapped), names))
         close(ours, theirs[:, ::-1] if swapped else theirs, tolerance, "probabilities")
     assert one.predicts_lists == other.predicts_lists
     if one.predicts_lists:

@@ -1,6 +1,7 @@
 """The docs say what is there: commands, models, examples, public names."""
 
 import dataclasses
+import doctest
 import inspect
 import re
 import runpy
@@ -218,6 +219,14 @@ def test_the_readmes_comparison_is_real(crowdrank):
         for text in (ran.out, printed)
     )
     assert ours == theirs
+
+
+def test_the_page_on_python_runs(tmp_path, monkeypatch):
+    """Every block, with the output that is shown."""
+    monkeypatch.chdir(tmp_path)
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
+    assert tried > 15
+    assert not failed
 
 
 @pytest.mark.parametrize(

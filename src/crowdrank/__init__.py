@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
     from crowdrank.errors import Note as Note
     from crowdrank.errors import NotFittedError as NotFittedError
     from crowdrank.errors import UsageError as UsageError
+    from crowdrank.models.base import Model as Model
     from crowdrank.models.counting.borda import Borda as Borda
     from crowdrank.models.counting.condorcet import Condorcet as Condorcet
     from crowdrank.models.counting.fusion import ReciprocalRank as ReciprocalRank
@@ -112,7 +113,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test ke
 
 __version__ = "0.1.0"
 
-PUBLIC = {
+PUBLIC: dict[str, tuple[str, ...]] = {
     "compare": ("Comparison", "compare_models"),
     "data": (
         "Anchors",
@@ -131,6 +132,7 @@ PUBLIC = {
     "engine": ("LocalEngine",),
     "engine.dask": ("DaskEngine",),
     "errors": ("CrowdrankError", "FitError", "InputError", "NotFittedError", "Note", "UsageError"),
+    "models.base": ("Model",),
     "rankers.base": ("Ranker",),
     "rankers.folds": ("CrossValidation", "cross_validate", "train_on_all"),
     "rankers.remap.processing": ("Processing",),

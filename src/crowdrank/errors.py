@@ -102,6 +102,8 @@ class CrowdrankError(Exception):
     ``exit_code`` is the exit code of the command line: 1 if the work failed, 2 for bad usage or bad input.
     """
 
+    message: str
+
     exit_code = 1
 
     def __init__(self, message: str, *, hint: Hint | None = None) -> None:
@@ -120,6 +122,11 @@ class CrowdrankError(Exception):
 
 class InputError(CrowdrankError):
     """The given data cannot be used. The message names the file, row, column and value if they are known."""
+
+    source: str | None
+    row: int | None
+    column: str | None
+    value: Any
 
     exit_code = 2
 

@@ -91,7 +91,7 @@ class TestChoice:
     def test_the_result_is_the_chosen_models(self, spammed, of_spammed):
         auto, direct = of_spammed, registry.make(chosen(of_spammed), {}).fit(spammed)
         same(direct, auto, tolerance=0)
-        assert (auto.probabilities(spammed.head(9)) == direct.probabilities(spammed.head(9))).all()
+        assert (auto.predict_proba(spammed.head(9)) == direct.predict_proba(spammed.head(9))).all()
         assert auto.predicts
         assert (auto.evidence_.comparisons == direct.evidence_.comparisons).all()
         assert auto.fit_.parameters == direct.fit_.parameters

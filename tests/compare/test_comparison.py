@@ -54,7 +54,7 @@ def test_log_loss_by_hand(ties):
     losses, right = [], []
     for place, vote in enumerate(frame.iter_rows(named=True)):
         model = cr.BradleyTerry().fit(frame.filter(pl.Series(fold != fold[place])))
-        left, tie, other = model.probabilities(frame[place : place + 1])[0]
+        left, tie, other = model.predict_proba(frame[place : place + 1])[0]
         said = {"tie": tie, vote["left"]: left, vote["right"]: other}[vote["label"]]
         losses.append(-math.log(said if ties else said / (left + other)))
         if vote["label"] != "tie":

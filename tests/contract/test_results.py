@@ -128,9 +128,9 @@ def test_probabilities_sum_to_one_and_follow_the_scores(case):
     model, frame = case.model, case.frame
     if not model.predicts:
         with pytest.raises(cr.UsageError, match="no probabilities"):
-            model.probabilities(frame)
+            model.predict_proba(frame)
         return
-    table = model.probabilities(frame)
+    table = model.predict_proba(frame)
     assert table.shape == (len(frame), 3)
     assert (table >= 0).all()
     np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
@@ -138,7 +138,7 @@ def test_probabilities_sum_to_one_and_follow_the_scores(case):
     chosen = table[np.arange(votes.rows), np.array([0, 2, 1])[votes.outcome]]
     assert np.log(chosen).mean() > -np.log(3)
     some = frame.slice(5, 3)  # ids matter, codes do not
-    np.testing.assert_allclose(model.probabilities(some), table[5:8], atol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(some), table[5:8], atol=1e-12)
 
 
 @every_case(of_votes, queries=(0,))
@@ -146,7 +146,7 @@ def test_what_was_not_seen_is_average(case):
     if not case.model.predicts:
         return
     new = pl.DataFrame({"worker": ["nobody"], "left": ["x"], "right": ["y"], "label": ["x"]})
-    left, tie, right = case.model.probabilities(new)[0]
+    left, tie, right = case.model.predict_proba(new)[0]
     assert left + tie + right == pytest.approx(1.0)
 
 

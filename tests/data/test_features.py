@@ -235,7 +235,7 @@ class TestTables:
             assert found.label.tolist() == [0, 2]
             assert found.weight is None
             np.testing.assert_array_equal(found.dense(), np.array([[1, np.nan], [-2.5, 1e30]], np.float32))
-            assert found.backend == backend
+            assert found.backend.library == backend
 
     def test_many_batches_keep_their_order(self, file, monkeypatch):
         monkeypatch.setattr(feature_tables, "BATCH_BYTES", 64)

@@ -301,8 +301,10 @@ class TestMistakes:
     def test_a_pandas_column_of_mixed_types(self):
         import pandas as pd
 
-        with pytest.raises(cr.InputError, match="cannot be read"):
-            cr.read(pd.DataFrame({"winner": pd.Series([1, "x"], dtype=object), "loser": ["b", "c"]}))
+        frame = pd.DataFrame({"winner": pd.Series([1, "x"], dtype=object), "loser": ["b", "c"]})
+        assert set(cr.read(frame).index.items) == {"1", "x", "b", "c"}
+        with pytest.raises(cr.InputError, match="not plain values"):
+            cr.read(pd.DataFrame({"winner": [{"a"}, 1], "loser": ["b", "c"]}))
 
     def test_two_pandas_columns_of_one_name(self):
         import pandas as pd

@@ -222,7 +222,7 @@ class TestChoices:
         eta = dict(model.workers_.polars().select("worker", "eta").iter_rows())
         s = dict(model.ranking_.polars().select("item", "score").iter_rows())
         vote = cr.Pairs.from_votes(winner=["i01", "i01"], loser=["i04", "i04"], worker=["w09", "new"])
-        left, _, right = model.probabilities(vote).T
+        left, _, right = model.predict_proba(vote).T
         win = 1 / (1 + np.exp(s["i04"] - s["i01"]))
         own = np.array([eta["w09"], np.mean(list(eta.values()))])
         np.testing.assert_allclose(left / (left + right), own * win + (1 - own) * (1 - win))

@@ -142,7 +142,7 @@ def test_predicts_by_the_workers_accuracy():
     rating = dict(model.ranking_.polars().select("item", "score").iter_rows())
     win = 1 / (1 + 10 ** ((rating["b"] - rating["a"]) / 400))
     q = accuracies(model)["u"]
-    left, _, right = model.probabilities(frame)[0]
+    left, _, right = model.predict_proba(frame)[0]
     assert left / (left + right) == pytest.approx(q * win + (1 - q) * (1 - win))
 
 

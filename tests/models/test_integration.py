@@ -62,7 +62,7 @@ class TestAveragedLikelihood:
     def test_the_reported_likelihood_is_at_the_point_itself(self):
         frame = few_votes_per_worker(0)
         model = cr.JudgeBT(position="none").fit(frame)
-        said = model.probabilities(frame)
+        said = model.predict_proba(frame)
         assert model.fit_.log_likelihood > np.log(said[np.arange(len(said)), _outcome(frame)]).sum()
 
 

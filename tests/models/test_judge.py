@@ -112,7 +112,7 @@ class TestTies:
         model = kind(ties=ties).fit(crowd.judgments.head(4000))
         assert model.fit_.converged
         assert tau(model, crowd) > 0.85
-        table = model.probabilities(crowd.judgments)
+        table = model.predict_proba(crowd.judgments)
         np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
         share = (crowd.judgments["label"] == "tie").mean()
         assert table[:, 1].mean() == pytest.approx(share, abs=0.03)
@@ -152,7 +152,7 @@ def test_ties_that_need_workers_or_another_link(crowd):
 def test_asked_for_ties_where_there_are_none():
     model = cr.BradleyTerry(ties="rao-kupper").fit(random_votes(ties=0.0))
     assert model.fit_.converged
-    assert model.probabilities(random_votes(ties=0.0))[:, 1].max() < 0.05
+    assert model.predict_proba(random_votes(ties=0.0))[:, 1].max() < 0.05
 
 
 class TestVarianceBT:
@@ -268,13 +268,13 @@ class TestProbabilities:
     def test_queries_must_be_known_on_both_sides(self):
         with_queries, without = random_votes(queries=2), random_votes()
         with pytest.raises(cr.InputError, match=r"fitted with(out)? queries"):
-            cr.BradleyTerry().fit(with_queries).probabilities(without)
+            cr.BradleyTerry().fit(with_queries).predict_proba(without)
         with pytest.raises(cr.InputError, match=r"fitted with(out)? queries"):
-            cr.BradleyTerry().fit(without).probabilities(with_queries)
+            cr.BradleyTerry().fit(without).predict_proba(with_queries)
 
     def test_an_unfitted_model_says_so(self):
         with pytest.raises(cr.UsageError, match="not fitted"):
-            cr.BradleyTerry().probabilities(random_votes())
+            cr.BradleyTerry().predict_proba(random_votes())
 
 
 def test_gold_pairs_are_no_judgments_to_a_judges_quality():

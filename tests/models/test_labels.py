@@ -132,11 +132,11 @@ class TestPredictions:
             {"worker": ["w0", "stranger", "w1"], "left": [order[0], order[0], "new"],
              "right": [order[-1], order[-1], order[0]], "label": [order[0], order[0], "new"]}
         )  # fmt: skip
-        found = fitted.probabilities(asked)
+        found = fitted.predict_proba(asked)
         np.testing.assert_allclose(found.sum(axis=1), 1)
         assert (found[:2, 0] > 0.5).all()
         turned = asked.rename({"left": "right", "right": "left"})
-        np.testing.assert_allclose(fitted.probabilities(turned)[:, ::-1], found, atol=1e-12)
+        np.testing.assert_allclose(fitted.predict_proba(turned)[:, ::-1], found, atol=1e-12)
 
     def test_dawid_skene_sums_over_true_and_given_labels(self):
         frame = random_labels(seed=3, items=6, workers=4, labels=40, classes=3)
@@ -149,7 +149,7 @@ class TestPredictions:
             chance = one[c] * two[d] * confusion[c, x] * confusion[d, y]
             win, tie = win + chance * (x > y), tie + chance * (x == y)
         asked = pl.DataFrame({"worker": ["w1"], "left": ["i00"], "right": ["i01"], "label": ["i00"]})
-        np.testing.assert_allclose(model.probabilities(asked)[0], [win, tie, 1 - win - tie], atol=1e-9)
+        np.testing.assert_allclose(model.predict_proba(asked)[0], [win, tie, 1 - win - tie], atol=1e-9)
 
 
 def gold_of(path):

@@ -256,7 +256,7 @@ def test_predicts_by_the_pair_asked():
     scores = dict(model.ranking_.polars().select("item", "score").iter_rows())
     theta = dict(model.workers_.polars().select("worker", "adherence").iter_rows())
     worker, left, right, _ = frame.row(0)
-    found = model.probabilities(frame)[0]
+    found = model.predict_proba(frame)[0]
     expected = 1 / (1 + math.exp(-2 * theta[worker] * (scores[left] - scores[right])))
     assert found[0] / (found[0] + found[2]) == pytest.approx(expected)
     assert found[1] == pytest.approx(((frame["label"] == "tie").sum() + 0.5) / (len(frame) + 1))

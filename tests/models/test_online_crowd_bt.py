@@ -107,7 +107,7 @@ def test_the_evidence_is_the_product_of_the_predictions():
     model = cr.OnlineCrowdBT(variance=2.0, prior=(4, 1.5), draw=0.1)
     for row in range(1, pairs.rows):
         fitted = model.clone().fit(pairs.take(np.arange(row)))
-        total += np.log(fitted.probabilities(pairs.take([row]))[0][[0, 2, 1][pairs.outcome[row]]])
+        total += np.log(fitted.predict_proba(pairs.take([row]))[0][[0, 2, 1][pairs.outcome[row]]])
     first = model.clone().fit(pairs.take([0])).fit_.log_likelihood
     assert model.fit(pairs).fit_.log_likelihood == pytest.approx(first + total, abs=1e-9)
 

@@ -356,7 +356,7 @@ class TestPredictions:
         fitted = model().fit(crowd_of([0.7] * 10, n=5, lists=3))
         table = fitted.ranking_.polars()["item"].to_list()
         votes = cr.Pairs.from_votes(winner=table[:-1], loser=table[1:], worker=["w1"] * 4)
-        found = fitted.probabilities(votes)
+        found = fitted.predict_proba(votes)
         np.testing.assert_allclose(found.sum(axis=1), 1)
         assert (found[:, 0] > found[:, 2]).all()
 
@@ -366,7 +366,7 @@ class TestPredictions:
         every = [[f"i{item}" for item in order] for order in permutations(range(4))]
         chance = np.exp(fitted.list_log_likelihood(frame_of(every, [99] * 24)))
         wanted = sum(p for p, order in zip(chance, every, strict=True) if order.index("i0") < order.index("i3"))
-        left, tie, right = fitted.probabilities(cr.Pairs.from_votes(winner=["i0"], loser=["i3"]))[0]
+        left, tie, right = fitted.predict_proba(cr.Pairs.from_votes(winner=["i0"], loser=["i3"]))[0]
         assert left / (left + right) == pytest.approx(wanted)
         assert 0 < tie < 0.1
 
@@ -379,13 +379,13 @@ class TestPredictions:
             lists.append(order)
         fitted = model().fit(frame_of(lists[:400]))
         held = cr.to_pairs(cr.read(frame_of(lists[400:])))
-        said = fitted.probabilities(held)
+        said = fitted.predict_proba(held)
         loss = -np.log(np.where(held.outcome == 0, said[:, 0], said[:, 2])).mean()
         assert loss < np.log(2)
 
     def test_an_unseen_item_is_an_average_one(self, model):
         fitted = model().fit(random_lists())
-        left, _, right = fitted.probabilities(cr.Pairs.from_votes(winner=["new"], loser=["newer"]))[0]
+        left, _, right = fitted.predict_proba(cr.Pairs.from_votes(winner=["new"], loser=["newer"]))[0]
         assert left == right
 
 

@@ -49,7 +49,7 @@ class TestElo:
     def test_predicts_by_its_formula(self):
         frame = votes_of(("a", "b", "a"), ("b", "c", "b"), ("a", "c", "a"))
         model = cr.Elo(initial=1500).fit(frame)
-        left, tie, right = model.probabilities(frame)[2]
+        left, tie, right = model.predict_proba(frame)[2]
         found = scores(model)
         assert left / (left + right) == pytest.approx(expected(found["a"] - found["c"]))
         assert tie == pytest.approx(0.5 / 4)  # the share of ties with half a vote more of either kind
@@ -185,7 +185,7 @@ class TestTrueSkill:
         model = cr.TrueSkill(draw=self.DRAW).fit(frame)
         (a, va), (b, vb), _ = self.by_hand()
         c = math.sqrt(2 + va + vb)
-        left, tie, right = model.probabilities(frame)[0]
+        left, tie, right = model.predict_proba(frame)[0]
         assert left == pytest.approx(Phi((a - b - self.MARGIN) / c), abs=1e-5)
         assert right == pytest.approx(Phi((b - a - self.MARGIN) / c), abs=1e-5)
         assert tie == pytest.approx(1 - left - right)

@@ -258,7 +258,7 @@ def test_ties_alone_say_nothing():
     model = TPP().fit(frame)
     np.testing.assert_allclose(model.ranking_.score, 0.0, atol=1e-12)
     assert model.fit_.log_likelihood == pytest.approx(2 * math.log(0.5))
-    np.testing.assert_allclose(model.probabilities(frame)[:, 0], model.probabilities(frame)[:, 2])
+    np.testing.assert_allclose(model.predict_proba(frame)[:, 0], model.predict_proba(frame)[:, 2])
 
 
 def test_a_worker_of_one_vote_is_one_of_the_crowd(crowd):
@@ -389,7 +389,7 @@ def test_a_change_of_scale_leaves_the_likelihood():
 
 def test_predictions_are_sums_over_domains_and_types(fitted, crowd):
     asked = crowd.judgments.sample(20, seed=0)
-    found = fitted.probabilities(asked)
+    found = fitted.predict_proba(asked)
     predictor = fitted.result_.predictor
     queries, workers = fitted.queries_.query.to_list(), fitted.workers_.worker.to_list()
     unit = fitted.fit_.details["identification"]["sharpest_tau"]
@@ -414,7 +414,7 @@ def test_predictions_of_the_unseen_lie_between(fitted, crowd):
 
     def left(worker, one, other, of=query):
         rows = pl.DataFrame({"query": [of], "worker": [worker], "left": [one], "right": [other], "winner": "left"})
-        first, tie, second = fitted.probabilities(rows)[0]
+        first, tie, second = fitted.predict_proba(rows)[0]
         assert first + tie + second == pytest.approx(1.0)
         assert min(first, tie, second) >= 0
         return first / (first + second)

@@ -132,7 +132,7 @@ class TestPredictions:
         chance = np.exp(fitted.list_log_likelihood(every))
         assert chance.sum() == pytest.approx(1, abs=1e-6)
         first = [order.index(0) < order.index(3) for order in permutations(range(5))]
-        left, _, right = fitted.probabilities(cr.Pairs.from_votes(winner=["i0"], loser=["i3"]))[0]
+        left, _, right = fitted.predict_proba(cr.Pairs.from_votes(winner=["i0"], loser=["i3"]))[0]
         assert left / (left + right) == pytest.approx(chance[first].sum(), abs=1e-6)
 
     def test_of_the_lists_fitted_is_the_log_likelihood(self):

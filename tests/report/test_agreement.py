@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import crowdrank as cr
-from crowdrank.compare.scores import calibration
 from crowdrank.data import LEFT, RIGHT, TIE
+from crowdrank.measures.votes import calibration
 from crowdrank.report import build, build_contest, contest_to_html, contest_to_markdown, to_html, to_markdown
 from crowdrank.report.agreement import crowd_confusion, explain_confusion
 from crowdrank.report.content import Grid

@@ -237,7 +237,7 @@ class TestSuggestions:
     def test_the_pairs_of_a_fit_are_those_of_the_next_questions(self):
         frame = random_votes(np.random.default_rng(3), items=12, workers=4, votes=80)
         model = cr.BradleyTerry().fit(frame)
-        asked = next_questions(frame, 3, model="bt", settings={"cold": 1}).frame
+        asked = next_questions(frame, 3, model="bt", settings={"cold": 1}).frame()
         pairs = [{*own} for own in asked.select("left", "right").iter_rows()]
         found = [entry for entry in build(model.result_).suggestions if entry.kind in ("pair", "bridge")]
         assert found

@@ -303,9 +303,13 @@ def test_a_table_is_one_line_in_a_model(votes, tmp_path):
 
 def test_before_a_fit_there_is_a_clear_error():
     for name in ("ranking_", "posterior_", "labels_"):
-        with pytest.raises(cr.UsageError, match="bt is not fitted yet"):
+        with pytest.raises(cr.NotFittedError, match=f"bt is not fitted yet, so it has no {name}"):
             getattr(cr.BradleyTerry(), name)
-    assert not hasattr(cr.BradleyTerry(), "ranking_")
+        assert not hasattr(cr.BradleyTerry(), name)
+    with pytest.raises(cr.NotFittedError, match=r"Hint: Call fit\(judgments\) first"):
+        cr.BradleyTerry().ranking_  # noqa: B018
+    with pytest.raises(cr.NotFittedError, match=r"listmle is not fitted yet.\nHint: Call fit\(features\) first"):
+        cr.ListMLE().importance_  # noqa: B018
 
 
 def test_an_unknown_table_is_an_attribute_error(votes):

@@ -12,7 +12,7 @@ from helpers import random_votes
 
 
 def pairs_of(found):
-    return [frozenset(row) for row in found.frame.select("left", "right").iter_rows()]
+    return [frozenset(row) for row in found.frame().select("left", "right").iter_rows()]
 
 
 def votes(**more):
@@ -22,20 +22,20 @@ def votes(**more):
 def test_best_first_and_numbered_after_the_votes():
     found = next_questions(votes(), 12)
     assert found.tasks().columns == ["question", "query", "left", "right"]
-    assert found.frame["question"].to_list() == list(range(151, 163))
+    assert found.frame()["question"].to_list() == list(range(151, 163))
     assert len({*pairs_of(found)}) == 12
 
 
 def test_the_first_question_has_the_largest_gain_of_all():
     frame = votes()
-    best = next_questions(frame, 1).frame["gain"][0]
-    every = next_questions(frame, 45).frame
+    best = next_questions(frame, 1).frame()["gain"][0]
+    every = next_questions(frame, 45).frame()
     assert best == pytest.approx(every["gain"].max())
 
 
 @pytest.mark.parametrize("model", ["bt", "crowd-bt", "judge-bt", "thurstone", "online-crowd-bt", "elo"])
 def test_any_model_with_a_posterior(model):
-    assert len(next_questions(votes(), 5, model=model).frame) == 5
+    assert len(next_questions(votes(), 5, model=model).frame()) == 5
 
 
 def test_a_model_without_a_posterior_is_refused():
@@ -44,7 +44,7 @@ def test_a_model_without_a_posterior_is_refused():
 
 
 def test_votes_of_unknown_people():
-    assert len(next_questions(votes().drop("worker"), 5).frame) == 5
+    assert len(next_questions(votes().drop("worker"), 5).frame()) == 5
 
 
 def test_queries_are_kept_apart():
@@ -53,15 +53,15 @@ def test_queries_are_kept_apart():
     known = {
         (query, item) for query, *sides in frame.select("query", "left", "right").iter_rows() for item in sides
     }
-    for query, *sides in found.frame.select("query", "left", "right").iter_rows():
+    for query, *sides in found.frame().select("query", "left", "right").iter_rows():
         assert all((query, item) in known for item in sides)
-    assert found.frame["query"].n_unique() == 3
+    assert found.frame()["query"].n_unique() == 3
 
 
 def test_before_the_first_vote_the_listed_items_are_asked_about_evenly():
     items = pl.DataFrame({"item": list("abcdef")})
     found = next_questions(None, 6, items=items)
-    counts = pl.concat([found.frame["left"], found.frame["right"]]).value_counts()["count"]
+    counts = pl.concat([found.frame()["left"], found.frame()["right"]]).value_counts()["count"]
     assert counts.sum() == 12
     assert 1 <= counts.min() <= counts.max() <= 3
     with pytest.raises(UsageError, match="listed"):
@@ -71,15 +71,15 @@ def test_before_the_first_vote_the_listed_items_are_asked_about_evenly():
 def test_only_listed_items_are_asked_about_and_new_ones_first():
     items = pl.DataFrame({"item": ["i1", "i2", "i3", "new"]})
     found = next_questions(votes(), 4, items=items)
-    assert {*found.frame["left"], *found.frame["right"]} <= {"i1", "i2", "i3", "new"}
+    assert {*found.frame()["left"], *found.frame()["right"]} <= {"i1", "i2", "i3", "new"}
     assert "new" in pairs_of(found)[0]
     assert [note.code for note in found.notes] == ["not-listed"]
 
 
 def test_judges_are_named_and_nobody_gets_too_many():
     found = next_questions(votes(), 12, judges=["w1", "w2", "newcomer"])
-    assert {*found.frame["worker"]} <= {"w1", "w2", "newcomer"}
-    assert found.frame["worker"].value_counts()["count"].max() <= 8
+    assert {*found.frame()["worker"]} <= {"w1", "w2", "newcomer"}
+    assert found.frame()["worker"].value_counts()["count"].max() <= 8
 
 
 def test_rules_by_attributes():
@@ -90,12 +90,12 @@ def test_rules_by_attributes():
     team, arm = (dict(zip(items["item"], items[name], strict=True)) for name in ("team", "arm"))
     own = dict(judges.iter_rows())
     found = next_questions(votes(), 10, items=items, judges=judges, settings={"own": "team"})
-    for left, right, worker in found.frame.select("left", "right", "worker").iter_rows():
+    for left, right, worker in found.frame().select("left", "right", "worker").iter_rows():
         assert own[worker] not in (team[left], team[right])
     across = next_questions(votes(), 10, items=items, settings={"differ": "arm"})
-    assert all(arm[left] != arm[right] for left, right in across.frame.select("left", "right").iter_rows())
+    assert all(arm[left] != arm[right] for left, right in across.frame().select("left", "right").iter_rows())
     within = next_questions(votes(), 10, items=items, settings={"same": "arm", "differ": "team"})
-    for left, right in within.frame.select("left", "right").iter_rows():
+    for left, right in within.frame().select("left", "right").iter_rows():
         assert arm[left] == arm[right]
         assert team[left] != team[right]
     with pytest.raises(InputError, match="color"):
@@ -118,7 +118,7 @@ def test_exclusions_by_pair_and_by_judge():
 
 def test_caps_may_leave_fewer_questions():
     found = next_questions(None, 50, items=list("abcd"), settings={"pair_cap": 1})
-    assert len(found.frame) == 6
+    assert len(found.frame()) == 6
     assert [note.code for note in found.notes] == ["fewer-questions"]
 
 
@@ -128,13 +128,13 @@ def test_gold_pairs_are_mixed_in():
         votes(), 40, judges=["newcomer", "other"], anchors=gold, settings={"gold_share": 0.5, "judge_share": 0.9},
         model="crowd-bt",
     )  # fmt: skip
-    assert len(found.frame) == 40
+    assert len(found.frame()) == 40
 
 
 def test_gamma_by_gold_pairs():
     gold = pl.DataFrame({"left": ["i1", "i2"], "right": ["i3", "i4"], "label": ["i1", "i4"]})
     people = ["w1", "w2"]
-    assert len(next_questions(votes(), 3, judges=people, anchors=gold, settings={"gamma": "gold"}).frame) == 3
+    assert len(next_questions(votes(), 3, judges=people, anchors=gold, settings={"gamma": "gold"}).frame()) == 3
     with pytest.raises(UsageError, match="gold pairs"):
         next_questions(votes(), 3, judges=people, settings={"gamma": "gold"})
 
@@ -143,7 +143,7 @@ def test_no_judge_gets_too_much():
     people = [f"w{code}" for code in range(6)]
 
     def most(people, **more):
-        found = next_questions(votes(), 30, judges=people, **more).frame
+        found = next_questions(votes(), 30, judges=people, **more).frame()
         assert len(found) == 30
         return found["worker"].value_counts()["count"].max()
 
@@ -175,8 +175,8 @@ def test_exclusions_and_gold_that_name_something_unknown_are_noted():
 def test_few_items_and_many_judges():
     people = [f"w{code}" for code in range(9)]
     found = next_questions(None, 200, items=["a", "b", "c", "d"], judges=people)
-    assert len(found.frame) == 9 * 6  # every judge every pair once
-    assert found.frame.select("worker", pl.concat_list("left", "right").list.sort()).is_unique().all()
+    assert len(found.frame()) == 9 * 6  # every judge every pair once
+    assert found.frame().select("worker", pl.concat_list("left", "right").list.sort()).is_unique().all()
     assert "fewer-questions" in {note.code for note in found.notes}
     with pytest.raises(InputError, match="No question is allowed"):
         next_questions(None, 5, items=["a", "b"], settings={"floor": 0.99})
@@ -199,9 +199,9 @@ def test_the_same_seed_asks_the_same():
 
 def test_no_search_is_better_than_looking_at_every_pair(monkeypatch):
     frame = random_votes(4, items=60, workers=5, votes=400)
-    fast = next_questions(frame, 10).frame
+    fast = next_questions(frame, 10).frame()
     monkeypatch.setattr("crowdrank.select.desk.FEW", 10)
-    assert next_questions(frame, 10).frame["gain"].to_list() == pytest.approx(fast["gain"].to_list(), abs=1e-12)
+    assert next_questions(frame, 10).frame()["gain"].to_list() == pytest.approx(fast["gain"].to_list(), abs=1e-12)
 
 
 class TestRoster:
@@ -233,5 +233,5 @@ def test_files_larger_than_memory(tmp_path):
     path = tmp_path / "votes.csv"
     random_votes(3, items=10, workers=5, votes=3000).write_csv(path)
     table = cr.read(path, memory="100KB")
-    assert len(next_questions(table, 5).frame) == 5
-    assert np.isfinite(next_questions(table, 5).frame["gain"].to_numpy()).all()
+    assert len(next_questions(table, 5).frame()) == 5
+    assert np.isfinite(next_questions(table, 5).frame()["gain"].to_numpy()).all()

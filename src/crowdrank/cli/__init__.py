@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperGroup
@@ -34,6 +34,9 @@ from crowdrank.cli import (
 )
 from crowdrank.cli.words import GIVEN, flag
 from crowdrank.errors import WORD, CrowdrankError
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 COMMANDS = (
     rank,
@@ -62,7 +65,7 @@ class _Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app: Typer = typer.Typer(
     name="crowdrank",
     cls=_Commands,
     help="Trustworthy rankings from the noisy judgments of a crowd.",

@@ -22,6 +22,11 @@ class AnswersFile:
     was never complete.
     """
 
+    path: Path
+    header: list[str]
+    columns: list[str]
+    rows: int
+
     def __init__(self, path: Path) -> None:
         self.path, self.columns = path, list[str]()
 

@@ -34,6 +34,11 @@ class JudgeError(CrowdrankError):
 class JudgeProcess:
     """A command that answers questions. ``keep``: one process answers all questions, line by line."""
 
+    name: str
+    command: str
+    keep: bool
+    timeout: float
+
     def __init__(self, name: str, command: str, *, keep: bool = False, timeout: float = 120.0) -> None:
         if not command.strip():
             raise UsageError("--judge needs a command.")

@@ -33,6 +33,8 @@ class Folder:
     failure the folder and its parents are as they were before.
     """
 
+    stage: Path
+
     def __init__(self, path: Path) -> None:
         if path.exists() and not path.is_dir():
             raise UsageError(f"--out {path}: cannot be written to (it is a file).")
@@ -76,6 +78,10 @@ class File:
     A link, a pipe or a device is written to, not replaced. ``inputs``: files that are read; none of them can be
     the file to write.
     """
+
+    path: Path
+    option: str
+    stage: Path
 
     def __init__(self, path: Path, option: str = "--out", inputs: Sequence[str | None] = ()) -> None:
         if path.is_dir():

@@ -27,7 +27,7 @@ from crowdrank.models import registry
 from crowdrank.models.base import Model, Progress
 from crowdrank.models.parameters import whole
 
-CANDIDATES = {
+CANDIDATES: dict[str, tuple[str, ...]] = {
     "pairs": ("bt", "crowd-bt", "variance-bt", "tpp-unidom", "judge-bt"),
     "rankings": ("bt", "mallows", "judge-bt", "plackett-luce"),
     "ratings": ("average", "ordinal", "dawid-skene"),
@@ -75,6 +75,8 @@ class Auto(Model):
     a note says so. ``fit_`` is that of the chosen model, with the figures in ``details["auto"]``. The folds
     depend on the ids, so if two candidates are close, other ids may change the choice.
     """
+
+    settings: Mapping[str, Any] | None
 
     name = "auto"
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.predictions import Predictions, Status, predict
-from crowdrank.compare.scores import CalibrationBin, Figure, calibration, figure, hits, log_losses
 from crowdrank.compare.split import Split, sample_units, split
 from crowdrank.data import (
     TIE,
@@ -32,10 +32,12 @@ from crowdrank.data import (
 )
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec, examine, label_accuracy, parse
+from crowdrank.measures.votes import CalibrationBin, Figure, calibration, figure, hits, log_losses
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
 from crowdrank.models.registry import entries, find, make_all
-from crowdrank.results import to_plain
+from crowdrank.results import Z, to_plain
+from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a fit that do not end the comparison. A wrong parameter does end it."""
@@ -72,8 +74,8 @@ class Row:
     calibration: tuple[CalibrationBin, ...] = ()
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(HasOverview):
     """Models, best first. Models without probabilities follow, sorted by accuracy; failed models come last.
 
     ``votes`` were dealt into ``folds``. ``ties`` is True if some votes are ties; the log loss then covers
@@ -93,6 +95,29 @@ class Comparison:
         """The row with the smallest log loss; None if no model has one."""
         first = self.rows[0] if self.rows else None
         return None if first is None or first.log_loss is None or first.error is not None else first
+
+    def overview(self) -> Overview:
+        """The models with their log loss and its interval, and their accuracy."""
+        rows = [
+            {
+                "model": row.model,
+                "log_loss": row.log_loss,
+                "low": None if row.log_loss is None else row.log_loss - Z * (row.log_loss_se or 0.0),
+                "high": None if row.log_loss is None else row.log_loss + Z * (row.log_loss_se or 0.0),
+                "accuracy": row.accuracy,
+                "seconds": row.seconds,
+            }
+            for row in self.rows
+        ]
+        numbers = dict.fromkeys(("log_loss", "low", "high", "accuracy", "seconds"), pl.Float64)
+        title = f"Comparison of {count_noun(len(rows), 'model')}"
+        facts = [f"{count_noun(self.votes, 'vote')} in {count_noun(self.folds, 'fold')}"]
+        notes = [
+            *(f"{row.model}: {row.error}" for row in self.rows if row.error),
+            *(own.wording() for own in self.notes),
+        ]
+        table = pl.DataFrame(rows, schema={"model": pl.String, **numbers})
+        return Overview(title, facts, table, Interval("log_loss"), notes)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as the command line writes them in JSON."""

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.compare.scores import likelier_side
 from crowdrank.compare.split import Split
 from crowdrank.data import Floats, Pairs, Rankings
 from crowdrank.errors import InputError
+from crowdrank.measures.votes import likelier_side
 from crowdrank.models.base import Model
 
 Status = Callable[[str], None]
@@ -46,7 +46,7 @@ def predict(model: Model, split: Split, status: Status | None = None, **options:
         votes = asked.take(held)
         fitted = _without_resamples(model).fit(split.given(number), **options)
         if probabilities is not None and fitted.predicts:
-            probabilities[held] = fitted.probabilities(votes)
+            probabilities[held] = fitted.predict_proba(votes)
             ahead[held] = likelier_side(probabilities[held])
         else:
             probabilities = None

@@ -7,7 +7,9 @@ from crowdrank.data.convert import count_pairs, load_rows, make_pairs, size_in_w
 from crowdrank.data.features import Features
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
 from crowdrank.data.grades import judged_grades, note_not_judged, note_totals
+from crowdrank.data.ids import Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
+from crowdrank.data.io.asked import read_asked
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.features import read_features
 from crowdrank.data.io.read import AnyJudgments, read
@@ -27,6 +29,7 @@ __all__ = [
     "Aligned",
     "Anchors",
     "AnyJudgments",
+    "Backend",
     "Constraints",
     "ConvertedPairs",
     "Demands",
@@ -64,6 +67,7 @@ __all__ = [
     "note_totals",
     "parse_mapping",
     "read",
+    "read_asked",
     "read_features",
     "read_gold",
     "read_ranking",

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.errors import InputError, Note
@@ -22,7 +23,7 @@ SHOWN = 3
 """How many ids or names an error shows."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Features:
     """Numbers that describe items, one row per (query, item); one row per item if there is no query column.
 
@@ -38,7 +39,7 @@ class Features:
     label: Floats | None = None  # NaN: the row has none
     weight: Floats | None = None
     notes: tuple[Note, ...] = ()
-    backend: str = "polars"
+    backend: Backend = TEXT_IDS
     source: str = "frame"
     omits: bool = False  # LETOR text that leaves out zeros: a feature that no row has is 0
 
@@ -49,6 +50,10 @@ class Features:
                 view = value.view()
                 view.flags.writeable = False
                 object.__setattr__(self, column.name, view)
+
+    def __repr__(self) -> str:
+        queries = 1 if self.index.queries is None else len(self.index.queries)
+        return f"Features(rows={self.rows}, queries={queries}, features={len(self.names)})"
 
     @property
     def rows(self) -> int:

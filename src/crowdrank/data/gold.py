@@ -16,6 +16,7 @@ from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
 from crowdrank.data.io.cells import TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.frames import is_rows
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
@@ -57,7 +58,7 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> 
     read as one.
     """
     letor = LetorRole("labels")
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple) and not is_rows(given):
         return _merge_gold([_read_grades(one, columns, letor) for one in given], given)
     return _read_grades(given, columns, letor)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from crowdrank.data.arrays import Integers
 from crowdrank.data.convert import note_lists, ratings_as_lists, refuse_unknown_judges
+from crowdrank.data.ids import Backend
 from crowdrank.data.index import Index, Nodes
 from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings, find_appearances
@@ -20,7 +21,7 @@ class ListStream:
     """Lists that do not fit in memory. ``parts`` gives complete ones in the order of their numbers."""
 
     index: Index
-    backend: str
+    backend: Backend
     nodes: Nodes
     missing: str
     parts: Callable[[], Iterator[Rankings]]

@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, summed
 from crowdrank.data.spool.sort import RunRows, Runs
@@ -123,6 +124,11 @@ def _mean_places(parts: Iterable[tuple[Integers, Floats]], nodes: int) -> Floats
 
 class PairSampler:
     """Draws pairs of the rows of lists, with about so many opponents for each row."""
+
+    mean: Floats
+    key: Hashes
+    order: Any
+    ends: NDArray[Any]
 
     def __init__(self, rows: RowPlaces, keys: NodeKeys, opponents: int) -> None:
         self.opponents = opponents

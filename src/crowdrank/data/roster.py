@@ -12,7 +12,7 @@ from crowdrank.data.io.columns import OPTIONAL
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.errors import InputError
 
-IDS = {"item": ("item", "id", "doc", "docid"), "worker": OPTIONAL["worker"]}
+IDS: dict[str, tuple[str, ...]] = {"item": ("item", "id", "doc", "docid"), "worker": OPTIONAL["worker"]}
 """The names that the column of ids may have; if a file has only one column, it is the ids."""
 
 

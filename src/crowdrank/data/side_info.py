@@ -37,7 +37,7 @@ from crowdrank.data.io.cells import TextCells, first_row
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.errors import Hint, InputError, Note, name_hint, nearest
 
-NEEDS = {"known": ("value",), "range": ("low", "high"), "order": ("than",)}
+NEEDS: dict[str, tuple[str, ...]] = {"known": ("value",), "range": ("low", "high"), "order": ("than",)}
 """The kinds of side information, and the columns that each uses."""
 NUMBERS = ("value", "low", "high")
 COLUMNS = ("worker", "kind", *NUMBERS, "than", "confidence")

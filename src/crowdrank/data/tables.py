@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.errors import InputError, Note, parameter
 
@@ -28,11 +29,8 @@ MOST_SHOWN = 8
 ORDER = parameter("order", "WORST,...,BEST")
 """The remedy if labels are text."""
 
-UNKNOWN_WORKER = "(unknown)"
-"""The worker id of all rows that name no worker."""
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Judgments(ABC):
     """What the three kinds share. ``None`` means that an optional column is absent; an absent ``weight`` is 1."""
 
@@ -45,7 +43,7 @@ class Judgments(ABC):
     weight: Floats | None = None
     timestamp: Floats | None = None
     notes: tuple[Note, ...] = ()
-    backend: str = "polars"
+    backend: Backend = TEXT_IDS
 
     def __post_init__(self) -> None:
         for column in fields(self):
@@ -54,6 +52,10 @@ class Judgments(ABC):
                 view = value.view()
                 view.flags.writeable = False
                 object.__setattr__(self, column.name, view)
+
+    def __repr__(self) -> str:
+        sizes = {name: size for name, size in self.summary().items() if isinstance(size, int) and size}
+        return f"{type(self).__name__}({', '.join(f'{name}={size}' for name, size in sizes.items())})"
 
     @property
     @abstractmethod
@@ -121,7 +123,7 @@ class Judgments(ABC):
         }
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Pairs(Judgments):
     """Pairwise judgments: ``left``, ``right`` and an ``outcome`` (LEFT, RIGHT or TIE).
 
@@ -130,7 +132,7 @@ class Pairs(Judgments):
     """
 
     kind = "pairs"
-    item_columns = ("left", "right")
+    item_columns: ClassVar[tuple[str, ...]] = ("left", "right")
 
     left: Ints
     right: Ints
@@ -183,7 +185,7 @@ class Pairs(Judgments):
         return table
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class GradedJudgments(Judgments):
     """What ratings in memory and on disk share.
 
@@ -216,7 +218,7 @@ class GradedJudgments(Judgments):
         return {**super().summary(), "pairs": self.pairs, **text}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ratings(GradedJudgments):
     """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``."""
 
@@ -250,7 +252,7 @@ class NamedNodes(NamedTuple):
     first: Integers
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Rankings(Judgments):
     """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it is in.
 

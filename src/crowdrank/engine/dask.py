@@ -149,6 +149,8 @@ class _ShardBlock:
 class DaskSession:
     """Sums over shards on the workers of a cluster, added in the order of the shards."""
 
+    blocks: list[_ShardBlock]
+
     def __init__(
         self,
         client: Any,

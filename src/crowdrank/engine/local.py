@@ -12,6 +12,8 @@ from crowdrank.engine.threads import engine_threads, thread_pool
 class LocalEngine:
     """Threads of this process. NumPy releases the interpreter lock inside its loops."""
 
+    threads: int
+
     name = "local"
 
     def __init__(self, threads: int | None = None) -> None:

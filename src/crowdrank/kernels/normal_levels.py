@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,15 @@ class LevelMoments:
 class GridTable:
     """The normal density, its hazard and ln Phi at u - x on the grid of u, with one row per distinct x."""
 
+    x: Floats
+    step: float
+    place: NDArray[Any]
+    distinct: Floats
+    grid: Floats
+    density: Floats
+    hazard: Floats
+    log_below: Floats
+
     def __init__(self, x: Floats, rows: Rows, step: float) -> None:
         self.x, self.step = x, step
         self.place = np.zeros(len(x), np.int64)
@@ -109,6 +119,12 @@ class Above:
 
     Its f is the density of m with this level above it, so its integral is P(list).
     """
+
+    away: Floats
+    rows: Rows
+    table: GridTable
+    rate: Floats
+    above: Any
 
     suffices = True
 
@@ -152,6 +168,15 @@ class Between:
     ``near`` (m, u): B(u) is about the probability that the rows ``higher`` in the list are above u, if one forgets
     their order, and no largest y is likelier than without a lower bound. ``suffices`` says if that was enough.
     """
+
+    away: Floats
+    rows: Rows
+    table: GridTable
+    density: Any
+    tails: tuple[Any, Any]
+    near: tuple[slice, slice]
+    weights: Floats
+    suffices: bool
 
     def __init__(self, rows: Rows, table: GridTable, f: Floats, higher: Rows | None) -> None:
         from scipy.special import ndtr

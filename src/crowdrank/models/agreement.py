@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import Note
@@ -18,6 +21,10 @@ TELLABLE = 0.6
 
 class Agreement:
     """How often a worker of slope a agrees with the fitted order on an average pair: mean of F(a |d|)."""
+
+    slopes: Any
+    share: NDArray[Any]
+    perfect: float
 
     def __init__(self, link: Link, d: Floats, weight: Floats) -> None:
         """``d``: the differences |d| of pairs; ``weight``: how often each occurs."""

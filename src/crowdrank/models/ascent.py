@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ from crowdrank.solve import (
 from crowdrank.solve.draws import draw
 from crowdrank.solve.sums import OuterProducts
 
+if TYPE_CHECKING:
+    from crowdrank.data.arrays import Ints
+
 ROUNDS = 60
 STRENGTH_TOLERANCE = 3e-3
 """The strengths of the priors have converged when none changes by more than this share."""
@@ -59,6 +62,10 @@ class RememberedCurvature:
     ``lags``: a new ``spread`` counts from the next point on, and sums at the last point with the old one serve for
     the step that leads there. Rough sums never lag, because then spreads would go back and forth.
     """
+
+    session: Session
+    sums: LikelihoodSums
+    rough: bool
 
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
@@ -100,6 +107,22 @@ class Ascent:
     which scores have judgments. ``total``: the weight of the judgments. ``varied``: whether parameters differ
     between workers; if so, the climb begins with the scores alone.
     """
+
+    session: Session
+    sums: LikelihoodSums
+    run: Run
+    curvature: RememberedCurvature
+    columns: tuple[WorkerParameter, ...]
+    bounds: Bounds
+    start: Floats
+    part: Ints
+    judged: NDArray[np.bool_]
+    total: float
+    gauge: bool
+    varied: bool
+    iterations: int
+    priors_unfinished: bool
+    priors: Priors
 
     def __init__(
         self,

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from crowdrank.data import (
     Anchors,
-    Floats,
     Ints,
     Judgments,
-    Pairs,
     Rankings,
     Ratings,
     SpooledRankings,
     SpooledRatings,
-    node_codes,
     read,
     stream_lists,
     stream_pairs,
     to_lists,
 )
 from crowdrank.engine import Engine, one_blas_thread, open_engine
-from crowdrank.errors import InputError, Note, NotFittedError, Remedy, UsageError
-from crowdrank.models.parameters import Configurable, number, whole
-from crowdrank.prepared.held_out import read_held_out
+from crowdrank.errors import InputError, Note, Remedy
+from crowdrank.models.parameters import number, whole
+from crowdrank.models.predictions import PredictingModel
 from crowdrank.prepared.labels import Labels
 from crowdrank.prepared.lists import Lists
 from crowdrank.prepared.spooled_lists import SpooledLists
@@ -53,6 +51,7 @@ from crowdrank.results import (
     Table,
     Workers,
 )
+from crowdrank.results.overview import Overview
 from crowdrank.solve import Spread
 
 Progress = Callable[[int, float, float], None]
@@ -89,7 +88,7 @@ class Outcome:
     tables: Mapping[str, Table] = field(default_factory=dict)
 
 
-class Model(Configurable, ABC):
+class Model(PredictingModel):
     """A model that is fitted to judgments and ranks items. It keeps the books; a subclass fits.
 
     Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``. The other attributes read
@@ -112,7 +111,7 @@ class Model(Configurable, ABC):
     def result_(self) -> Result:
         """Everything that the fit found."""
         if "_result" not in vars(self):
-            raise NotFittedError(f"{self.name} is not fitted yet.")
+            raise self._not_fitted()
         return self._result
 
     @property
@@ -140,12 +139,25 @@ class Model(Configurable, ABC):
         """What the fit knows about scores and workers together; for models of labels, their probabilities."""
         return self.result_.posterior
 
+    def report(self, path: str | Path) -> Path:
+        """Write the report of the fit: a page, Markdown or JSON, by the ending .html, .md or .json.
+
+        It is the report of ``crowdrank rank --out``: the ranking, the workers, what to know, and the next votes.
+        """
+        return self._write_report(path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the ranking with its intervals, or that there is no fit yet."""
+        if "_result" not in vars(self):
+            return Overview(repr(self), ["not fitted yet"]).to_html()
+        return replace(self.result_.overview(), title=repr(self)).to_html()
+
     def __getattr__(self, name: str) -> Any:
         """A further table of the fit: ``labels_`` is the table "labels". None if this model has no such table."""
         if name.startswith("_") or not name.endswith("_"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         if "_result" not in vars(self):
-            raise NotFittedError(f"{self.name} is not fitted yet.")
+            raise self._not_fitted("" if name == "result_" else name)
         table = self.result_.further.get(name.removesuffix("_"))
         if table is None and name not in Model.__annotations__:
             known = ", ".join(f"{own}_" for own in self.result_.tables)
@@ -167,52 +179,6 @@ class Model(Configurable, ABC):
         ``engine``: where to compute: local threads if none is given, ``"dask"``, ``"tcp://host:port"``, or an
         engine. ``progress(iteration, objective, slope)`` is called after each step.
         """
-
-    def probabilities(self, judgments: Any) -> Floats:
-        """For each vote, the probabilities of left, of a tie, and of right (rows, 3).
-
-        ``judgments``: pairs, whose outcomes are ignored. An item or a worker that the fit has not seen counts
-        as an average one. Raises an error if the model only counts and has no probabilities.
-        """
-        result = self.result_
-        nodes, index = result.nodes, result.index
-        if result.predictor is None:
-            raise UsageError(f"{self.name} gives an order, but no probabilities of votes.")
-        pairs = read(judgments)
-        if not isinstance(pairs, Pairs):
-            got = "votes that are kept on disk" if pairs.kind == "pairs" else pairs.kind
-            raise UsageError(f"Probabilities need pairs in memory. Got {got}.")
-        if (index.queries is None) != (pairs.index.queries is None):
-            if pairs.query is None:
-                raise InputError("The model was fitted with queries, but these votes have no query column.")
-            raise InputError("These votes have a query column, but the model was fitted without queries.")
-        pairs = pairs.coded_as(index)
-        left, right = (node_codes(nodes, index, pairs.query, side) for side in (pairs.left, pairs.right))
-        return result.predictor(left, right, pairs.worker, sided=pairs.sided)
-
-    def list_log_likelihood(self, rankings: Any) -> Floats:
-        """ln P of each list, in the order of their ids; 0 for a list that orders nothing.
-
-        ``rankings``: lists in any form that ``fit`` takes. Items and workers that the fit has not seen count as
-        average ones. Raises an error if the model gives no probabilities of lists.
-        """
-        result = self.result_
-        if result.list_predictor is None:
-            raise UsageError(f"{self.name} gives no probabilities of lists.")
-        given = read_held_out(rankings, result.nodes, result.index, self.name)
-        found = np.zeros(given.count)
-        found[given.number] = result.list_predictor(given)
-        return found
-
-    @property
-    def predicts(self) -> bool:
-        """Whether the fitted model gives probabilities of votes."""
-        return self.result_.predictor is not None
-
-    @property
-    def predicts_lists(self) -> bool:
-        """Whether the fitted model gives probabilities of whole lists."""
-        return self.result_.list_predictor is not None
 
 
 S = TypeVar("S", bound=Subjects)
@@ -395,7 +361,7 @@ def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | Lab
         labels = outcome.tables.get("labels")
         return labels if isinstance(labels, LabelPosterior) else None
     outcome.posterior.covariance.release()
-    own = (ready.index.workers, part, outcome.spread.score, outcome.posterior)
+    own = (ready.index.workers, part, outcome.spread.score, outcome.posterior, ready.backend)
     return Posterior(ready.queries(), ready.items(), *own)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from crowdrank.models.priors import BetaPrior
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import LEVEL, Workers, verdicts
 from crowdrank.solve import At, Bounds, Covariance, Maximum, Point, highest_density
+
+if TYPE_CHECKING:
+    from crowdrank.solve.intervals import Density
 
 EM_ROUNDS = 3
 """How many rounds of EM bring the qualities near before scores and qualities climb together."""
@@ -112,6 +115,13 @@ class EtaPosteriors:
 
     ``subjects``: the judgments. ``table``: the sum over a shard that gives the likelihood of each eta.
     """
+
+    subjects: Subjects
+    top: Maximum
+    own: slice
+    perfect: float
+    known: NDArray[np.bool_]
+    density: Density
 
     def __init__(
         self,

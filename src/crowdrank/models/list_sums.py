@@ -119,6 +119,11 @@ class NodePairs:
     """The matrix of pairs of nodes that a shard fills. If the squares of its parts are well filled, it counts
     into these; otherwise it collects entry by entry."""
 
+    shard: ListShard
+    count: int
+    sparse: bool
+    cells: Floats
+
     def __init__(self, shard: ListShard) -> None:
         self.shard, self.count = shard, len(shard.part)
         size = np.diff(shard.orders.start).astype(float)

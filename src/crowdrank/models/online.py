@@ -52,6 +52,8 @@ VoteTuple = tuple[int, int, int, float, int]
 class OnlineState(ABC):
     """What an online model knows between two votes; ``index`` holds the ids behind the codes."""
 
+    index: GrowingIndex
+
     def __init__(self) -> None:
         self.index = GrowingIndex()
 

@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from crowdrank.errors import UsageError, name_hint
+from crowdrank.errors import NotFittedError, UsageError, name_hint
 
 MOST_SIZE = 1e100
 """The squares of larger parameters would overflow, and those of smaller ones than 1 / this vanish."""
@@ -63,7 +65,11 @@ def virtual_votes(value: Any) -> float | None:
 
 
 class Configurable:
-    """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it."""
+    """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it.
+
+    scikit-learn takes it for an estimator: ``clone`` copies it. Models have a ``score``, so ``cross_val_score``
+    and ``GridSearchCV`` take them, with a frame of judgments in the place of X and no y.
+    """
 
     name: str
 
@@ -98,6 +104,34 @@ class Configurable:
         copy.name = self.name
         return copy
 
+    def _write_report(self, path: str | Path) -> Path:
+        """Write a report. Its room stands on this one, so it is found by name, as ``auto`` is in the registry."""
+        written: Path = import_module("crowdrank.report.files").write_report(self, path)
+        return written
+
+    def __sklearn_clone__(self) -> Self:
+        """What ``sklearn.base.clone`` calls: the name of a variant stays."""
+        return self.clone()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """What ``sklearn.utils.validation.check_is_fitted`` calls."""
+        return hasattr(self, "fit_")
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks about an estimator: it is no classifier or regressor, and needs no y."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+
+    def _not_fitted(self, attribute: str = "") -> NotFittedError:
+        """The error if a result is asked for before ``fit``."""
+        problem = f"{self.name} is not fitted yet{f', so it has no {attribute}' if attribute else ''}."
+        given = inspect.signature(type(self).fit).parameters.values()  # type: ignore[attr-defined]
+        names = [own.name for own in given if own.kind is own.POSITIONAL_OR_KEYWORD and own.name != "self"]
+        return NotFittedError(problem, hint=f"Call fit({', '.join(names)}) first.")
+
     def __repr__(self) -> str:
-        own = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({own})"
+        """The call that makes it, with the parameters that differ from their defaults."""
+        defaults, own = self.parameters(), self.get_params()
+        given = ", ".join(f"{name}={value!r}" for name, value in own.items() if value != defaults[name])
+        return f"{type(self).__name__}({given})"

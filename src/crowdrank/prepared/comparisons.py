@@ -132,6 +132,10 @@ def plan(comparisons: Comparisons) -> list[ShardRef]:
 class Tally:
     """Rows in shards, in memory or in files, to be summed over shard by shard."""
 
+    shards: Sequence[ShardRef]
+    nodes: int
+    workers: int
+
     def __init__(self, shards: Sequence[ShardRef], nodes: int, workers: int) -> None:
         self.shards, self.nodes, self.workers = shards, nodes, workers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ from crowdrank.prepared.plan import cut
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import Confusion, Easiness, Evidence, LabelPosterior
 
+if TYPE_CHECKING:
+    from crowdrank.data.ids import Backend
+    from crowdrank.data.index import Index
+
 R = TypeVar("R")
 
 LARGEST = 1e100
@@ -40,6 +44,13 @@ class Labels(Subjects):
     the workers are unknown. Rows come in shards of whole nodes, in memory or in a file. ``names``: the labels, if
     they are text; ``nominal``: they have no order.
     """
+
+    index: Index
+    backend: Backend
+    nominal: bool
+    nodes: Nodes
+    values: Floats
+    names: tuple[str, ...]
 
     def __init__(self, ratings: Ratings | SpooledRatings) -> None:
         self.index, self.backend = ratings.index, ratings.backend

@@ -23,6 +23,10 @@ from crowdrank.results import Evidence, Workers
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from crowdrank.data.arrays import Ints
+    from crowdrank.data.ids import Backend
+    from crowdrank.data.index import Index
+
 BLOCK = 1 << 11
 
 
@@ -35,6 +39,20 @@ class Lists(Subjects):
     ``number``, the number of the list in the table. A list that orders nothing is left out. ``pieces`` gives the
     same rows in shards of whole lists.
     """
+
+    index: Index
+    backend: Backend
+    missing: str
+    nodes: Nodes
+    lists_given: int
+    number: Integers
+    start: Integers
+    node: Integers
+    level: Integers
+    bottom: NDArray[np.bool_]
+    query: Ints
+    worker: Ints | None
+    weight: Floats
 
     def __init__(self, rankings: Rankings) -> None:
         self.index, self.backend, self.missing = rankings.index, rankings.backend, rankings.missing

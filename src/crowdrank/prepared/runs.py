@@ -21,6 +21,11 @@ _ROW = np.dtype([("key", np.int64), *((name, np.float64) for name in _COUNTS)])
 class TallyRuns:
     """Tallies of batches, kept in a folder until they are merged. ``ties``: ties are counted separately."""
 
+    nodes: int
+    workers: int
+    ties: bool
+    runs: Runs
+
     def __init__(self, folder: Path, nodes: int, workers: int, *, ties: bool = False) -> None:
         refuse_large_keys(max(workers, 1) * nodes * nodes, f"{nodes} items and {workers} workers")
         self.nodes, self.workers, self.ties = nodes, workers, ties

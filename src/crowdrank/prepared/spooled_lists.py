@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,26 @@ from crowdrank.data.spool.folder import writing
 from crowdrank.prepared.list_parts import LIST_ROW, ListFile
 from crowdrank.prepared.lists import ListColumns, Lists, order_rows
 
+if TYPE_CHECKING:
+    from crowdrank.data.ids import Backend
+    from crowdrank.data.index import Index, Nodes
+    from crowdrank.data.spool.folder import Spool
+
 
 class SpooledLists(Lists):
     """Lists for models that sum over shards: they have no columns of rows, only ``pieces`` and ``shards``."""
+
+    index: Index
+    backend: Backend
+    missing: str
+    nodes: Nodes
+    spool: Spool
+    lists_given: int
+    number: NDArray[Any]
+    start: NDArray[Any]
+    query: NDArray[Any]
+    weight: NDArray[Any]
+    worker: NDArray[Any] | None
 
     def __init__(self, stream: ListStream) -> None:
         self.index, self.backend, self.missing = stream.index, stream.backend, stream.missing

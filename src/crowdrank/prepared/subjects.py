@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Index, Nodes
+from crowdrank.data import Backend, Floats, Index, Nodes
 from crowdrank.errors import Note
 from crowdrank.results import Evidence, Workers, agreement_interval, verdicts
 
@@ -23,7 +23,7 @@ class Subjects(ABC):
 
     nodes: Nodes
     index: Index
-    backend: str
+    backend: Backend
 
     @property
     def n_workers(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,11 @@ from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import LEVEL, Evidence, Workers
 from crowdrank.solve import Covariance, Spread, spread
 
+if TYPE_CHECKING:
+    from crowdrank.data.ids import Backend
+    from crowdrank.data.index import Index, Nodes
+    from crowdrank.data.spool.folder import Spool
+
 ONE_SIDED = 0.9
 CHANCE = 0.01
 """The same side in both orders is noted if coin tosses would choose it so often with a smaller probability."""
@@ -28,6 +33,14 @@ EQUAL = 1e-9
 
 class Votes(Subjects):
     """Pairs with everything that several models derive from them, processed in batches of votes."""
+
+    pairs: Pairs | SpooledPairs | ConvertedPairs
+    index: Index
+    backend: Backend
+    spool: Spool | None
+    nodes: Nodes
+    gold: NDArray[Any]
+    gold_weight: float
 
     def __init__(self, pairs: Pairs | SpooledPairs | ConvertedPairs) -> None:
         self.pairs, self.index, self.backend = pairs, pairs.index, pairs.backend

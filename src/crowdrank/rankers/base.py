@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from crowdrank.data import Features, read_features
-from crowdrank.errors import NotFittedError, UsageError, name_hint
+from crowdrank.data import Backend, Features, read_features
+from crowdrank.errors import UsageError, name_hint
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.parameters import Configurable
 from crowdrank.rankers.preparation import Preparation
@@ -18,6 +18,7 @@ from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
 from crowdrank.rankers.validation import one_measure
 from crowdrank.results import Fit, Table, Workers
+from crowdrank.results.overview import HasOverview, Overview, count_noun, shown_value
 
 Progress = Callable[[int, float, float], None]
 
@@ -30,8 +31,8 @@ def shown_measures(first: MeasureSpec) -> list[MeasureSpec]:
     return [one_measure(text) for text in dict.fromkeys((first.text, *SHOWN_MEASURES))]
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedRanker:
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainedRanker(HasOverview):
     """Everything that training found.
 
     ``scoring``: the function that is saved. ``validation``: the curve, or None without validation queries.
@@ -49,6 +50,14 @@ class TrainedRanker:
     tables: Mapping[str, Table] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     candidates: Mapping[str, ScoringFunction] = field(default_factory=dict)
+
+    def overview(self) -> Overview:
+        """The features that matter most, the value on the validation queries, and how training went."""
+        fit, curve, features = self.fit.overview(), self.validation, self.importance.overview()
+        facts = [f"{self.scorer} scorer, {count_noun(len(self.importance.feature), 'feature')}", fit.facts[-1]]
+        if curve is not None and curve.value:
+            facts.append(f"{curve.measure} {shown_value(max(curve.value))} on the validation queries")
+        return replace(features, title=f"Trained {self.fit.model}", facts=facts, notes=fit.notes)
 
 
 class Ranker(Configurable, ABC):
@@ -77,7 +86,7 @@ class Ranker(Configurable, ABC):
     def trained_(self) -> TrainedRanker:
         """Everything that training found."""
         if "_trained" not in vars(self):
-            raise NotFittedError(f"{self.name} is not trained yet.")
+            raise self._not_fitted()
         return self._trained
 
     @property
@@ -137,6 +146,16 @@ class Ranker(Configurable, ABC):
         ids = table.ids()
         return Scores(ids["query"], ids["item"], found, (*table.notes, *notes), backend=table.backend)
 
+    def report(self, path: str | Path) -> Path:
+        """Write the report of the training: a page, Markdown or JSON, by the ending .html, .md or .json."""
+        return self._write_report(path)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the features that matter most, or that there is no training yet."""
+        if "_trained" not in vars(self):
+            return Overview(repr(self), ["not fitted yet"]).to_html()
+        return replace(self.trained_.overview(), title=repr(self)).to_html()
+
     def save(self, folder: str | Path) -> None:
         """Save the trained ranker as a folder, which ``crowdrank.load`` reads."""
         from crowdrank.rankers.saved import save
@@ -168,6 +187,6 @@ class Ranker(Configurable, ABC):
         return self
 
 
-def importance_table(function: Function, preparation: Preparation, backend: str) -> Importance:
+def importance_table(function: Function, preparation: Preparation, backend: Backend) -> Importance:
     """How much each feature matters to a trained function."""
     return Importance(preparation.names, function.importance(), function.signed_weights(), backend=backend)

@@ -13,12 +13,13 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Anchors, Features, Floats, Judgments, Scored, read_features, read_gold
+from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.data.side_info import SideInfo
-from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
+from crowdrank.measures import MeasureSpec
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import whole
 from crowdrank.prepared.documents import Documents, DocumentShard, StoredShard
@@ -28,7 +29,7 @@ from crowdrank.rankers.base import Progress, Ranker, TrainedRanker, importance_t
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents
-from crowdrank.rankers.preparation import flat_notes, learn_preparation
+from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation
 from crowdrank.rankers.scorers import Function, Scorer
 from crowdrank.rankers.scorers.base import Task
 from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction, unknown_notes
@@ -193,9 +194,10 @@ class CrowdRun:
 
     def train(self, began: float) -> TrainedRanker:
         """Train and keep the books."""
-        self.scorer = self.ranker.make_scorer()
-        self.measure = one_measure(self.ranker.measure)
+        self.scorer: Scorer = self.ranker.make_scorer()
+        self.measure: MeasureSpec = one_measure(self.ranker.measure)
         documents = self.judged.documents
+        self.preparation: Preparation
         self.preparation, notes = learn_preparation(
             documents.raw(),
             documents.weight,
@@ -204,7 +206,7 @@ class CrowdRun:
             takes_missing=self.scorer.takes_missing,
         )
         self.notes += notes
-        self.documents = documents.prepare(self.preparation)
+        self.documents: Documents = documents.prepare(self.preparation)
         self.notes += flat_notes(self.preparation, documents.features, self.documents.values)
         found = self.ranker._learn(self)
         if not found.function.importance().any():

@@ -58,7 +58,7 @@ class Fold:
     baseline: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation(Table):
     """What cross-validation found; ``frame()`` has a row for each fold.
 

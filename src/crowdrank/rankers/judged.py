@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from crowdrank.data import (
     to_lists,
     translate_ids,
 )
+from crowdrank.data.ids import TEXT_IDS, UNKNOWN_WORKER, Backend
+from crowdrank.data.io.frames import each_table
 from crowdrank.data.io.split_queries import SPLIT
-from crowdrank.data.tables import UNKNOWN_WORKER
 from crowdrank.errors import InputError, Note, UsageError
 from crowdrank.rankers.statement_rows import (
     CROWD,
@@ -58,8 +60,7 @@ def read_judgments(given: Any, *, columns: Any = None, unranked: str | None = No
 
     ``unranked``: what it means if a list does not rank a document of its query, "below" or "unknown".
     """
-    many = isinstance(given, Sequence) and not isinstance(given, str)
-    tables = [load_rows(read(one, columns=columns)) for one in (given if many else [given])]
+    tables = [load_rows(read(one, columns=columns)) for one in each_table(given)]
     if not tables:
         raise InputError("No judgments were given.", hint="Name at least one file, or - for standard input.")
     for table in tables:
@@ -90,6 +91,8 @@ def join_judgments(
     query are learned from if a list of it says that unranked documents are below; otherwise those that somebody
     judged: Plackett-Luce of some documents does not depend on the others.
     """
+    crowd = reduce(Backend.joined, (table.backend for table in tables)) if tables else TEXT_IDS
+    features = replace(features, backend=features.backend.with_workers(crowd))
     notes = [note for table in tables for note in table.notes]
     lists = [to_lists(table) if isinstance(table, Ratings) else table for table in tables]
     notes += [note for own in lists for note in own.notes if note not in notes]

@@ -52,6 +52,14 @@ class LRegMA(CrowdRanker):
     cannot be used. ``iterations``: the most turns. The other parameters are those of every ranker.
     """
 
+    scorer: str | Scorer
+    iterations: int
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    seed: int
+
     name = "lregma"
 
     def __init__(

@@ -23,6 +23,15 @@ class ListMLE(LabelRanker):
     count, each against all that remain; None: the whole list. Documents with equal labels share a place.
     """
 
+    scorer: str | Scorer
+    k: int | None
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    tune: bool
+    seed: int
+
     name = "listmle"
 
     def __init__(
@@ -52,6 +61,18 @@ class LambdaMART(LabelRanker):
     lists with many pairs do not outweigh the others. Labels may be fractions, and every document may have a
     weight.
     """
+
+    scorer: str | Scorer
+    target: str
+    k: int | None
+    gain: str
+    normalize: bool
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    tune: bool
+    seed: int
 
     name = "lambdamart"
 
@@ -90,6 +111,15 @@ class Regression(LabelRanker):
     ``center``: "query" subtracts the mean label of each query first, as the order within a query does not depend
     on it; "all" subtracts one mean.
     """
+
+    scorer: str | Scorer
+    center: str
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    tune: bool
+    seed: int
 
     name = "regression"
 

@@ -10,9 +10,10 @@ import polars as pl
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import Note
 from crowdrank.results import Table
+from crowdrank.results.overview import Interval, Overview, count_noun
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Importance(Table):
     """How much each feature matters, as shares of the sum over all features; the largest first."""
 
@@ -28,8 +29,13 @@ class Importance(Table):
         frame = pl.DataFrame({"feature": list(self.feature), "importance": share, **weight})
         return frame.sort("importance", descending=True, maintain_order=True)
 
+    def overview(self) -> Overview:
+        """The features that matter most, with bars."""
+        title = f"Importance: {count_noun(len(self.feature), 'feature')}"
+        return Overview(title, table=self.polars(), interval=Interval("importance", None))
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ValidationCurve(Table):
     """The measure on the validation queries after each step of training. ``chosen``: the step that is kept."""
 
@@ -45,7 +51,7 @@ class ValidationCurve(Table):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QueryMeasures(Table):
     """Measures of the ranker for each query, the worst first. ``query`` is null if there is only one.
 
@@ -65,7 +71,7 @@ class QueryMeasures(Table):
         return frame.sort(pl.col("relevant") == 0, first, "query", nulls_last=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(Table):
     """The score of each document, in the order in which the documents were given; larger = better."""
 

@@ -21,7 +21,7 @@ from crowdrank.rankers.supervised import ListMLE
 
 MEASURE = "nDCG@10"
 
-FIELDS = {
+FIELDS: dict[str, dict[str, tuple[int, ...]]] = {
     "body": {"TFIDF": (1, 11), "BM25": (21,), "LMIR": (22, 23, 24)},
     "anchor": {"TFIDF": (2, 12), "BM25": (25,), "LMIR": (26, 27, 28)},
     "title": {"TFIDF": (3, 13), "BM25": (29,), "LMIR": (30, 31, 32)},

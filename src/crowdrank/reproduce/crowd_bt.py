@@ -42,7 +42,7 @@ TABLE3 = {
     "Variance-BT, sd 1": (0.6790, 0.6835, 0.6862, 0.6828, 0.6658),
     "Crowd-BT": (0.6924, 0.6961, 0.6978, 0.6874, 0.6690),
 }
-SLOPES3 = {"Variance-BT, no prior": None, "Variance-BT, sd 1": 1.0}
+SLOPES3: dict[str, float | None] = {"Variance-BT, no prior": None, "Variance-BT, sd 1": 1.0}
 """The standard deviation of the prior on the logarithm of a slope."""
 FIGURE4_STRENGTH = 1.0
 

@@ -35,6 +35,12 @@ class Ledger:
     ``progress(words)`` is called before each cell is computed.
     """
 
+    name: str
+    progress: Callable[[str], None] | None
+    version: str
+    path: Path | None
+    outdated: int
+
     def __init__(
         self, name: str, folder: Path | None = None, *, progress: Callable[[str], None] | None = None
     ) -> None:

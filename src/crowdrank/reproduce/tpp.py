@@ -120,6 +120,11 @@ def distance_to_truth(ranking: Ranking, crowd: Crowd) -> tuple[float, int]:
 class Comparison:
     """The distance of every method on every draw of every setting. A crowd is drawn once for all its methods."""
 
+    methods: Sequence[Method]
+    preset: str
+    seeds: range
+    ledger: Ledger
+
     def __init__(
         self,
         settings: Iterable[Setting],

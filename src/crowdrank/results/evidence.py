@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.results.overview import HasOverview, Overview, count_noun
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,8 @@ class Agreement:
     same: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence(HasOverview):
     """The judgments behind each row of a ranking, in the ranking's own order, and which items met.
 
     ``comparisons`` is the weight of the judgments on an item, ``opponents`` the number of items it was compared
@@ -40,6 +41,12 @@ class Evidence:
     cells: Floats
     unit: str = "votes"
     agreement: Agreement | None = None
+
+    def overview(self) -> Overview:
+        """How many judgments there are, on how many items, and in how many connected parts."""
+        parts = count_noun(len(np.unique(self.part)), "connected part")
+        judged = f"{np.median(self.comparisons):,.0f} {self.unit} on the median item"
+        return Overview(f"Evidence: {count_noun(len(self.part), 'item')} in {parts}", [judged])
 
     def matrix(self, query: int) -> Floats | None:
         """The votes between the items of a query, or the lists that hold both, from the best to the worst.

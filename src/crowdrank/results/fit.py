@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from crowdrank.errors import Note
+from crowdrank.results.overview import HasOverview, Overview, count_noun, shown_value
+
+NOUNS = {"worker": "workers", "item": "items", "query": "queries"}
+"""What ``judgments`` counts, by the word for one."""
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, repr=False)
+class Fit(HasOverview):
     """How the fit went. ``details`` are figures specific to the model."""
 
     model: str
@@ -31,6 +35,21 @@ class Fit:
     def with_seconds(self, **seconds: float) -> Fit:
         """The same fit with more timings."""
         return replace(self, seconds={**self.seconds, **seconds})
+
+    def overview(self) -> Overview:
+        """What was fitted, how it ended, and the warnings."""
+        counts = {noun: self.judgments.get(name) or 0 for noun, name in NOUNS.items()}
+        known = [count_noun(count, noun) for noun, count in counts.items() if count > (noun == "query")]
+        rows = f"{self.judgments.get('rows', 0):,} {self.judgments.get('kind', 'rows')}"
+        steps = count_noun(self.iterations, "iteration")
+        how = f"{'converged' if self.converged else 'not converged'} after {steps}"
+        if self.log_likelihood is not None:
+            how += f", log likelihood {shown_value(self.log_likelihood)}"
+        return Overview(
+            f"Fit of {self.model}",
+            [", ".join([rows, *known]), how],
+            notes=[note.wording() for note in self.warnings],
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values as in fit.json. A number that is not finite is null."""

@@ -12,18 +12,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from crowdrank.data.arrays import Floats, Integers, Ints
+from crowdrank.data.ids import TEXT_IDS, Backend, id_text
 from crowdrank.errors import UsageError
+from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 from crowdrank.results.pack import load_file, pack, save_file, unpack
+from crowdrank.results.tables import Z, without_nulls
 
 if TYPE_CHECKING:
     from crowdrank.charts import Chart
 
+MOST_SHOWN = 2000
+"""An overview of more items has no standard errors: they would take long."""
 EXACT_LIMIT = 8000
 """Above this many parameters, posterior draws replace the inverse of the information."""
 PAIRWISE = 2000
@@ -128,8 +133,8 @@ class NormalPosterior:
     workers: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(HasOverview):
     """Scores and worker parameters as jointly normal variables.
 
     ``query`` and ``item`` name the N scores. ``part`` is the connected part of each, and ``score`` its posterior
@@ -146,6 +151,7 @@ class Posterior:
     part: Ints
     score: Floats
     normal: NormalPosterior
+    backend: Backend = TEXT_IDS
 
     @property
     def kind(self) -> str:
@@ -167,8 +173,9 @@ class Posterior:
     def _places(self) -> dict[tuple[str | None, str], int]:
         return {name: place for place, name in enumerate(zip(self.query, self.item, strict=True))}
 
-    def place(self, item: str, query: str | None = None) -> int:
+    def place(self, item: Any, query: Any = None) -> int:
         """The position of an item among the scores. Raises an error if the fit has not seen it."""
+        item, query = id_text(item), None if query is None else id_text(query)
         found = self._places.get((query, item))
         if found is None:
             inside = "" if query is None else f" in query {query!r}"
@@ -177,9 +184,9 @@ class Posterior:
             raise UsageError(f"The fit has no item {item!r}{inside}.", hint=hint)
         return found
 
-    def difference(self, one: str, other: str, query: str | None = None) -> Difference:
+    def difference(self, one: Any, other: Any, query: Any = None) -> Difference:
         """How far one item is ahead of another of the same query."""
-        i, j = self.place(str(one), query), self.place(str(other), query)
+        i, j = self.place(one, query), self.place(other, query)
         mean = float(self.score[i] - self.score[j])
         if self.part[i] != self.part[j]:
             return Difference(mean, math.inf, 0.5)
@@ -254,8 +261,9 @@ class Posterior:
         self.normal.covariance.release()
         return np.sqrt(np.maximum(variance, 0.0)).reshape(self.normal.workers.shape)
 
-    def with_worker(self, worker: str, parameter: str) -> Floats:
+    def with_worker(self, worker: Any, parameter: str) -> Floats:
         """Covariance of every score, centered in its part, with one of the ``parameters`` of one worker."""
+        worker = id_text(worker)
         names = [] if self.worker is None else self.worker.to_list()
         if worker not in names or parameter not in self.parameters:
             known = ", ".join(self.parameters) or "none"
@@ -277,9 +285,26 @@ class Posterior:
         mean = self.normal.workers
         return Sample(self.score + scores, mean + workers[:, : len(mean)].reshape(count, *mean.shape))
 
-    def frame(self) -> pl.DataFrame:
+    def overview(self) -> Overview:
+        """What it holds; up to a few thousand items also the first scores with their intervals."""
+        people = 0 if self.worker is None else len(self.worker)
+        title = f"Posterior: {count_noun(len(self.score), 'item')}" + (
+            f", {count_noun(people, 'worker')}" if people else ""
+        )
+        facts = [self.kind, *([f"worker parameters: {', '.join(self.parameters)}"] if self.parameters else [])]
+        if len(self.score) > MOST_SHOWN:
+            return Overview(title, facts)
+        ends = {"low": self.score - Z * self.stderr, "high": self.score + Z * self.stderr}
+        table = without_nulls(self.polars().drop("stderr").with_columns(**ends)).sort("score", descending=True)
+        return Overview(title, facts, table, Interval("score"))
+
+    def polars(self) -> pl.DataFrame:
         """query, item, score and stderr of every item."""
         return pl.DataFrame({"query": self.query, "item": self.item, "score": self.score, "stderr": self.stderr})
+
+    def frame(self) -> Any:
+        """The same as the kind of frame that the judgments came in, with ids as given."""
+        return self.backend.native(self.polars())
 
     def save(self, path: str | Path) -> None:
         """Write to a file (NumPy's npz, no pickle) that ``load`` can read back."""

@@ -13,6 +13,7 @@ from crowdrank.data.index import Index, Nodes
 from crowdrank.errors import Note
 from crowdrank.results.evidence import Evidence
 from crowdrank.results.fit import Fit
+from crowdrank.results.overview import HasOverview, Overview
 from crowdrank.results.posterior import Posterior
 from crowdrank.results.tables import LabelPosterior, Ranking, Table, Workers
 
@@ -40,8 +41,8 @@ class ListPredictor(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(HasOverview):
     """Everything that a fit found.
 
     ``posterior``: a normal posterior, or the probabilities of the labels for label models, or None if a model has
@@ -65,6 +66,11 @@ class Result:
         """Every table by its name: the ranking, the workers if they are known, and further tables of the model."""
         people = {} if self.workers is None else {"workers": self.workers}
         return {"ranking": self.ranking, **people, **self.further}
+
+    def overview(self) -> Overview:
+        """The ranking, and how the fit went."""
+        fit, ranking = self.fit.overview(), self.ranking.overview()
+        return replace(ranking, title=f"Result of {self.fit.model}", facts=fit.facts, notes=fit.notes)
 
     def with_seconds(self, **seconds: float) -> Result:
         """The same result with more timings."""

@@ -13,6 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.data.ids import TEXT_IDS, Backend
+from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 
 if TYPE_CHECKING:
     from crowdrank.charts import Chart
@@ -23,30 +25,35 @@ Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 """How many standard errors the interval of a normal estimate extends to each side."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Table(ABC):
-    """A result table. ``backend`` is the library of the frame that held the judgments."""
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Table(HasOverview, ABC):
+    """A result table. ``backend`` is the kind of frame that held the judgments."""
 
-    backend: str = "polars"
+    backend: Backend = TEXT_IDS
 
     @abstractmethod
     def polars(self) -> pl.DataFrame:
         """The table as a Polars frame."""
 
     def frame(self) -> Any:
-        """The table as the same kind of frame as the judgments: Polars, pandas or PyArrow."""
-        frame = self.polars()
-        if self.backend == "pandas":
-            import pandas as pd
+        """The table as the same kind of frame as the judgments: Polars, pandas or PyArrow, with ids as given."""
+        return self.backend.native(self.polars())
 
-            return pd.DataFrame({name: column.to_numpy() for name, column in frame.to_dict().items()})
-        return frame.to_arrow() if self.backend == "pyarrow" else frame
+    def overview(self) -> Overview:
+        """The first rows."""
+        frame = self.polars()
+        return Overview(f"{type(self).__name__}: {count_noun(frame.height, 'row')}", table=without_nulls(frame))
 
     def __len__(self) -> int:
         return len(self.polars())
 
 
-@dataclass(frozen=True, eq=False)
+def without_nulls(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame without columns that have no value, such as the query if there is only one."""
+    return frame.select(column for column in frame if column.null_count() < frame.height or not frame.height)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame(Table):
     """A table that a model returns as it is."""
 
@@ -57,7 +64,7 @@ class Frame(Table):
         return self.content
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Table):
     """The items of each query, best first.
 
@@ -95,8 +102,17 @@ class Ranking(Table):
 
         return plot_ranking(self, query, most)
 
+    def overview(self) -> Overview:
+        """The best items, with their intervals."""
+        queries = self.query.n_unique() if len(self) else 0
+        inside = f" in {count_noun(queries, 'query')}" if queries > 1 else ""
+        ranks = pl.format("{} to {}", "rank_low", "rank_high").alias("ranks")
+        frame = self.polars().select("rank", ranks, "query", "item", "score", "low", "high")
+        title = f"Ranking: {count_noun(len(self), 'item')}{inside}"
+        return Overview(title, table=without_nulls(frame), interval=Interval("score"))
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Workers(Table):
     """The workers: how many judgments each gave, and how good the judgments are.
 
@@ -126,8 +142,17 @@ class Workers(Table):
 
         return plot_workers(self.polars())
 
+    def overview(self) -> Overview:
+        """The workers with the most judgments, and how many there are of each verdict."""
+        frame = self.polars().select("worker", "judgments", "verdict", "quality", "low", "high")
+        counts = dict(self.verdict.value_counts(sort=True).iter_rows())
+        facts = [", ".join(f"{count} {verdict}" for verdict, count in counts.items())]
+        table = frame.sort("judgments", descending=True, maintain_order=True)
+        interval = Interval("quality", span=(0.0, 1.0))
+        return Overview(f"Workers: {len(self):,}", facts, table, interval)
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelPosterior(Table):
     """The label of each item: ``probability`` (N, K) of each of ``values`` (K), the distinct labels.
 
@@ -165,7 +190,7 @@ class LabelPosterior(Table):
         return plot_labels(self, query, most)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Confusion(Table):
     """What each worker says of each true label: ``probability`` (W, true, said) of ``values`` (K), the labels.
 
@@ -198,7 +223,7 @@ def label_names(values: Floats, names: tuple[str, ...]) -> NDArray[Any]:
     return np.array(names, dtype=object) if names else values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reliability(Table):
     """The reliability curve: how often known labels are right, by the probability that the model gave them.
 
@@ -225,7 +250,7 @@ class Reliability(Table):
         return pl.DataFrame({name: getattr(self, name) for name in names})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Easiness(Table):
     """How easy each item is to label: the larger ``easiness``, the more often able workers are right."""
 
@@ -242,7 +267,7 @@ class Easiness(Table):
         return pl.DataFrame(columns).sort("query", "item")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Queries(Table):
     """The queries: how difficult each one is, and which domain it belongs to.
 
@@ -268,7 +293,7 @@ class Queries(Table):
         return pl.DataFrame({**{name: getattr(self, name) for name in names}, **likely, **each}).sort("query")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Skills(Table):
     """How well each worker knows each domain, with one row per worker and domain.
 

@@ -90,6 +90,19 @@ class Boxes:
     ``by_variance``: whether the gain depends on the variances, so that boxes should be small in them too.
     """
 
+    mean: Floats
+    variance: Floats
+    weight: Floats
+    group: NDArray[Any]
+    apart: NDArray[Any]
+    floor: float
+    by_variance: bool
+    order: NDArray[Any]
+    place: NDArray[Any]
+    leaves: int
+    ranges: Floats
+    moved: int
+
     def __init__(
         self, mean: Floats, variance: Floats, *, weight: Floats | None = None, group: Integers | None = None,
         apart: Integers | None = None, floor: float = 0.0, by_variance: bool = True,

@@ -30,6 +30,9 @@ def _tie_share(votes: Recorded | None) -> float:
 class Campaign:
     """Judges are asked one after the other; a batch fit takes over every so often."""
 
+    field: Field
+    loop: Loop
+
     def __init__(self, field: Field, loop: Loop) -> None:
         self.field, self.loop = field, loop
         self._judges = {worker: code for code, worker in enumerate(field.worker)}

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,18 @@ class Desk:
 
     ``compiled``: whether the search is compiled; by default if there are many items and Numba is installed.
     """
+
+    policy: Policy
+    history: History
+    budget: int | None
+    leases: Leases
+    permits: Permits
+    gold: NDArray[Any]
+    seed: int
+    judges: Judges
+    mean: Floats
+    variance: Floats
+    boxes: Boxes
 
     def __init__(
         self, beliefs: Beliefs, policy: Policy, history: History, rules: Rules, *, seed: int = 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,13 @@ class History:
 
     ``asked`` (N): how often each item was asked about, open questions included; ``voted``: without them.
     """
+
+    asked: NDArray[Any]
+    voted: NDArray[Any]
+    by_judge: NDArray[Any]
+    items: int
+    judges: int
+    total: int
 
     def __init__(self, items: int, judges: int = 0) -> None:
         self.items, self.judges = items, judges

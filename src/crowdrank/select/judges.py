@@ -17,6 +17,11 @@ STEPS = np.linspace(0.0, 1.0, CUTS + 1)
 class Judges:
     """``slope``, ``alpha`` and ``beta`` (K) of the judges, and ``new``, one who was never seen."""
 
+    slope: Floats
+    alpha: Floats
+    beta: Floats
+    new: Judge
+
     def __init__(self, beliefs: Beliefs) -> None:
         self.replace(beliefs)
 

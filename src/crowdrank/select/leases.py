@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.select.question import Question
 
@@ -20,6 +21,8 @@ class Lease(NamedTuple):
 
 class Leases:
     """The open questions. ``factor`` (N): by how much the variance of each item counts as smaller."""
+
+    factor: NDArray[Any]
 
     def __init__(self, items: int) -> None:
         self.factor = np.ones(items)

@@ -7,9 +7,11 @@ batch fit of all votes takes the place of the online state, which undoes what an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.data import LEFT, RIGHT, TIE, Anchors, Floats, Index, Integers, Pairs
 from crowdrank.kernels.compiled import can_compile
@@ -33,6 +35,16 @@ class Loop:
     batch fit of it is the start. ``gold``: pairs of known order (better, worse). ``qualities``: alpha and beta of
     each judge before the first vote. ``ties``: the share of ties to expect. With 0 there must be none.
     """
+
+    judges: int
+    refit_every: int | None
+    ties: float
+    model: OnlineCrowdBT
+    batch: CrowdBT | Model
+    gold: NDArray[Any]
+    desk: Desk
+    items: int
+    state: FilterState
 
     def __init__(
         self, items: int, judges: int, policy: Policy, *, model: OnlineCrowdBT | None = None,

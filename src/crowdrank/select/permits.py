@@ -36,6 +36,12 @@ WITHOUT_REPEATS = SOFTER[:4]
 class Permits:
     """What may be asked under a policy, and the books that this needs."""
 
+    policy: Policy
+    history: History
+    rules: Rules
+    leases: Leases
+    budget: int | None
+
     def __init__(self, policy: Policy, history: History, rules: Rules, leases: Leases, budget: int | None) -> None:
         self.policy, self.history, self.rules, self.leases, self.budget = policy, history, rules, leases, budget
         self._excluded = rules.excluded

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.kernels.compiled import can_compile, compile_together
@@ -24,6 +25,16 @@ from crowdrank.select.recorded import Recorded
 
 class Pool:
     """Recorded votes from which questions are chosen under a policy."""
+
+    policy: Policy
+    budget: int | None
+    left: NDArray[Any]
+    right: NDArray[Any]
+    said: NDArray[Any]
+    judge: NDArray[Any]
+    free: NDArray[Any]
+    asked: NDArray[Any]
+    total: int
 
     def __init__(self, votes: Recorded, policy: Policy, *, seed: int = 0, budget: int | None = None) -> None:
         self.policy, self.budget = policy, budget

@@ -9,10 +9,14 @@ from typing import Any
 
 import polars as pl
 
+from crowdrank.data.ids import TEXT_IDS
 from crowdrank.data.roster import Roster
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
+from crowdrank.results import Table
+from crowdrank.results.overview import Overview
+from crowdrank.results.tables import without_nulls
 from crowdrank.select.desk import Desk
 from crowdrank.select.field import Field
 from crowdrank.select.policy import Policy
@@ -33,20 +37,29 @@ OF_JUDGES = (
 """Settings that are about the judge who is asked."""
 
 
-@dataclass(frozen=True, eq=False)
-class Questions:
-    """Questions, best first. ``frame``: question, query, left, right, worker (if judges were given), gain, why."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Questions(Table):
+    """Questions, best first: question, query, left, right, worker (if judges were given), gain, why."""
 
-    frame: pl.DataFrame
+    content: pl.DataFrame
     notes: tuple[Note, ...] = ()
+
+    def polars(self) -> pl.DataFrame:
+        """The questions as a Polars frame, with ids as text."""
+        return self.content
+
+    def overview(self) -> Overview:
+        """The best questions, and the notes on them."""
+        title = f"Questions: {len(self.content):,}, best first"
+        return Overview(title, table=without_nulls(self.content), notes=[note.wording() for note in self.notes])
 
     def tasks(self, show: Roster | None = None, columns: Sequence[str] = ()) -> pl.DataFrame:
         """The questions as tasks for a platform: question, query, left, right, worker, and attributes of items.
 
         ``columns`` of the items in ``show`` are added for both sides, as left_NAME and right_NAME.
         """
-        names = [name for name in ("question", "query", "left", "right", "worker") if name in self.frame.columns]
-        tasks = self.frame.select(names)
+        names = [name for name in ("question", "query", "left", "right", "worker") if name in self.content.columns]
+        tasks = self.content.select(names)
         if show is None:
             return tasks
         keys = ["query", "item"] if show.by_query else ["item"]
@@ -95,7 +108,8 @@ def next_questions(
         raise InputError(
             "No question is allowed: caps, exclusions, the floor and what the judges have judged leave no pair."
         )
-    return Questions(field.named(found), (*notes, *field.notes(found, count)))
+    backend = TEXT_IDS if field.table is None else field.table.backend
+    return Questions(field.named(found), (*notes, *field.notes(found, count)), backend=backend)
 
 
 def _check_anyone(settings: Mapping[str, Any], each: int | None) -> None:

@@ -14,7 +14,8 @@ from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals, 
 from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.models.parameters import number, whole
-from crowdrank.results import QUALITY
+from crowdrank.results import QUALITY, Z
+from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 from crowdrank.select.field import Field
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import SELECTORS, Policy
@@ -73,8 +74,8 @@ class SelectorRun:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Study:
+@dataclass(frozen=True, eq=False, repr=False)
+class Study(HasOverview):
     """Selectors side by side, in the order in which they were named.
 
     ``source``: what was replayed. ``reach``: the accuracy of a fit to all recorded votes, or 1 for a simulated
@@ -89,6 +90,22 @@ class Study:
     rank: str
     settings: Mapping[str, Any]
     notes: tuple[Note, ...] = ()
+
+    def overview(self) -> Overview:
+        """The accuracy of each selector at the end, and the mean number of votes that it needs to each level."""
+        rows = []
+        for run in self.runs:
+            _, accuracy, error, _ = mean_curve(run.curves)
+            last, spread = float(accuracy[-1]), Z * float(error[-1]) if len(run.curves) > 1 else 0.0
+            to = {f"votes to {level:.2f}": run.votes_to(level)[0] for level in LEVELS}
+            rows.append(
+                {"select": run.select, **to, "accuracy": last, "low": last - spread, "high": last + spread}
+            )
+        seeds = f"{count_noun(self.budget, 'vote')}, {count_noun(self.seeds, 'seed')}"
+        notes = [note.wording() for note in self.notes]
+        types = {f"votes to {level:.2f}": pl.Float64 for level in LEVELS}
+        table = pl.DataFrame(rows, schema_overrides=types)
+        return Overview(f"Replay of {self.source}", [seeds], table, Interval("accuracy"), notes)
 
     def as_dict(self) -> dict[str, Any]:
         """All figures, as plain data."""

@@ -35,7 +35,7 @@ class Preset:
 
 
 EXTREMES = "0,0.5,0.75,1"
-VIRTUAL = {"workers": 0, "labels": 1, "spammers": 0.0, "honeypots": 0}
+VIRTUAL: dict[str, float] = {"workers": 0, "labels": 1, "spammers": 0.0, "honeypots": 0}
 
 PRESETS = {
     preset.name: preset

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import UsageError, name_hint
@@ -48,7 +49,7 @@ class Respondents:
     random: np.random.Generator
 
     def __post_init__(self) -> None:
-        self.answered = np.zeros(len(self.quality), np.int64)
+        self.answered: NDArray[np.int64] = np.zeros(len(self.quality), np.int64)
 
     @classmethod
     def make(

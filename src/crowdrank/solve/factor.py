@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from crowdrank.solve.matrices import (
     times_blocks,
 )
 from crowdrank.solve.part_blocks import PartBlocks, draw_inverse
+
+if TYPE_CHECKING:
+    from crowdrank.solve.matrices import Matrix
 
 MOST_WORK = 2e10
 """Above this many multiplications, the variances of scores leave out the contribution of workers."""
@@ -62,6 +66,13 @@ class Factor(Inverse):
 
 class WorkersEliminated(Factor):
     """S = items - coupling workers^-1 coupling', dense, by Cholesky."""
+
+    arrow: Arrow
+    count: int
+    coupling: Matrix
+    inverse: Floats
+    weighted: Matrix
+    cholesky: tuple[Floats, bool]
 
     def __init__(self, arrow: Arrow) -> None:
         self.arrow, self.count = arrow, len(arrow.part)
@@ -117,6 +128,13 @@ class WorkersEliminated(Factor):
 
 class PartsEliminated(Factor):
     """T = workers - coupling' items^-1 coupling, dense, with items^-1 computed part by part."""
+
+    arrow: Arrow
+    count: int
+    shape: tuple[Any, ...]
+    blocks: PartBlocks
+    coupling: Matrix
+    weighted: Matrix
 
     def __init__(self, arrow: Arrow) -> None:
         self.arrow, self.count = arrow, len(arrow.part)
@@ -182,6 +200,10 @@ class PartsEliminated(Factor):
 class Iterative(Factor):
     """Conjugate gradients with the diagonal as preconditioner. Covariances come from draws."""
 
+    arrow: Arrow
+    count: int
+    diagonal: Floats
+
     def __init__(self, arrow: Arrow) -> None:
         if arrow.gauge:  # a score without votes stays where it is
             alone = (arrow.items.diagonal() == 0).astype(float)
@@ -246,6 +268,12 @@ class Iterative(Factor):
 
 class Bordered(Inverse):
     """A factorized arrow matrix A with a border B of common parameters: S = own - B' A^-1 B, G by G."""
+
+    factor: Factor
+    border: Border
+    scores: Floats
+    workers: Floats
+    inverse: Any
 
     def __init__(self, factor: Factor, border: Border) -> None:
         self.factor, self.border = factor, border

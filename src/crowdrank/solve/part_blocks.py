@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 from crowdrank.solve.arrow import Arrow
 from crowdrank.solve.matrices import Matrix, cholesky_of, entries, inverse_from, inverse_of
+
+if TYPE_CHECKING:
+    from crowdrank.data.arrays import Ints
 
 
 def draw_inverse(cholesky: tuple[Floats, bool], count: int, generator: np.random.Generator) -> Floats:
@@ -22,6 +25,11 @@ def draw_inverse(cholesky: tuple[Floats, bool], count: int, generator: np.random
 
 class PartBlocks:
     """The items matrix by parts. Parts of equal size are inverted together, one of unique size is factorized."""
+
+    part: Ints
+    size: NDArray[Any]
+    place: NDArray[Any]
+    slot: NDArray[Any]
 
     def __init__(self, arrow: Arrow) -> None:
         self.part = arrow.part

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import polars as pl
 
-from crowdrank.data.tables import UNKNOWN_WORKER
+from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.errors import Hint, InputError, Remedy
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e12
@@ -25,29 +25,6 @@ MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 UNANSWERED = (*MISSING_WORDS, *"-?.", "--", "n/a", "na", "none", "None", "skip", "skipped", "unsure", "don't know")
 """What stands in the place of a label that was not given."""
 ISO_DATE = r"^\s*\d{4}-?\d{2}-?\d{2}"
-
-
-def from_native(frame: Any, what: str = "Judgments") -> tuple[pl.DataFrame, str]:
-    """A frame of any library as Polars, with NaN as missing, and the name of the library."""
-    import narwhals as nw
-
-    try:
-        native = nw.from_native(frame)
-    except nw.exceptions.DuplicateError as error:
-        raise InputError(f"The frame has two columns with the same name: {error}") from error
-    except TypeError:
-        raise InputError(
-            f"{what} are read from a path or a frame of pandas, Polars or PyArrow.",
-            value=type(frame).__name__,
-        ) from None
-    try:
-        if isinstance(native, nw.LazyFrame):
-            native = native.collect()
-        backend = str(native.implementation.value)
-        polars = native.to_polars()
-    except (Exception, pl.exceptions.PanicException) as error:  # such as a column of mixed types
-        raise InputError(f"The frame cannot be read: {error}", hint="Give every column a single type.") from error
-    return polars.with_columns(pl.selectors.float().fill_nan(None)), backend
 
 
 @dataclass(frozen=True)
@@ -80,6 +57,11 @@ class WeightRange:
 
 class TextCells:
     """The text cells of one source; each method checks a column and returns it typed."""
+
+    columns: Mapping[str, str]
+    name: str
+    offset: int
+    frame: pl.DataFrame
 
     def __init__(self, frame: pl.DataFrame, columns: Mapping[str, str], name: str, offset: int = 0) -> None:
         self.columns, self.name = columns, name

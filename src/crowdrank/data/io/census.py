@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.data.ids import Backend
 from crowdrank.data.index import Index
 from crowdrank.data.io.cells import ROW, WeightRange
 from crowdrank.data.io.checks import (
@@ -48,7 +50,7 @@ class OpenTable:
 
     source: Source
     found: RecognizedLayout
-    backend: str
+    backend: Backend
 
     @property
     def outcome(self) -> str | None:
@@ -92,6 +94,8 @@ class IdDictionaries:
     numbers and no column of text is kept.
     """
 
+    sorts: dict[str, pl.Categorical]
+
     def __init__(self) -> None:
         self.sorts = {sort: pl.Categorical(pl.Categories.random()) for sort in ("item", "worker", "query", "list")}
 
@@ -112,7 +116,7 @@ class Census:
     codes: dict[str, NDArray[np.int32]]  # for each sort of id: its number while reading -> its code
     sided: bool
     notes: tuple[Note, ...]
-    backend: str
+    backend: Backend
     origins: tuple[Origin, ...]
     list_ids: pl.Series | None = None
 
@@ -162,4 +166,5 @@ def check_all(
     rules.outcomes.require_no_items(index["item"])
     notes += rules.outcomes.notes()
     found = Index(index["item"], index.get("worker"), index.get("query"))
-    return Census(found, codes, sided, notes, tables[0].backend, tuple(origins), index.get("list"))
+    backend = reduce(Backend.joined, (table.backend for table in tables))
+    return Census(found, codes, sided, notes, backend, tuple(origins), index.get("list"))

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.data.io.cells import MISSING_WORDS, TextCells, WeightRange, first_row
 from crowdrank.data.io.columns import RecognizedLayout, join_names, outcome_role
 from crowdrank.data.io.outcomes import BOTH_BAD_WORDS, INCONSISTENT_WORDS, Outcomes
-from crowdrank.data.tables import LEFT, RIGHT, TIE, UNKNOWN_WORKER
+from crowdrank.data.tables import LEFT, RIGHT, TIE
 from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, name_hint
 
 MOST_DROPPED = 0.1

@@ -32,7 +32,7 @@ LAYOUTS = (
 )
 """A cell of ``items`` holds several items, joined by commas, that share the rank or the label."""
 
-OPTIONAL = {
+OPTIONAL: dict[str, tuple[str, ...]] = {
     "worker": (
         "worker", "judge", "assessor", "annotator", "rater",
         "worker_id", "judge_id", "assessor_id", "annotator_id", "rater_id",
@@ -44,7 +44,7 @@ OPTIONAL = {
 }  # fmt: skip
 """Optional roles and the column names that they may have; the first one found counts, and a note names another."""
 
-RIVALS = {
+RIVALS: dict[str, tuple[str, ...]] = {
     "query": ("query_id",),
     "label": ("rating", "score", "grade", "relevance", "response"),
 }
@@ -61,6 +61,12 @@ def outcome_role(columns: Collection[str]) -> str | None:
     if "left" not in columns and "model_a" not in columns:
         return None
     return next((role for role in ("label", "winner", "loser") if role in columns), None)
+
+
+def item_roles(columns: Collection[str]) -> list[str]:
+    """The roles whose cells are ids of items, without the outcome, which may be a word."""
+    outcome = outcome_role(columns)
+    return [role for role in columns if role not in OPTIONAL and role not in ("rank", "label", outcome)]
 
 
 class MissingColumnError(InputError):
@@ -120,7 +126,9 @@ def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wid
     return None
 
 
-def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: str) -> RecognizedLayout:
+def recognize(
+    names: Sequence[str], mapping: Mapping[str, str] | None, source: str, layouts: Sequence[Layout] = LAYOUTS
+) -> RecognizedLayout:
     """Find the kind of judgments that these columns hold.
 
     ``mapping`` (role -> name) takes precedence over the names in the file; case does not matter.
@@ -131,11 +139,11 @@ def recognize(names: Sequence[str], mapping: Mapping[str, str] | None, source: s
         hint = name_hint(unknown[0], ROLES, "The roles are")
         raise UsageError(f"There is no column role {unknown[0]!r}.", hint=hint)
     by_role = _by_role(names, mapping, source)
-    found = [layout for layout in LAYOUTS if all(need in by_role for need in layout.needs)]
+    found = [layout for layout in layouts if all(need in by_role for need in layout.needs)]
     core = {role for role, name in mapping.items() if name and role not in OPTIONAL}
     found = [layout for layout in found if core <= set(layout.needs)]
     if not found:
-        raise _missing_error(names, by_role, core, source)
+        raise _missing_error(names, by_role, core, source, layouts)
     kinds = dict.fromkeys(layout.kind for layout in found)
     if len(kinds) > 1:
         ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
@@ -238,13 +246,15 @@ def _renaming_hint(
     return hint
 
 
-def _missing_error(names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str) -> InputError:
+def _missing_error(
+    names: Sequence[str], by_role: Mapping[str, str], core: set[str], source: str, layouts: Sequence[Layout]
+) -> InputError:
     """The error that names the nearest layout and the columns that it lacks."""
 
     def lacking(layout: Layout) -> list[str]:
         return [need for need in layout.needs if need not in by_role]
 
-    candidates = [layout for layout in LAYOUTS if core <= set(layout.needs)] or list(LAYOUTS)
+    candidates = [layout for layout in layouts if core <= set(layout.needs)] or list(layouts)
     shares = [len(lacking(layout)) / len(layout.needs) for layout in candidates]
     near = [layout for layout, share in zip(candidates, shares, strict=True) if share == min(shares)]
     lowered = {name.strip().lower() for name in names}

@@ -10,14 +10,15 @@ from fnmatch import fnmatchcase
 import numpy as np
 import polars as pl
 
+from crowdrank.data.ids import as_text
 from crowdrank.data.io.blocks import Block
 from crowdrank.data.io.cells import MISSING_WORDS, ROW, TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
-from crowdrank.data.io.files import Source, as_text, explain_errors
+from crowdrank.data.io.files import Source, explain_errors
 from crowdrank.data.io.reasons import NOT_A_VALUE
 from crowdrank.errors import InputError, Note, Remedy, UsageError, name_hint
 
-ROLES = {
+ROLES: dict[str, tuple[str, ...]] = {
     "query": ("query", "qid", "query_id"),
     "item": ("item",),
     "label": ("label", "grade", "gold", "relevance"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Ints
 from crowdrank.data.features import Features, find_repeated, shown_ids
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index, translate_ids
 from crowdrank.data.io.blocks import Block
-from crowdrank.data.io.cells import from_native
 from crowdrank.data.io.feature_tables import FeatureColumns, Mapped, find_features, parse_roles, table_blocks
 from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.io.frames import each_table, from_native
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.letor_features import letor_blocks
 from crowdrank.data.spool.folder import Spool
@@ -55,13 +57,10 @@ def read_features(
     """
     if isinstance(given, Features):
         return given
-    many = isinstance(given, Sequence) and not isinstance(given, str)
     letor, place, limit = LetorRole("features"), Spool(spool), budget(memory)
     mapping = parse_roles(columns)
     tables = [
-        table
-        for one in (given if many else [given])
-        for table in _open_tables(one, mapping, letor, place, limit, only)
+        table for one in each_table(given) for table in _open_tables(one, mapping, letor, place, limit, only)
     ]
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
@@ -81,7 +80,7 @@ class _OpenFeatures:
 
     source: Source
     found: FeatureColumns | None
-    backend: str
+    backend: Backend
 
     def blocks(self, letor: LetorRole) -> Iterator[Block]:
         """Its rows."""
@@ -95,9 +94,9 @@ def _open_tables(
     given: Any, mapping: Mapped, letor: LetorRole, spool: Spool, limit: int, only: Sequence[str] | None
 ) -> Iterator[_OpenFeatures]:
     if isinstance(given, str | Path):
-        sources, backend = open_sources(given, letor, spool, limit // TEXT_SHARE), "polars"
+        sources, library = open_sources(given, letor, spool, limit // TEXT_SHARE), None
     else:
-        frame, backend = from_native(given, "Features")
+        frame, library = from_native(given, "Features")
         sources = [Source("frame", frame.lazy(), form="frame")]
     for source in sources:
         if source.form == "text":
@@ -105,6 +104,10 @@ def _open_tables(
         found = None if source.form == "letor" else find_features(source.columns(), mapping, source.name)
         if found is not None and only is not None:
             found = found.only(only)
+        backend = TEXT_IDS
+        if library is not None and found is not None:
+            ids = {role: [name] for role, name in found.roles.items() if role in ("item", "query")}
+            backend = Backend.of(library, source.schema(), ids)
         yield _OpenFeatures(source, found, backend)
 
 
@@ -194,7 +197,7 @@ def _assemble(tables: list[_OpenFeatures], rows: _Rows, store: ValueStore) -> Fe
         label=np.concatenate(rows.label) if rows.label else None,
         weight=np.concatenate(rows.weight) if rows.weight else None,
         notes=tuple(note for table in tables if table.found for note in table.found.notes),
-        backend=tables[0].backend,
+        backend=reduce(Backend.joined, (table.backend for table in tables)),
         source=source,
         omits=rows.omits,
     )

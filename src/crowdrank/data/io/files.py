@@ -16,6 +16,7 @@ from typing import cast
 
 import polars as pl
 
+from crowdrank.data.ids import as_text
 from crowdrank.data.io.cells import ROW
 from crowdrank.data.io.columns import Wide
 from crowdrank.data.io.letor import LetorRole, letor_labels, letor_ranks
@@ -201,20 +202,6 @@ def _type_error(source: Source, column: str, dtype: pl.DataType) -> InputError:
 
 
 _HEXADECIMAL = "Write ids as text, for example in hexadecimal: in Polars column.bin.encode('hex')"
-
-
-def as_text(columns: Mapping[str, pl.DataType], schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Columns as text, then as the wanted type; whole numbers of a float column lose the decimal point."""
-
-    def text(name: str) -> pl.Expr:
-        column = pl.col(name)
-        if not schema[name].is_float():
-            return column.cast(pl.String)
-        whole = column.is_finite() & (column == column.floor()) & (column.abs() < 2**53)
-        number = pl.when(whole).then(column).otherwise(0).cast(pl.Int64).cast(pl.String)
-        return pl.when(whole).then(number).otherwise(column.cast(pl.String)).alias(name)
-
-    return [text(name).cast(dtype) for name, dtype in columns.items()]
 
 
 @contextmanager

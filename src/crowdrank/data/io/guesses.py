@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -11,9 +11,11 @@ import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.data.io.columns import (
+    LAYOUTS,
     OPTIONAL,
     PEOPLE,
     RIVALS,
+    Layout,
     MissingColumnError,
     RecognizedLayout,
     join_names,
@@ -32,12 +34,12 @@ SAME = 0.1
 SHARED = 0.5
 """Two columns of items have at least this share of their values in common, unless the winner is named by id."""
 
-WORKERS = (
+WORKERS: tuple[str, ...] = (
     *OPTIONAL["worker"],
     *PEOPLE,
 )
 MOST_RIVALS = 3
-QUERIES = (
+QUERIES: tuple[str, ...] = (
     *OPTIONAL["query"],
     *RIVALS["query"],
     "topic",
@@ -277,11 +279,15 @@ def _rivals_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, 
     return InputError(problem, source=source, hint=hint)
 
 
-def recognize_source(source: Source, mapping: Mapping[str, str] | None) -> RecognizedLayout:
+def recognize_source(
+    source: Source, mapping: Mapping[str, str] | None, layouts: Sequence[Layout] = LAYOUTS
+) -> RecognizedLayout:
     """The layout of a source. Pairs whose columns have other names are an error that says how to read them."""
     try:
-        found = recognize(source.columns(), mapping, source.name)
+        found = recognize(source.columns(), mapping, source.name, layouts)
     except MissingColumnError:
+        if layouts is not LAYOUTS:
+            raise
         sample = source.head(SAMPLE_ROWS)
         pairs, wide = find_pairs(sample), find_wide(sample, _plain_columns(sample))
         if wide is not None and (pairs is None or _is_survey(pairs, wide)):

@@ -13,7 +13,7 @@ from crowdrank.data.io.columns import join_names, split_names
 from crowdrank.data.tables import LEFT, RIGHT, TIE
 from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, UsageError, nearest
 
-MEANINGS = {"left": LEFT, "right": RIGHT, "tie": TIE, "": None}
+MEANINGS: dict[str, int | None] = {"left": LEFT, "right": RIGHT, "tie": TIE, "": None}
 """What an outcome can be said to mean; an empty meaning leaves the row out."""
 
 OTHER_WAY = {"left": "right", "right": "left"}

@@ -12,11 +12,21 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data.convert import choose_pairs
-from crowdrank.data.io.cells import from_native
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.io.census import Census, OpenTable, Rules, check_all
 from crowdrank.data.io.checks import no_rows_error
-from crowdrank.data.io.columns import OPTIONAL, parse_mapping, split_names, wide_columns
+from crowdrank.data.io.columns import (
+    LAYOUTS,
+    OPTIONAL,
+    Layout,
+    RecognizedLayout,
+    item_roles,
+    parse_mapping,
+    split_names,
+    wide_columns,
+)
 from crowdrank.data.io.files import Source, open_sources
+from crowdrank.data.io.frames import each_table, frame_of_rows, from_native, is_rows
 from crowdrank.data.io.guesses import recognize_source
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.outcomes import Outcomes, parse_outcomes
@@ -40,7 +50,7 @@ MISSING = ("below", "unknown")
 def read(
     given: Given,
     *,
-    columns: Mapping[str, str] | str | None = None,
+    columns: Mapping[str, str] | Sequence[str] | str | None = None,
     memory: str | int | None = None,
     spool: str | Path | None = None,
     missing: str | None = None,
@@ -52,9 +62,13 @@ def read(
     """Judgments from files or frames; the columns determine the kind.
 
     ``given`` is a path (CSV, TSV, JSONL, Parquet, TREC text, each also gzipped), a folder of Parquet
-    files, ``"-"`` for standard input, a frame of pandas, Polars or PyArrow, or a sequence of these,
-    read as one table. ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left":
+    files, ``"-"`` for standard input, a frame of pandas, Polars or PyArrow, a dict of lists, or a sequence of
+    these, read as one table. ``columns`` maps roles to the names in the file: ``{"worker": "judge", "left":
     "a", ...}``, or ``"worker=judge,left=a"``.
+
+    A list of rows is a table too. Rows are dicts, or tuples: (winner, loser), (left, right, label), (worker,
+    winner, loser) or (worker, left, right, label). For other tuples, ``columns`` is the list of their names.
+    The ids of a frame come back from results with the type that they had.
 
     Judgments that would take more than ``memory`` (``"8GB"`` or bytes; by default half of the free memory) are
     kept as coded Parquet files in a folder within ``spool`` (by default the system's temporary folder), which
@@ -90,17 +104,19 @@ def read(
                 "Outcomes and order are given when a file or a frame is read; this table was read before."
             )
         return _as_meant(given, missing, pairs)
+    if is_rows(given):
+        names = columns if isinstance(columns, Sequence) and not isinstance(columns, str) else None
+        given, columns = frame_of_rows(given, names), None if names else columns
     if isinstance(columns, str):
         columns = parse_mapping(columns)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise UsageError("A list of names for 'columns' is for a list of tuples.", hint="Map each role to a name.")
     meant = parse_outcomes(outcomes)
-    many = isinstance(given, Sequence) and not isinstance(given, str)
     limit, place, letor = budget(memory), Spool(spool), LetorRole("ranks")
-    tables = [
-        table for one in (given if many else [given]) for table in _open_tables(one, columns, letor, place, limit)
-    ]
+    tables = [table for one in each_table(given) for table in open_tables(one, columns, letor, place, limit)]
     if not tables:
         raise InputError("No files were given.", hint="Name at least one file, or - for standard input.")
-    _require_same_layout(tables)
+    require_same_layout(tables)
     outcome_rules = Outcomes(meant, partial(_outcome_values, tables), {}, set())
     rules = Rules(outcome_rules, parse_order(order), allow_dropped, columns or {})
     if rules.order and tables[0].found.kind != "ratings":
@@ -143,24 +159,37 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | int | None)
     return replace(table, missing=missing)
 
 
-def _open_tables(
-    given: Given, mapping: Mapping[str, str] | None, letor: LetorRole, spool: Spool, limit: int
+def open_tables(
+    given: Given,
+    mapping: Mapping[str, str] | None,
+    letor: LetorRole,
+    spool: Spool,
+    limit: int,
+    layouts: Sequence[Layout] = LAYOUTS,
 ) -> Iterator[OpenTable]:
+    """The tables of one path or frame, with the columns that were recognized."""
     if isinstance(given, str | Path):
-        sources, backend = open_sources(given, letor, spool, limit // TEXT_SHARE), "polars"
+        sources, library = open_sources(given, letor, spool, limit // TEXT_SHARE), None
     else:
-        frame, backend = from_native(given)
+        frame, library = from_native(given)
         sources = [Source("frame", frame.lazy())]
     for source in (source.with_exact_values() for source in sources):
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
             own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
-        found = recognize_source(own, roles)
+        found = recognize_source(own, roles, layouts)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}
             own, found = own.split(columns["item"]), replace(found, columns=columns)
-        yield OpenTable(own, found, backend)
+        yield OpenTable(own, found, TEXT_IDS if library is None else _backend(library, own, found))
+
+
+def _backend(library: str, source: Source, found: RecognizedLayout) -> Backend:
+    """The kind of a frame: what its columns of items, workers and queries are."""
+    names = {sort: [name] for sort, name in found.columns.items() if sort in ("worker", "query")}
+    names["item"] = [found.columns[role] for role in item_roles(found.columns)]
+    return Backend.of(library, source.schema(), names)
 
 
 def _require_outcomes(tables: list[OpenTable]) -> None:
@@ -178,7 +207,7 @@ def _outcome_values(tables: list[OpenTable]) -> set[str]:
     }
 
 
-def _require_same_layout(tables: list[OpenTable]) -> None:
+def require_same_layout(tables: list[OpenTable]) -> None:
     """Raise an error unless all sources hold one kind of judgments and have the same optional columns."""
     first = tables[0]
     for other in tables[1:]:

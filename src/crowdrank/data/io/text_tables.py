@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from crowdrank.data.io.cells import from_native
 from crowdrank.data.io.columns import OPTIONAL, ROLES
 from crowdrank.data.io.files import Source, is_plain, open_source
+from crowdrank.data.io.frames import from_native
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.errors import InputError
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import polars as pl
 
@@ -45,6 +46,7 @@ def read_on_trial(path: str, columns: list[str]) -> str | None:
 if __name__ == "__main__":
     limit_memory(int(sys.argv[1]))
     print("ready", flush=True)
+    line: str
     for line in sys.stdin:
-        request = json.loads(line)
+        request: Any = json.loads(line)
         print(json.dumps(read_on_trial(request["path"], request["columns"])), flush=True)

@@ -15,7 +15,7 @@ from crowdrank.data.spool.folder import Spool
 from crowdrank.data.tables import Judgments, Pairs, code_columns
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpooledPairs(Judgments):
     """Pairs in Parquet files, read a batch at a time; models accept them in the same way as Pairs.
 

@@ -58,7 +58,7 @@ def find_appearances(parts: Iterable[NDArray[Any]]) -> Appearances:
     return Appearances(code, first)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpooledRows(Judgments, Generic[T]):
     """A table in Parquet files, read a batch at a time. ``codes``: see ``SpooledPairs``."""
 
@@ -150,7 +150,7 @@ def _records(table: Ratings | Rankings, key: NDArray[Any]) -> RunRows:
     return records
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpooledRatings(SpooledRows[Ratings], GradedJudgments):
     """Ratings in Parquet files; models accept them in the same way as Ratings.
 
@@ -183,7 +183,7 @@ class SpooledRatings(SpooledRows[Ratings], GradedJudgments):
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class SpooledRankings(SpooledRows[Rankings]):
     """Rankings in Parquet files; models accept them in the same way as Rankings.
 

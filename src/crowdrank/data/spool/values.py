@@ -34,6 +34,10 @@ SLICE_BYTES = 1 << 24
 class ValueStore:
     """Takes values a block at a time. Blocks may differ in their columns."""
 
+    spool: Spool
+    limit: int
+    bytes: int
+
     def __init__(self, spool: Spool, limit: int) -> None:
         self.spool, self.limit = spool, limit
         self.runs: list[_Run] = []

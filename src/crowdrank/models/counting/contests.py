@@ -10,7 +10,7 @@ The majority decides a contest: the sign of wins - losses. A pair that nobody ju
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.graph import Graph
 from crowdrank.prepared.votes import EQUAL
 from crowdrank.solve import Covariance
+
+if TYPE_CHECKING:
+    from crowdrank.data.arrays import Ints
 
 STEP = 1e-6
 """How much of the score one place is worth if the values do not fall along the order."""
@@ -63,6 +66,13 @@ def falling_scores(values: Floats, place: NDArray[np.int64]) -> Floats:
 
 class ContestCovariance(Covariance):
     """The covariance of scores that add up independent contests; ``variance``: that of each row's contest."""
+
+    i: Ints
+    j: Ints
+    contest: Floats
+    start: NDArray[Any]
+    own: Floats
+    place: NDArray[Any]
 
     pairwise_limit = 2000
 

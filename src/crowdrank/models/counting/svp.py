@@ -217,6 +217,8 @@ class Entries:
 class AdditiveCovariance(ContestCovariance):
     """The covariance L+ V L+ of scores fitted to independent differences by least squares."""
 
+    pairs: ContestCovariance
+
     def __init__(self, rows: Comparisons, part: NDArray[np.int32], variance: Floats) -> None:
         super().__init__(rows, part, variance)
         self.pairs = ContestCovariance(rows, part, np.ones(len(rows)))

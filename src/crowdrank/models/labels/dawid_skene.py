@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ class DawidSkene(LabelsModel):
     name = "dawid-skene"
     needs_workers = True
     needs_order = False
-    anchors = frozenset({"labels"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"labels"})
 
     def __init__(self, *, shrinkage: float = 2.0, calibrate: bool = True, seed: int = 0) -> None:
         self.shrinkage = shrinkage

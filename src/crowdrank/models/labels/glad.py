@@ -20,7 +20,7 @@ zero.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class GLAD(LabelsModel):
     name = "glad"
     needs_workers = True
     needs_order = False
-    anchors = frozenset({"labels"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"labels"})
 
     def __init__(self, *, shares: str = "uniform", calibrate: bool = True, seed: int = 0) -> None:
         self.shares = shares

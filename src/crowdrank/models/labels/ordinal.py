@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +89,7 @@ class OrdinalLabels(LabelsModel):
 
     name = "ordinal"
     needs_workers = True
-    anchors = frozenset({"labels"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"labels"})
 
     def __init__(self, *, shrinkage: float = PRIOR, calibrate: bool = True, seed: int = 0) -> None:
         self.shrinkage = shrinkage

@@ -45,6 +45,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
@@ -331,6 +332,12 @@ def _unfinished_note(units: int, rounds: int) -> Iterator[Note]:
 
 class BetweenWorkers(Covariance):
     """The covariance of the mean over workers, from how much they differ (the module's last equation)."""
+
+    a: Any
+    m: NDArray[Any]
+    v: NDArray[Any]
+    squares: Floats
+    total: Floats
 
     pairwise_limit = 2000
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, Ints, summed
 from crowdrank.kernels.rank_distribution import expected_fair, expected_power, expected_spectrum, fair_tables
@@ -40,6 +42,8 @@ class ExpectedMeasure(ABC):
 
 class NDCG(ExpectedMeasure):
     """D(r) = 1 / log2(2 + r), gains 2^kappa - 1, normalized."""
+
+    tables: dict[int, list[Floats]]
 
     def __init__(self, most: dict[int, int]) -> None:
         self.tables = {n: fair_tables(self.discounts(n), count) for n, count in most.items()}
@@ -119,6 +123,14 @@ class ListValues:
 
 class ExpectedLists:
     """The workers' lists as distributions of ranks, and how well a ranking fits them."""
+
+    contests: JudgeContests
+    measure: ExpectedMeasure
+    query: Ints
+    workers: int
+    sizes: NDArray[Any]
+    start: NDArray[Any]
+    judges: NDArray[Any]
 
     def __init__(self, contests: JudgeContests, measure: ExpectedMeasure, votes: Votes) -> None:
         self.contests, self.measure = contests, measure

@@ -12,7 +12,7 @@ from the consensus of these items. That is a pseudo-likelihood: a part of a Mall
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ from crowdrank.prepared.list_shards import ListShard, note_extremes, shards, tie
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import spread_probabilities, until
+
+if TYPE_CHECKING:
+    from crowdrank.engine.base import Session
+    from crowdrank.models.base import Progress
 
 DISPERSIONS = ("by-worker", "shared")
 ROUNDS = 100
@@ -223,6 +227,23 @@ def _log_probability(lists: Lists, far: Floats, theta: Floats) -> Floats:
 
 class ConsensusSearch:
     """The search for the thetas and the consensus, in turn."""
+
+    lists: Lists
+    shrinkage: float
+    shared: bool
+    squares: Squares
+    shapes: Shapes
+    session: Session
+    sums: MallowsSums
+    progress: Progress | None
+    undecided: int
+    crowd: float
+    theta: Floats
+    stderr: Floats
+    log_likelihood: float
+    cells: Floats
+    found: Consensus
+    rounds: int
 
     def __init__(self, lists: Lists, run: Run, shrinkage: float, shared: bool) -> None:
         largest = int(np.bincount(lists.part).max())

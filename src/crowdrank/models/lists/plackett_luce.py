@@ -215,6 +215,8 @@ class LuceAscent(Ascent):
     with some steps of Hunter (2004): each multiplies a rate by the wins over the expected wins.
     """
 
+    wins: Floats
+
     def __init__(
         self,
         lists: Lists,

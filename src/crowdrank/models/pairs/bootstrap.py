@@ -69,6 +69,11 @@ def check_intervals(intervals: Any, resamples: Any, votes: Votes, design: Design
 class Bootstrap:
     """The resamples of one fit."""
 
+    none: Floats
+    climb: PairedClimb
+    top: Maximum
+    sampler: VoteSampler
+
     def __init__(self, climb: PairedClimb, top: Maximum, *, by_worker: bool = False) -> None:
         self.none = np.zeros((0, len(top.point.scores)))
         self.climb, self.top = climb, top

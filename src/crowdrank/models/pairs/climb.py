@@ -28,6 +28,12 @@ class PairedClimb(Ascent):
     without workers). ``columns``: given priors of worker parameters; the others are estimated.
     """
 
+    iterations: int
+    link: Link
+    design: Design
+    votes: Votes
+    rows: Tally
+
     def __init__(
         self,
         link: Link,

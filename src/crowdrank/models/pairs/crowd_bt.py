@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ class CrowdBT(PairedModel):
 
     name = "crowd-bt"
     needs_workers = True
-    anchors = frozenset({"pairs", "workers"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"pairs", "workers"})
     link = LOGISTIC
 
     def __init__(

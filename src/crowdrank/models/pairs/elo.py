@@ -129,6 +129,10 @@ class Elo(OnlineModel["EloState"]):
 class EloState(OnlineState):
     """Ratings in the unit in which E is the logistic function, and the weight of the votes on each pair."""
 
+    half_step: float
+    unit: float
+    initial: float
+
     def __init__(self, step: float, unit: float, initial: float) -> None:
         super().__init__()
         self.half_step, self.unit, self.initial = step / 2.0, unit, initial

@@ -55,7 +55,7 @@ class PairedModel(VotesModel):
 
     link: ClassVar[Link]
     usual_position: ClassVar[str] = "none"
-    anchors = frozenset({"pairs"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"pairs"})
 
     def __init__(
         self,

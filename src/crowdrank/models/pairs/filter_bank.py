@@ -76,6 +76,14 @@ class FilterState(OnlineState):
     (lower code, higher code) to 1 if the lower one is the better, otherwise -1.
     """
 
+    bank: Bank
+    link: Link
+    printed: bool
+    position: str
+    threshold: float
+    evidence: Floats
+    unbiased: Floats
+
     def __init__(self, bank: Bank, link: Link, *, printed: bool, position: str, threshold: float) -> None:
         super().__init__()
         self.bank, self.link, self.printed, self.position, self.threshold = (

@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,6 +149,12 @@ class HeldInverse(Covariance):
 class WorkersOut(HeldInverse):
     """S = items - coupling P coupling'; P is the inverse of the workers' diagonal with the sum fixed."""
 
+    saved: SavedMultinomial
+    inverse: Floats
+    coupling: Floats
+    weighted: Floats
+    cholesky: tuple[Floats, bool]
+
     def __init__(self, here: MultinomialLook, damping: float) -> None:
         self.saved = SavedMultinomial.of(here)
         count, self.inverse = len(here.scores), 1.0 / (here.own * (1.0 + damping))
@@ -203,6 +210,13 @@ class WorkersOut(HeldInverse):
 
 class ScoresOut(HeldInverse):
     """T = workers - coupling' items^-1 coupling, query by query. rho e e' is added; it affects no step."""
+
+    saved: SavedMultinomial
+    ballots: Sequence[Ballot]
+    prior: float
+    factors: list[Any]
+    weighted: list[Any]
+    workers: Any
 
     def __init__(self, here: MultinomialLook, damping: float) -> None:
         from scipy.linalg import cho_solve

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
 
     name = "online-crowd-bt"
     needs_workers = True
-    anchors = frozenset({"pairs", "workers"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"pairs", "workers"})
 
     def __init__(
         self,

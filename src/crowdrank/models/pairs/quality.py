@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.errors import Note
@@ -23,6 +24,12 @@ DRAWS = 256
 
 class FittedWorkers:
     """The workers of a fit: values and standard deviations of their columns, and their quality."""
+
+    climb: PairedClimb
+    top: Maximum
+    scores: Floats
+    values: Floats
+    deviation: NDArray[Any]
 
     def __init__(self, climb: PairedClimb, top: Maximum, covariance: Covariance | None, scores: Floats) -> None:
         self.climb, self.top, self.scores = climb, top, scores

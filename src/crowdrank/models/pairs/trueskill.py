@@ -136,6 +136,13 @@ def _library() -> Any:
 class SkillState(OnlineState):
     """Means and variances of the skills, and the constants of an update."""
 
+    beta: float
+    sigma: float
+    margin: float
+    moments: Callable[[float, float, float, bool], tuple[float, float]]
+    noise: float
+    drift: float
+
     def __init__(
         self,
         beta: float,

@@ -7,6 +7,7 @@ behave alike are merged into domains (``clusters``). Rounds by domains (``rounds
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,11 @@ from crowdrank.models.thurstonian.grid_sums import (
 from crowdrank.models.thurstonian.rounds import WIDEST, widths
 from crowdrank.models.thurstonian.types import Types, favors_reversal, mirror
 from crowdrank.prepared.panels import Panel
+
+if TYPE_CHECKING:
+    from crowdrank.engine.base import StateSession
+    from crowdrank.models.base import Progress
+    from crowdrank.models.thurstonian.rounds import ShardState
 
 ALONE_ROUNDS = 8
 """Rounds that fit each query alone."""
@@ -82,6 +88,18 @@ class GridSolution:
 
 class GridClimb:
     """The rounds of one fit."""
+
+    sums: GridSums
+    session: StateSession[ShardState]
+    setting: TPPSetting
+    progress: Progress | None
+    queries: int
+    nodes: int
+    free: int
+    precision: float
+    widths: tuple[float, float]
+    rounds: int
+    types: Types
 
     def __init__(self, shards: list[Panel], run: Run, setting: TPPSetting) -> None:
         rows = setting.learned + setting.gold

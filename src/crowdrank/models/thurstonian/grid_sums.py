@@ -120,6 +120,9 @@ class GridSums:
     ``workers``: how many have their own expertise. ``by_query``: every query has its own difficulty.
     """
 
+    workers: int
+    by_query: bool
+
     def __init__(self, workers: int, *, by_query: bool) -> None:
         self.workers, self.by_query = workers, by_query
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.engine import Stats, local_part
@@ -235,6 +236,17 @@ def _pick(odds: Floats, uniform: Floats) -> Integers:
 
 class SamplerRounds:
     """The M-steps of the parameters that queries share, and the rounds that count: those after ``first``."""
+
+    query: NDArray[Any]
+    cell_query: NDArray[Any]
+    cell_worker: NDArray[Any]
+    cell_weight: NDArray[Any]
+    form: SamplerForm
+    run: Run
+    workers: int
+    first: int
+    shared_expertise: bool
+    shared_difficulty: bool
 
     def __init__(
         self,

@@ -261,6 +261,14 @@ class Sweep:
 class SweepTotals:
     """Totals over the sweeps of a round that count."""
 
+    sweep: Sweep
+    slope: Floats
+    bend: Floats
+    count: int
+    off: Floats
+    square: Floats
+    odds: Floats
+
     def __init__(self, sweep: Sweep) -> None:
         nodes, (queries, domains) = len(sweep.score), (sweep.shard.queries, sweep.tau.shape[1])
         self.sweep, self.count = sweep, 0

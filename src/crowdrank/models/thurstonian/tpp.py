@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -67,7 +67,7 @@ class TPP(VotesModel):
 
     name = "tpp"
     needs_workers = True
-    anchors = frozenset({"pairs"})
+    anchors: ClassVar[frozenset[str]] = frozenset({"pairs"})
 
     def __init__(
         self,

@@ -280,6 +280,9 @@ class Expectation:
 class JointCovariance:
     """The mean and the covariance over draws of several numbers per list, summed over the lists."""
 
+    mean: Any
+    total: Any
+
     def __init__(self, count: int) -> None:
         self.mean, self.total = np.zeros(count), np.zeros((count, count))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,13 @@ from crowdrank.rankers.scorers.linear import Linear, LinearFunction
 from crowdrank.rankers.scoring import CrowdExpertise
 from crowdrank.rankers.supervised import place_limit
 from crowdrank.results import Workers
+
+if TYPE_CHECKING:
+    from crowdrank.engine.base import StateSession
+    from crowdrank.prepared.documents import DocumentShard, StoredShard
+    from crowdrank.rankers.labeled import Labeled
+    from crowdrank.rankers.ltrma.dispersion import Dispersion
+    from crowdrank.rankers.ltrma.expectation import ChainState
 
 FINAL_DRAWS = (8000, 20, 100)
 """About how many draws of all lists there are in the end, for intervals and estimated orders; and the fewest and
@@ -70,6 +78,21 @@ class LTRMAParameters(Protocol):
 
 class Learning:
     """One run of LTRMA: EM, the mirror, and what is known in the end."""
+
+    ranker: LTRMAParameters
+    run: CrowdRun
+    dispersion: Dispersion
+    top: int | None
+    judged: Judged
+    theta_sd: float
+    constraints: Constraints | None
+    constraint_notes: tuple[Note, ...]
+    shards: list[DocumentShard | StoredShard]
+    objective: DrawnOrders
+    expectation: Expectation
+    session: StateSession[ChainState]
+    counts: Floats
+    held: _HeldLists | None
 
     def __init__(self, ranker: LTRMAParameters, run: CrowdRun) -> None:
         self.ranker, self.run = ranker, run
@@ -337,6 +360,12 @@ class Learning:
 
 class _HeldLists:
     """Validation: a measure of labeled documents, or the likelihood of held-out lists."""
+
+    labels: Labeled | None
+    values: Any
+    measure: Callable[[Floats], float]
+    judged: Judged
+    shards: list[DocumentShard | StoredShard]
 
     def __init__(self, learning: Learning) -> None:
         self.learning = learning

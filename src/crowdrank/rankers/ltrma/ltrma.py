@@ -49,6 +49,22 @@ class LTRMA(CrowdRanker):
     priori. ``iterations``: the most steps of EM. The other parameters are those of every ranker.
     """
 
+    method: str
+    scorer: str | Scorer
+    k: int | None
+    dispersion: str
+    inference: str
+    train_on: str
+    distance: str
+    theta_sd: float
+    iterations: int
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    seed: int
+    name: str
+
     name = "ltrma-mle"
 
     def __init__(

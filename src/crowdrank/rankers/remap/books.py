@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from crowdrank.data import Backend
 from crowdrank.kernels.segments import totals
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import flag
@@ -70,7 +71,7 @@ class Books:
         )
 
     @property
-    def _backend(self) -> str:
+    def _backend(self) -> Backend:
         return self.setup.given.source.features.backend
 
     def _scorer_name(self) -> str:

@@ -45,7 +45,7 @@ class RawFeatures:
         return RawFeatures(columns, self.group)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelFeatures(Table):
     """The matrix of label features, one row for each sample, and the sample it belongs to."""
 

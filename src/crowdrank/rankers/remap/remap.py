@@ -62,6 +62,31 @@ class Remap(Ranker):
     ranker.
     """
 
+    method: str
+    learner: str
+    scorer: str | Scorer
+    objective: str
+    k: int | None
+    gradient: str
+    mu: float | str
+    trees: int | str
+    grow_on: str
+    start: str
+    step_size: float
+    iterations: int
+    guard: float
+    weight_features: Any
+    value_features: Any
+    crossed: bool
+    probability: str
+    baselines: str
+    keep_features: bool
+    standardize: str | None
+    impute: Any
+    measure: str
+    patience: int
+    seed: int
+
     name = "remap"
 
     def __init__(

@@ -28,6 +28,7 @@ class Remapping:
         climbs = Climbs(self.setup, self.progress)
         best, tried = None, tuple[Tried, ...]()
         if self.setup.given.processing is None:
+            self.processing: Processing
             self.processing, best, tried = climbs.learn_processing()
         else:
             self.processing = self._take_processing(self.setup.given.processing)

@@ -13,6 +13,7 @@ from crowdrank.data import Features, Floats, Integers, Scored, summed
 from crowdrank.engine import Engine
 from crowdrank.errors import InputError, Note, parameter
 from crowdrank.kernels.segments import totals
+from crowdrank.measures import MeasureSpec
 from crowdrank.models.parameters import flag, number, whole
 from crowdrank.prepared.documents import Documents
 from crowdrank.rankers.labeled import Labeled
@@ -23,7 +24,7 @@ from crowdrank.rankers.remap.label_features import RawFeatures, choose_names, cr
 from crowdrank.rankers.remap.learners import Held, Learners
 from crowdrank.rankers.remap.processing import Processing, raw_moments
 from crowdrank.rankers.remap.samples import CrowdLabels, Source, dense_documents
-from crowdrank.rankers.scorers import Function
+from crowdrank.rankers.scorers import Function, Scorer
 from crowdrank.rankers.scorers.trees import TreesFunction
 from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.validation import one_measure
@@ -81,14 +82,16 @@ class Setup:
 
     def __post_init__(self) -> None:
         ranker, source = self.ranker, self.given.source
-        self.measure, self.scorer = one_measure(ranker.measure), ranker.make_scorer()
-        self.seed = whole("seed", ranker.seed)
-        self.asked = AskedFeatures.of(ranker, self.given.processing)
+        self.measure: MeasureSpec = one_measure(ranker.measure)
+        self.scorer: Scorer = ranker.make_scorer()
+        self.seed: int = whole("seed", ranker.seed)
+        self.asked: AskedFeatures = AskedFeatures.of(ranker, self.given.processing)
         raw = source.features.take(source.rows)
+        self.preparation: Preparation
         self.preparation, notes = _learn_preparation(raw, ranker)
-        self.documents = source.documents(self.preparation)
-        self.consensus = Consensus(self.given.labels, self.engine)
-        self.consensus_labels = self.consensus.documents(source.keys())
+        self.documents: Documents = source.documents(self.preparation)
+        self.consensus: Consensus = Consensus(self.given.labels, self.engine)
+        self.consensus_labels: dict[str, Floats] = self.consensus.documents(source.keys())
         self.notes += [*notes, *flat_notes(self.preparation, raw, self.documents.values), *self.consensus.notes()]
 
     @cached_property

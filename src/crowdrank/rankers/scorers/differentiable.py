@@ -199,6 +199,15 @@ class DifferentiableScorer(Scorer):
 class Best:
     """The weights with the best value on validation queries."""
 
+    watch: Watch | None
+    formula: Formula
+    stop: bool
+    step: int
+    weights: Floats
+    value: float
+    best: int
+    over: bool
+
     def __init__(self, watch: Watch | None, formula: Formula, *, stop: bool) -> None:
         self.watch, self.formula, self.stop = watch, formula, stop
         self.weights, self.value = np.empty(0), -np.inf

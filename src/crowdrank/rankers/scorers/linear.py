@@ -85,6 +85,9 @@ class Linear(DifferentiableScorer):
     ``penalty``: the objective loses 1/2 penalty |w|^2. ``limit``: the most iterations of L-BFGS.
     """
 
+    penalty: float
+    limit: int
+
     name = "linear"
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1.0, 10.0, 100.0, 1000.0)}
 

@@ -123,6 +123,10 @@ class Net(DifferentiableScorer):
     most iterations. With validation queries, training stops early.
     """
 
+    hidden: Sequence[int]
+    penalty: float
+    limit: int
+
     name = "net"
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"penalty": (1.0, 10.0, 100.0)}
     steps: ClassVar[str | None] = "limit"

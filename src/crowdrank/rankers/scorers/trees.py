@@ -127,6 +127,14 @@ class Trees(Scorer):
     otherwise 0; by name, or for all features in order.
     """
 
+    rounds: int
+    leaves: int
+    learning_rate: float
+    min_rows: int
+    penalty: float
+    feature_share: float
+    monotone: Mapping[str, int] | Sequence[int] | None
+
     name = "trees"
     takes_missing: ClassVar[bool] = True
     tuned: ClassVar[dict[str, tuple[Any, ...]]] = {"leaves": (4, 8, 16), "min_rows": (20, 100)}

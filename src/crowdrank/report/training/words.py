@@ -24,7 +24,7 @@ DECIMALS = 4
 STEP_UNITS = {"trees": "round"}
 """What a step of training is called; "step" for all others."""
 
-STANDARDIZE = {
+STANDARDIZE: dict[str | None, str] = {
     "query": "Each feature is standardized within the query: the mean of the query's documents is subtracted, and "
     "the rest is divided by their standard deviation. Give all documents of a query together.",
     "all": "Each feature is standardized: the mean of the training documents is subtracted, and the rest is "

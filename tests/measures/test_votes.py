@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from crowdrank.compare.scores import figure, hits, likelier_side, log_losses
+from crowdrank.measures.votes import figure, hits, likelier_side, log_losses
 
 SAID = np.array([[0.5, 0.2, 0.3], [0.1, 0.6, 0.3], [0.3, 0.4, 0.3], [1.0, 0.0, 0.0]])
 LEFT, RIGHT, TIE = 0, 1, 2
