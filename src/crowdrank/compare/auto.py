@@ -24,8 +24,9 @@ from crowdrank.data import (
 from crowdrank.engine import Engine, LocalEngine
 from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models import registry
-from crowdrank.models.base import Model, Progress
+from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
+from crowdrank.progress import Progress, announce, part
 
 CANDIDATES = {
     "pairs": ("bt", "crowd-bt", "variance-bt", "tpp-unidom", "judge-bt"),
@@ -123,6 +124,8 @@ class Auto(Model):
             table = table.load()
         known = None if anchors is None else Anchors.read(anchors)
         choice = self._choice(table, known, engine, progress)
+        tried = 0 if choice.found is None else len(choice.found.rows)
+        announce(f"{choice.chosen.name}: all judgments", tried, tried + 1 if tried else None)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
         found = fitted.result_.with_details(Note("auto", choice.why), auto=choice.details())
         self._result = found.with_seconds(fit=time.perf_counter() - began)
@@ -172,7 +175,11 @@ class Auto(Model):
         **options: Any,
     ) -> _Choice:
         here = engine if isinstance(engine, LocalEngine) else None  # a sample is not worth a cluster
-        found = score_trials([attempt(model, dealt, engine=here, **options) for model in models.values()], dealt)
+        trials = []
+        for number, model in enumerate(models.values()):
+            with part(number, number + 1, len(models) + 1):  # the last one is the fit to all votes
+                trials.append(attempt(model, dealt, engine=here, **options))
+        found = score_trials(trials, dealt)
         if found.best is None:
             return _Choice(
                 default, f"auto took {default.name}: no candidate could be fitted to a part of the votes."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -35,6 +35,7 @@ from crowdrank.prepared.lists import Lists
 from crowdrank.prepared.spooled_lists import SpooledLists
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.prepared.votes import Votes
+from crowdrank.progress import Progress
 from crowdrank.results import (
     Confusion,
     Easiness,
@@ -54,8 +55,6 @@ from crowdrank.results import (
     Workers,
 )
 from crowdrank.solve import Spread
-
-Progress = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)

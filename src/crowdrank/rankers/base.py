@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -18,8 +18,6 @@ from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
 from crowdrank.rankers.validation import one_measure
 from crowdrank.results import Fit, Table, Workers
-
-Progress = Callable[[int, float, float], None]
 
 SHOWN_MEASURES = ("nDCG@10", "AP")
 """Measures that are taken besides the one that training watches."""
