@@ -26,7 +26,7 @@ def test_a_pipe_gets_aligned_text(crowdrank, file):
     assert {line.split()[0] for line in lines} == {"win-rate", "bt", "crowd-bt"}
     assert lines[0].endswith("best")
     assert len({line.index(".") for line in lines[:2]}) == 1
-    assert ran.err == ""  # no progress without a terminal
+    assert ran.err == "Compared 3 models; the figures are on stdout\n"  # no progress without a terminal
 
 
 def test_json(crowdrank, file, tmp_path):

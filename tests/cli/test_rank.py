@@ -309,7 +309,7 @@ class TestMistakes:
             (["-", "--columns", "x"], "winner,loser\na,b\n", ["role=name pairs", "--columns worker=judge"]),
             (["-", "--format", "xml"], "winner,loser\na,b\n", ["csv, parquet, json"]),
             (["-", "--engine", "moon"], "winner,loser\na,b\n", ["no engine 'moon'"]),
-            (["-", "--nonsense"], "winner,loser\na,b\n", ["No such option"]),
+            (["-", "--nonsense"], "winner,loser\na,b\n", ["There is no option --nonsense"]),
             ([], None, ["Missing argument"]),
         ],
     )

@@ -8,22 +8,22 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
 from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.models.registry import Entry
     from crowdrank.rankers.registry import RankerEntry
 
-NAME = "models"
 COLUMNS = ("model", "kinds", "workers", "what", "paper", "varies with")
 RANKER_COLUMNS = ("ranker", "learns from", "what", "paper", "varies with")
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="Only this one, with its parameters.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    name: Annotated[
+        str | None, Argument(help="Only this one, with its parameters.", names="models and rankers")
+    ] = None,
+    json: Annotated[bool, Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List the models: name, kinds of input, need for workers, summary, paper, and what may change the answer.
 
