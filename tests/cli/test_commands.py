@@ -99,13 +99,22 @@ class TestModels:
     @pytest.mark.parametrize("name", ["crowd-bt", "ltrma-mle", "ltrma-d", "listmle"])
     def test_one_of_them(self, crowdrank, name):
         entry = {**entries(), **ranker_entries()}[name]
-        what, parameters, meaning = crowdrank("models", name).out.split("\n\n", 2)
-        assert what == f"{name}: {entry.summary} ({entry.paper})"
-        rows = dict(line.split("\t") for line in parameters.splitlines()[1:])
+        what, facts, parameters, meaning = crowdrank("models", name).out.split("\n\n", 3)
+        assert what == f"{name}: {entry.summary}"
+        assert facts.startswith(f"paper: {entry.paper}\n")
+        assert facts.endswith(f"\ncost: {entry.cost}")
+        cells = [line.split("\t") for line in parameters.splitlines()[1:]]
+        assert all(means for _, _, means in cells)
+        rows = {key: value for key, value, _ in cells}
         assert rows == {key: str(value) for key, value in {**entry.load().parameters(), **entry.preset}.items()}
         assert entry.load().__doc__.splitlines()[0] in meaning
         found = json.loads(crowdrank("models", name, "--json").out)
-        assert set(found["parameters"]) == set(rows)
+        assert set(found["parameters"]) == set(found["meanings"]) == set(rows)
+
+    @pytest.mark.parametrize("entry", [*entries().values(), *ranker_entries().values()], ids=lambda own: own.name)
+    def test_every_parameter_has_a_meaning_and_every_model_a_cost(self, entry):
+        assert entry.cost
+        assert [name for name, text in entry.load().meanings().items() if not text] == []
 
     def test_none_of_them(self, crowdrank):
         ran = crowdrank("models", "magic")

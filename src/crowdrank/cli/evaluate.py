@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json as json_module
+from pathlib import Path
 from typing import Annotated
 
 from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.output import FORMATS
 
 DEFAULT = "nDCG@10 RBP(p=0.95) AP tau acc"
 
 
 def command(
-    ranking: Annotated[str, Argument(help="A ranking: [query,] item and score or rank; or a TREC run.")],
+    ranking: Annotated[
+        str, Argument(help="A ranking: [query,] item and score or rank; a TREC run; or what `rank --out` wrote.")
+    ],
     gold: Annotated[
         str, Argument(help="Gold: [query,] item and grade, gold, label, true_rank or rank; or qrels.")
     ],
@@ -29,7 +33,7 @@ def command(
     from crowdrank.measures import examine, parse
 
     chosen = parse(measures)
-    found = examine(read_ranking(ranking), read_gold(gold, columns=gold_columns), chosen)
+    found = examine(read_ranking(ranking_file(ranking)), read_gold(gold, columns=gold_columns), chosen)
     values = found.values
     warn(found.notes)
     inform(f"gold has {found.coverage}")
@@ -40,3 +44,9 @@ def command(
     width = max(map(len, values))
     for name, value in values.items():
         print(f"{name:<{width}}  {figure(value)}")
+
+
+def ranking_file(given: str) -> str:
+    """The ranking in a folder that `crowdrank rank --out` wrote; a file is itself."""
+    written = [str(Path(given) / f"ranking.{form}") for form in FORMATS]
+    return next((file for file in written if Path(file).exists()), given)

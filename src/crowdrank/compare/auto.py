@@ -22,7 +22,7 @@ from crowdrank.data import (
     read,
 )
 from crowdrank.engine import Engine, LocalEngine
-from crowdrank.errors import InputError, Note, UsageError, name_hint
+from crowdrank.errors import InputError, Note, UsageError, nearest
 from crowdrank.models import registry
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
@@ -102,12 +102,17 @@ class Auto(Model):
         own = {name: value for name, value in params.items() if name in self.parameters()}
         others = {name: value for name, value in params.items() if name not in own}
         if unknown := sorted(set(others) - self.settable()):
-            hint = name_hint(unknown[0], sorted(self.settable()), "Its parameters are")
-            raise UsageError(f"auto has no parameter {unknown[0]!r}.", hint=hint)
+            raise UsageError(f"auto has no parameter {unknown[0]!r}.", hint=self._name_hint(unknown[0]))
         super().set_params(**own)
         if others:
             self.settings = {**(self.settings or {}), **others}
         return self
+
+    def _name_hint(self, given: str) -> str:
+        """The nearest parameter. All those of the candidates would be too many to read."""
+        close = nearest(given, self.settable())
+        meant = f"Did you mean {close!r}? " if close else ""
+        return f"{meant}Its own are {', '.join(self.parameters())}; it also takes those of its candidates."
 
     def fit(
         self,

@@ -34,7 +34,7 @@ from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
 from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec, examine, label_accuracy, parse
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
-from crowdrank.models.registry import entries, find, make_all
+from crowdrank.models.registry import Entry, entries, find, make_all
 from crowdrank.progress import Status, announce, part, watching
 from crowdrank.results import to_plain
 
@@ -185,19 +185,26 @@ def _shared_notes(known: Sequence[Evaluation]) -> list[Note]:
 
 
 def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[Note]]:
-    """The models that accept these judgments, and a note on each that does not."""
-    able, notes = [], []
+    """The models that accept these judgments, and one note on those that do not, by reason."""
+    reasons: dict[str, list[str]] = {}
     for name in names:
-        entry = find(name)
-        if table.kind not in entry.kinds:
-            notes.append(Note("left-out", f"{name} is left out: it does not take {table.kind}."))
-        elif entry.workers == "needed" and table.index.workers is None:
-            notes.append(Note("left-out", f"{name} is left out: it needs to know who judged."))
-        elif not entry.installed:
-            notes.append(Note("left-out", f"{name} is left out: it needs the package {entry.package}."))
-        else:
-            able.append(name)
-    return able, notes
+        reasons.setdefault(_obstacle(find(name), table), []).append(name)
+    able = reasons.pop("", [])
+    if not reasons:
+        return able, []
+    count = len(names) - len(able)
+    parts = [f"{why}: {', '.join(own)}" for why, own in reasons.items()]
+    message = f"{count} {'model is' if count == 1 else 'models are'} left out. {'; '.join(parts)}."
+    return able, [Note("left-out", message)]
+
+
+def _obstacle(entry: Entry, table: Judgments) -> str:
+    """Why a model cannot run on these judgments; empty if it can."""
+    if table.kind not in entry.kinds:
+        return f"Not for {table.kind}"
+    if entry.workers == "needed" and table.index.workers is None:
+        return "Must know who judged"
+    return "" if entry.installed else f"Needs the package {entry.package}"
 
 
 def attempt(model: Model, dealt: Split, **options: Any) -> Trial:

@@ -95,6 +95,8 @@ class Model(Configurable, ABC):
     from it: ``ranking_``, ``workers_`` (None if the judgments name no workers), ``fit_``, ``evidence_``,
     ``posterior_`` (None for models that have none), and one attribute for each further table of the model, such as
     ``labels_``, ``confusion_`` and ``queries_`` (None for models without such a table).
+
+    ``seed``: of everything random.
     """
 
     seed: int = 0
