@@ -30,6 +30,7 @@ from crowdrank.cli.options import (
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
 from crowdrank.cli.track import track
+from crowdrank.progress import announce
 
 if TYPE_CHECKING:
     from crowdrank.compare import Comparison, Row
@@ -90,6 +91,7 @@ def command(
                 judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
                 ",".join(outcomes or []), allow_dropped, order,
             ).read()  # fmt: skip
+            announce("comparing")
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
                 ties=ties, sample=sample, seed=seed, engine=place,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -28,6 +29,8 @@ def catch_signals() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    if "logging" in sys.modules:  # a cluster that is stopped in the middle complains
+        sys.modules["logging"].disable()
     raise Interrupted(number)
 
 

@@ -10,13 +10,15 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 
 from crowdrank.cli.messages import CLEAR, VOICE, explain, log_progress
 from crowdrank.progress import Progress, Step, watching
 
 WAIT, EVERY, LOG_EVERY = 2.0, 0.2, 1.0
 """Seconds before a bar appears, between its drawings, and between two lines of JSON on the same step."""
-WIDTH = 20
+WIDTH = 12
+"""The signs in a bar."""
 TOLERANCE = 1e-8
 """The slope at which most fits end."""
 
@@ -58,23 +60,23 @@ class Tracker:
     def line(self) -> str:
         """The words, and if known a bar, the rate and the remaining time."""
         now = time.perf_counter()
-        done = f"step {self.iteration}" if self.iteration else ""
-        parts = [self.words, done, *self._shares(now), f"{clock(now - VOICE.get().started)} so far"]
+        steps = f"step {self.iteration}" if self.iteration else ""
+        parts = [self.words, steps, *self._shares(now)]
         return "  ".join(part for part in parts if part)
 
     def _shares(self, now: float) -> Iterator[str]:
-        rate = (self.step.done - self.first) / max(now - self.since, 1e-9)
-        left = None
+        """The bar, the rate, and the time that remains or, if that is not known, the time so far."""
+        rate, left = 0.0, None
         if self.step.total:
             share = min(self.step.done / self.step.total, 1.0)
-            yield f"[{'#' * round(WIDTH * share):.<{WIDTH}}] {share:4.0%}"
+            yield f"[{'#' * round(WIDTH * share):.<{WIDTH}}] {share:.0%}"
+            rate = (self.step.done - self.first) / max(now - self.since, 1e-9)
             left = (self.step.total - self.step.done) / rate if rate > 0 else None
         elif self.iteration > 1:
             rate, left = self._fit_rate(now)
         if rate > 0:
             yield f"{rate:,.1f}/s" if rate >= 1 else f"{1 / rate:,.0f} s each"
-        if left is not None:
-            yield f"about {clock(left)} left"
+        yield f"about {clock(left)} left" if left is not None else clock(now - VOICE.get().started)
 
     def _fit_rate(self, now: float) -> tuple[float, float | None]:
         """Steps a second, and the seconds until the slope vanishes if it goes on falling as in the last steps."""
@@ -144,8 +146,6 @@ def _bar(tracker: Tracker, shown: bool) -> Iterator[None]:
             with lock:
                 print("\r" + line.ljust(width), end="", file=sys.stderr, flush=True)
                 width = max(width, len(line))
-
-    from contextvars import copy_context
 
     thread = threading.Thread(target=copy_context().run, args=(draw,), daemon=True)
     before = CLEAR.set(clear)

@@ -14,7 +14,7 @@ from crowdrank.compare.split import Split
 from crowdrank.data import Floats, Pairs, Rankings
 from crowdrank.errors import InputError
 from crowdrank.models.base import Model
-from crowdrank.progress import announce
+from crowdrank.progress import announce, part
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ def predict(model: Model, split: Split, **options: Any) -> Predictions:
         announce(f"{model.name}: fold {place + 1} of {folds}", place, folds)
         held = split.fold == number
         votes = asked.take(held)
-        fitted = _without_resamples(model).fit(split.given(number), **options)
+        with part(place, place + 1, folds):
+            fitted = _without_resamples(model).fit(split.given(number), **options)
         if probabilities is not None and fitted.predicts:
             probabilities[held] = fitted.probabilities(votes)
             ahead[held] = likelier_side(probabilities[held])
