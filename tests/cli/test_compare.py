@@ -121,7 +121,7 @@ def test_a_terminal_gets_a_table(file):
         (["--folds", "1"], "winner,loser\na,b\nb,a\n", ["folds must be at least 2"]),
         (["--models", "bt"], "winner,loser\na,b\n", ["too few votes"]),
         (["--ties", "burn"], "winner,loser\na,b\n", ["'keep' or 'drop'"]),
-        (["--models", "crowd-bt"], "winner,loser\na,b\n", ["needs to know who judged"]),
+        (["--models", "crowd-bt"], "winner,loser\na,b\n", ["Must know who judged"]),
         (["--gold", "none.csv"], "winner,loser\na,b\n", ["none.csv: there is no such file"]),
     ],
 )
