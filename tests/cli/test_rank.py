@@ -304,7 +304,7 @@ class TestMistakes:
                 "winner,loser\na,b\n",
                 ["no model 'magic'", "The models are win-rate"],
             ),
-            (["-", "--set", "power=9"], "winner,loser\na,b\n", ["no parameter 'power'", "those of its candidates"]),
+            (["-", "--set", "power=9"], "winner,loser\na,b\n", ["no parameter 'power'", "its candidates"]),
             (["-", "--set", "power"], "winner,loser\na,b\n", ["--set takes name=value"]),
             (["-", "--columns", "x"], "winner,loser\na,b\n", ["role=name pairs", "--columns worker=judge"]),
             (["-", "--format", "xml"], "winner,loser\na,b\n", ["csv, parquet, json"]),
