@@ -6,10 +6,12 @@ from __future__ import annotations
 import gzip
 import inspect
 import io
+import json
 import os
 import re
 import tempfile
 import textwrap
+from collections.abc import Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from unittest.mock import patch
 import polars as pl
 
 import crowdrank
-from crowdrank.cli import COMMANDS, app
+from crowdrank.cli import COMMANDS, run
 
 HEAD = """# Reference of the command line
 
@@ -32,11 +34,7 @@ def say(*words: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     width = {"COLUMNS": "100", "TERMINAL_WIDTH": "100", "NO_COLOR": "1"}
     with patch.dict(os.environ, width), redirect_stdout(out), redirect_stderr(err):
-        try:
-            app(words, prog_name="crowdrank")
-        except SystemExit as end:
-            return int(end.code or 0), out.getvalue(), err.getvalue()
-    raise RuntimeError(f"{words}: the command did not end")
+        return run(words), out.getvalue(), err.getvalue()
 
 
 def shown(*words: str) -> str:
@@ -47,10 +45,45 @@ def shown(*words: str) -> str:
 def reference() -> str:
     """The whole page."""
     parts = [HEAD]
-    for words in ((), *((module.NAME,) for module in COMMANDS)):
+    for words in ((), *((name,) for name in COMMANDS)):
         title = " ".join(("crowdrank", *words))
         parts.append(f"## {title}\n\n```text\n{shown(*words)}\n```\n")
     return "\n".join(parts)
+
+
+def names() -> str:
+    """The names that shells complete, as JSON, with the parameters of each and their defaults."""
+    from dataclasses import MISSING, fields
+
+    from crowdrank.measures.evaluate import NAMES
+    from crowdrank.models.registry import entries
+    from crowdrank.rankers.registry import ranker_entries
+    from crowdrank.rankers.scorers import SCORERS, scorer_class
+    from crowdrank.reproduce import TARGETS
+    from crowdrank.select.policy import SELECTORS, Policy
+    from crowdrank.simulate import PRESETS
+    from crowdrank.simulate.respondents import CROWDS
+
+    def as_text(defaults: Mapping[str, Any]) -> dict[str, str]:
+        return {name: str(value) for name, value in defaults.items() if value is not inspect.Parameter.empty}
+
+    policy = {field.name: field.default for field in fields(Policy) if field.name != "select"}
+    models = {own.name: {**own.load().parameters(), **own.preset} for own in entries().values()}
+    for name in sorted(entries()["auto"].make().settable() - set(models["auto"])):
+        models["auto"][name] = "that of the model"
+    rankers = {own.name: {**own.load().parameters(), **own.preset} for own in ranker_entries().values()}
+    found = {
+        "models": {name: as_text(own) for name, own in models.items()},
+        "rankers": {name: as_text(own) for name, own in rankers.items()},
+        "scorers": {name: as_text(scorer_class(name).parameters()) for name in SCORERS},
+        "presets": {name: as_text(own.defaults()) for name, own in PRESETS.items()},
+        "settings of the selection": as_text({k: "" if v is MISSING else v for k, v in policy.items()}),
+        "targets": list(TARGETS),
+        "measures": NAMES.split(),
+        "selectors": list(SELECTORS),
+        "crowds": list(CROWDS),
+    }
+    return json.dumps(found, indent=1) + "\n"
 
 
 API_HEAD = """# Reference of the library
@@ -398,7 +431,12 @@ def mistakes() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"reference.md": reference, "api.md": api, "mistakes.md": mistakes}
+PAGES = {
+    "reference.md": reference,
+    "api.md": api,
+    "mistakes.md": mistakes,
+    "../src/crowdrank/cli/names.json": names,
+}
 
 if __name__ == "__main__":
     for page, write in PAGES.items():

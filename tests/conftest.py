@@ -114,7 +114,7 @@ def crowdrank(tmp_path, monkeypatch):
 @contextmanager
 def same_signals():
     """What the command does about signals ends with it."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -36,9 +36,9 @@ def test_the_reference_is_what_the_program_says(page):
     assert PAGES[page]() == (ROOT / "docs" / page).read_text(), "run `make reference`"
 
 
-@pytest.mark.parametrize("module", COMMANDS, ids=lambda module: module.NAME)
-def test_every_command_is_explained(module):
-    assert f"## crowdrank {module.NAME}\n" in (ROOT / "docs" / "commands.md").read_text()
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_explained(name):
+    assert f"## crowdrank {name}\n" in (ROOT / "docs" / "commands.md").read_text()
 
 
 @pytest.mark.parametrize("entry", single_models(), ids=lambda entry: entry.name)

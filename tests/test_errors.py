@@ -93,7 +93,7 @@ def test_no_flag_is_named_outside_the_command_line():
 def test_an_unknown_name_has_the_nearest_one_in_the_hint(call, meant):
     with pytest.raises(cr.CrowdrankError) as caught:
         call()
-    assert f"Hint: Did you mean {meant!r}? " in str(caught.value)
+    assert f"Hint: Did you mean {meant!r}?" in str(caught.value)
 
 
 def test_a_name_like_no_other_has_no_nearest_one():

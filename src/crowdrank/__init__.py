@@ -5,11 +5,9 @@ The flat public names; nothing is loaded before its first use. The models and ra
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from crowdrank.models.registry import entries
-from crowdrank.rankers.registry import ranker_entries
 
 if TYPE_CHECKING:  # for type checkers, which cannot ask the registry; a test keeps these names complete
     from crowdrank.compare import Comparison as Comparison
@@ -168,8 +166,12 @@ PUBLIC: dict[str, tuple[str, ...]] = {
 """The public names that are neither models nor rankers, by room."""
 
 
+@cache
 def _homes() -> dict[str, str]:
-    """The module of each public name."""
+    """The module of each public name. The registries are read when a name is first used, not before."""
+    from crowdrank.models.registry import entries
+    from crowdrank.rankers.registry import ranker_entries
+
     homes = {name: f"crowdrank.{room}" for room, names in PUBLIC.items() for name in names}
     paths = [entry.path for entry in entries().values()] + [entry.path for entry in ranker_entries().values()]
     for path in paths:
@@ -178,17 +180,15 @@ def _homes() -> dict[str, str]:
     return homes
 
 
-_HOME = _homes()
-__all__ = sorted(_HOME)
-
-
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name == "__all__":
+        return sorted(_homes())
+    if name.startswith("_") or name not in _homes():
         raise AttributeError(f"module 'crowdrank' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(_homes()[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_homes(), "__version__"])

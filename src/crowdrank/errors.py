@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+MOST_LISTED, SURE = 16, 0.75
+"""The most names in a hint that already says which one was surely meant, and how alike it then is."""
 LONGEST = 980
 """The most characters of a message with its hint; the command line puts a few words before it."""
 _LONGEST_MESSAGE = 640
@@ -80,13 +82,18 @@ def nearest(given: str, known: Iterable[str], least: float = 0.6) -> str | None:
 def name_hint(given: str, known: Iterable[str], are: str, show: Callable[[str], str] = str) -> str:
     """The hint for an unknown name. ``are`` introduces the known ones; ``show`` says how they are written.
 
+    If one is very close, more than ``MOST_LISTED`` others are left out.
+
     >>> name_hint("crowdbt", ["bt", "crowd-bt"], "The models are")
     "Did you mean 'crowd-bt'? The models are bt, crowd-bt."
     """
     known = list(known)
     close = nearest(str(given), known)
     listed = f"{are} {', '.join(map(show, known))}."
-    return f"Did you mean {close!r}? {listed}" if close else listed
+    if close is None:
+        return listed
+    short = len(known) > MOST_LISTED and nearest(str(given), known, SURE) is not None
+    return f"Did you mean {close!r}?" if short else f"Did you mean {close!r}? {listed}"
 
 
 def word_hint(hint: Hint | None, word: Word = str) -> str:

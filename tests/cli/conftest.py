@@ -20,13 +20,17 @@ def judged(judged_crowd, tmp_path):
 
 @pytest.fixture
 def run(crowdrank, tmp_path):
-    """The exit code and the lines on stderr; after a mistake nothing is printed or written."""
+    """The exit code and the lines on stderr but for the last; after a mistake nothing is printed or written."""
 
     def run(*words):
         ran = crowdrank(*words)
         if ran.code:
             assert ran.out == ""
             assert not (tmp_path / "ranker").exists()
-        return ran.code, ran.err.removeprefix("crowdrank: ").splitlines()
+            return ran.code, ran.err.removeprefix("crowdrank: ").splitlines()
+        *said, last = ran.err.splitlines()
+        assert last.startswith("Trained ")
+        assert last.endswith(" are in ranker")
+        return ran.code, said
 
     return run

@@ -22,7 +22,7 @@ HEAVY = ("numpy", "scipy", "polars", "narwhals", "jinja2", "pandas", "matplotlib
 @pytest.mark.parametrize("code", ["import crowdrank", "import sys; sys.argv = ['crowdrank', '--help']"])
 def test_nothing_heavy_is_loaded_for_a_look(code):
     if "argv" in code:
-        code += "\nfrom crowdrank.cli import app\napp(standalone_mode=False)"
+        code += "\nfrom crowdrank.cli import run\nrun(sys.argv[1:])"
     code += f"\nimport sys\nprint([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
@@ -34,8 +34,8 @@ def test_version_and_help(crowdrank):
     assert crowdrank("--version").out == f"crowdrank {package.__version__}\n"
     shown = crowdrank("--help")
     assert shown.code == 0
-    for module in COMMANDS:
-        assert module.NAME in shown.out
+    for name in COMMANDS:
+        assert name in shown.out
     assert crowdrank("nonsense").code == 2
 
 
@@ -59,19 +59,20 @@ WORDS = {
     "simulate": ["bt-crowd", "--out", "result"],
     "reproduce": [],
     "demo": ["--out", "result"],
+    "completion": ["bash"],
 }
 
 
-@pytest.mark.parametrize("module", COMMANDS, ids=lambda module: module.NAME)
-def test_a_process_of_its_own_does_what_the_other_tests_see(module, crowdrank, crowdrank_process, tmp_path):
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_process_of_its_own_does_what_the_other_tests_see(name, crowdrank, crowdrank_process, tmp_path):
     found = []
-    for name, run in (("here", crowdrank), ("away", crowdrank_process)):
-        folder = tmp_path / name
+    for place, run in (("here", crowdrank), ("away", crowdrank_process)):
+        folder = tmp_path / place
         folder.mkdir()
         random_votes(votes=100).write_csv(folder / "votes.csv")
         labeled_frame().write_csv(folder / "features.csv")
         ListMLE().fit(labeled_frame()).save(folder / "ranker")
-        ran = run(module.NAME, *WORDS[module.NAME], cwd=folder)
+        ran = run(name, *WORDS[name], cwd=folder)
         seconds = re.compile(r"\b\d+\.\d\d\b")
         files = sorted(path.name for path in folder.glob("result/*"))
         found.append((ran.code, seconds.sub("", ran.out), seconds.sub("", ran.err), files))
@@ -99,13 +100,22 @@ class TestModels:
     @pytest.mark.parametrize("name", ["crowd-bt", "ltrma-mle", "ltrma-d", "listmle"])
     def test_one_of_them(self, crowdrank, name):
         entry = {**entries(), **ranker_entries()}[name]
-        what, parameters, meaning = crowdrank("models", name).out.split("\n\n", 2)
-        assert what == f"{name}: {entry.summary} ({entry.paper})"
-        rows = dict(line.split("\t") for line in parameters.splitlines()[1:])
+        what, facts, parameters, meaning = crowdrank("models", name).out.split("\n\n", 3)
+        assert what == f"{name}: {entry.summary}"
+        assert facts.startswith(f"paper: {entry.paper}\n")
+        assert facts.endswith(f"\ncost: {entry.cost}")
+        cells = [line.split("\t") for line in parameters.splitlines()[1:]]
+        assert all(means for _, _, means in cells)
+        rows = {key: value for key, value, _ in cells}
         assert rows == {key: str(value) for key, value in {**entry.load().parameters(), **entry.preset}.items()}
         assert entry.load().__doc__.splitlines()[0] in meaning
         found = json.loads(crowdrank("models", name, "--json").out)
-        assert set(found["parameters"]) == set(rows)
+        assert set(found["parameters"]) == set(found["meanings"]) == set(rows)
+
+    @pytest.mark.parametrize("entry", [*entries().values(), *ranker_entries().values()], ids=lambda own: own.name)
+    def test_every_parameter_has_a_meaning_and_every_model_a_cost(self, entry):
+        assert entry.cost
+        assert [name for name, text in entry.load().meanings().items() if not text] == []
 
     def test_none_of_them(self, crowdrank):
         ran = crowdrank("models", "magic")

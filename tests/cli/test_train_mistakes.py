@@ -199,7 +199,7 @@ class TestLabels:
         assert run(*words) == (2, ["validate.csv: there are no labels to learn from.", LABELS])
         code, said = run(*words, "--gold", "gold.csv")
         assert code == 0
-        assert said[-1].startswith("nDCG@10 on 5 validation queries: ")
+        assert said[-2].startswith("nDCG@10 on 5 validation queries: ")
 
     def test_of_other_queries(self, run, frame, tmp_path):
         frame.select(pl.col("query") + "x", "item", "label").write_csv(tmp_path / "other.csv")

@@ -28,7 +28,7 @@ def test_a_model_whose_package_is_missing_is_left_out(monkeypatch):
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
     found = cr.compare_models(random_votes(), ["bt", "trueskill"])
     assert [row.model for row in found.rows] == ["bt"]
-    assert any("trueskill is left out: it needs the package" in note.message for note in found.notes)
+    assert any("Needs the package trueskillthroughtime: trueskill" in note.message for note in found.notes)
 
 
 def test_a_wrong_parameter_names_the_model():

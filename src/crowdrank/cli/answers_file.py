@@ -6,12 +6,13 @@ import csv
 import fcntl
 import io
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from crowdrank.cli.messages import keep, warn_about
+from crowdrank.cli.signals import deferred_signals
 from crowdrank.errors import InputError, UsageError
 
 
@@ -41,6 +42,7 @@ class AnswersFile:
             os.close(self._handle)
             raise UsageError(f"--out {self.path}: another run is appending to it.") from None
         self.rows = self._repair()
+        keep(f"{self.rows} answers are in {self.path}" if self.rows else "nothing was asked")
         return self
 
     def __exit__(
@@ -64,7 +66,7 @@ class AnswersFile:
                 while _rows(content) != rows:  # an id may have line breaks
                     content = content[: content.rfind(b"\n", 0, len(content) - 1) + 1]
                 os.ftruncate(self._handle, len(content))
-                print(f"warning: {self.path}: the last line was cut off, and is removed.", file=sys.stderr)
+                warn_about(f"{self.path}: the last line was cut off, and is removed.")
         self.header = rows[0] if rows else []
         return max(len(rows) - 1, 0)
 
@@ -92,10 +94,12 @@ class AnswersFile:
         if os.fstat(self._handle).st_size == 0:
             writer.writerow(self.columns)
         writer.writerow(values)
-        os.lseek(self._handle, 0, os.SEEK_END)
-        os.write(self._handle, text.getvalue().encode())
-        os.fsync(self._handle)
-        self.rows += 1
+        with deferred_signals():
+            os.lseek(self._handle, 0, os.SEEK_END)
+            os.write(self._handle, text.getvalue().encode())
+            os.fsync(self._handle)
+            self.rows += 1
+            keep(f"{self.rows} answers are in {self.path}")
 
 
 def _rows(content: bytes) -> list[list[str]]:

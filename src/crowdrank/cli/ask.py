@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from crowdrank.cli.answers_file import AnswersFile
+from crowdrank.cli.declare import Argument, Option
 from crowdrank.cli.judge_process import ANSWERS, JudgeError, JudgeProcess
+from crowdrank.cli.messages import finish, warn
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -22,14 +21,15 @@ from crowdrank.cli.options import (
     parse_settings,
 )
 from crowdrank.cli.sources import Sources
+from crowdrank.cli.track import track
 from crowdrank.errors import Note, UsageError
+from crowdrank.progress import announce
 
 if TYPE_CHECKING:
     from crowdrank.data.roster import Roster
     from crowdrank.select.campaign import Campaign
     from crowdrank.select.question import Question
 
-NAME = "ask"
 ENDED = (
     "No judge can be asked anything else: caps, exclusions and the floor leave no pair that was not judged. With "
     "--set repeats=true a judge is asked the same pair again."
@@ -39,35 +39,31 @@ MOST_SKIPS = 20
 
 
 def command(
-    judge: Annotated[
-        list[str], typer.Option(help="A command that answers a question; repeat it for several judges.")
-    ],
-    out: Annotated[Path, typer.Option(help="File that the answers are appended to, as CSV.")],
+    judge: Annotated[list[str], Option(help="A command that answers a question; repeat it for several judges.")],
+    out: Annotated[Path, Option(help="File that the answers are appended to, as CSV.")],
     judgments: Annotated[
         list[str] | None,
-        typer.Argument(help="Files of what was answered elsewhere; the file of --out is read too."),
+        Argument(help="Files of what was answered elsewhere; the file of --out is read too."),
     ] = None,
     items: Annotated[
-        str | None, typer.Option(help="File of the items: item, query, and attributes such as a text.")
+        str | None, Option(help="File of the items: item, query, and attributes such as a text.")
     ] = None,
-    budget: Annotated[int, typer.Option(help="How many answers the file of --out should have in the end.")] = 100,
-    name: Annotated[
-        list[str] | None, typer.Option(help="The worker id of a judge, in the order of --judge.")
-    ] = None,
+    budget: Annotated[int, Option(help="How many answers the file of --out should have in the end.")] = 100,
+    name: Annotated[list[str] | None, Option(help="The worker id of a judge, in the order of --judge.")] = None,
     select: Selector = "gain",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the selection, name=value.")
+        list[str] | None, Option("--set", help="A setting of the selection, name=value.", names="parameters")
     ] = None,
     exclude: Exclusions = None,
-    anchors: Annotated[str | None, typer.Option(help="File of gold pairs, which are mixed in.")] = None,
+    anchors: Annotated[str | None, Option(help="File of gold pairs, which are mixed in.")] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Start each command once; it answers one line per line of input.")
+        bool, Option("--keep", help="Start each command once; it answers one line per line of input.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 120.0,
+    timeout: Annotated[float, Option(help="Seconds to wait for an answer.")] = 120.0,
     columns: Columns = None,
     outcomes: Outcomes = None,
     allow_dropped: AllowDropped = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
 ) -> None:
     """Ask judges that are commands, question by question, until the budget is used.
 
@@ -75,7 +71,6 @@ def command(
     item and all columns of --items. The command prints left, right, tie or skip. Every answer is in --out FILE
     before the next question is asked, so an interrupted run loses nothing, and the same command goes on.
     """
-    from crowdrank.cli.terminal import warn
     from crowdrank.data.roster import Roster
     from crowdrank.select.campaign import Campaign
     from crowdrank.select.policy import Policy
@@ -109,22 +104,16 @@ def command(
         ]
         for person in people:
             stack.callback(person.close)
-        try:
-            _run(campaign, people, file, budget, listed)
-        except KeyboardInterrupt:
-            print(f"crowdrank: interrupted; {file.rows} answers are in {file.path}", file=sys.stderr)
-            raise SystemExit(130) from None
+        _run(campaign, people, file, budget, listed)
 
 
 def _run(
     campaign: Campaign, people: list[JudgeProcess], file: AnswersFile, budget: int, listed: Roster | None
 ) -> None:
     """Ask the judges in turn. Stops when the budget is used or no judge can be asked anything."""
-    from crowdrank.cli.terminal import status, warn
-
     skipped, turn, began = 0, file.rows, file.rows
     refused: set[str] = set()
-    with status("asking") as show:
+    with track("asking"):
         while file.rows < budget and len(refused) < len(people):
             person = people[turn % len(people)]
             turn += 1
@@ -132,8 +121,7 @@ def _run(
             if question is None:
                 refused.add(person.name)
                 continue
-            if show is not None:
-                show(f"asking: {file.rows} of {budget} answers")
+            announce(f"asking: {file.rows} of {budget} answers", file.rows, budget)
             answer = person.ask(_task(campaign, question, file.rows + 1, listed))
             if answer == "skip":
                 campaign.skip(question)
@@ -150,9 +138,9 @@ def _run(
     if not file.rows:
         raise UsageError("No question is allowed: caps, exclusions and the floor leave no pair.")
     noun = "answer is" if file.rows == 1 else "answers are"
-    print(f"{file.rows} {noun} in {file.path}, {file.rows - began} of them new", file=sys.stderr)
     if file.rows < budget:
         warn([Note("fewer-questions", ENDED)])
+    finish(f"{file.rows} {noun} in {file.path}, {file.rows - began} of them new", files=[str(file.path)])
 
 
 def _check_ids(items: Iterable[str]) -> None:

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from crowdrank.cli.declare import Option
+from crowdrank.cli.messages import inform, warn_about
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -29,23 +29,27 @@ from crowdrank.cli.options import (
 )
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
+from crowdrank.cli.track import track
+from crowdrank.progress import announce
 
 if TYPE_CHECKING:
     from crowdrank.compare import Comparison, Row
-
-NAME = "compare"
 
 
 def command(
     judgments: Judgments,
     models: Annotated[
-        str, typer.Option(help="Names from `crowdrank models`, separated by commas. Default: all that can run.")
+        str,
+        Option(
+            help="Names from `crowdrank models`, separated by commas. Default: all that can run.", names="models,"
+        ),
     ] = "",
     folds: Annotated[
-        int, typer.Option(help="Number of parts to deal the judgments into. 0: compare only by gold and time.")
+        int, Option(help="Number of parts to deal the judgments into. 0: compare only by gold and time.")
     ] = 5,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter, name=value, for the models that have it.")
+        list[str] | None,
+        Option("--set", help="A parameter, name=value, for the models that have it.", names="parameters"),
     ] = None,
     columns: Columns = None,
     outcomes: Outcomes = None,
@@ -53,16 +57,16 @@ def command(
     gold: Gold = None,
     gold_columns: GoldColumns = None,
     measures: Measures = "",
-    ties: Annotated[str, typer.Option(help="keep tied votes, or drop them first.")] = "keep",
-    sample: Annotated[int | None, typer.Option(help="Compare on about this many votes.")] = None,
+    ties: Annotated[str, Option(help="keep tied votes, or drop them first.", names="keep|drop")] = "keep",
+    sample: Annotated[int | None, Option(help="Compare on about this many votes.")] = None,
     engine: Place = "local",
     missing: Missing = None,
     pairs: PairsOfLists = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
-    seed: Annotated[int, typer.Option(help="Seed of the folds and of everything random.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for compare.json and a report.")] = None,
+    seed: Annotated[int, Option(help="Seed of the folds and of everything random.")] = 0,
+    json: Annotated[bool, Option("--json", help="As JSON.")] = False,
+    out: Annotated[Path | None, Option(help="Folder for compare.json and a report.")] = None,
 ) -> None:
     """Compare models by how well they predict unseen votes.
 
@@ -82,20 +86,20 @@ def command(
     own = parse_settings(settings or [])
     order = take_order(own)
     with nullcontext() if out is None else Folder(out) as folder:
-        from crowdrank.cli.terminal import status
-
-        with open_engine(engine) as place, status("reading") as shown:
+        with open_engine(engine) as place, track("comparing"):
             table, grades = Sources(
                 judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
                 ",".join(outcomes or []), allow_dropped, order,
             ).read()  # fmt: skip
+            announce("comparing")
             found = compare_models(
                 table, names or None, folds=folds, gold=grades, measures=measures or GOLD_MEASURES, settings=own,
-                ties=ties, sample=sample, seed=seed, engine=place, status=shown,
+                ties=ties, sample=sample, seed=seed, engine=place,
             )  # fmt: skip
         if found.coverage is not None:
-            print(f"gold has {found.coverage}", file=sys.stderr)
-        present(found, "compare.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
+            inform(f"gold has {found.coverage}")
+        what = f"Compared {len(found.rows)} models"
+        present(found, what, "compare.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
 
 
 def _pages(found: Comparison) -> tuple[str, str]:
@@ -122,7 +126,7 @@ def _show(found: Comparison) -> None:
         print_aligned(columns, rows, left=("model", ""))
     for row in found.rows:
         if row.error is not None:
-            print(f"warning: {row.model} failed: {row.error}", file=sys.stderr)
+            warn_about(f"{row.model} failed: {row.error}")
 
 
 def _cells(row: Row, measures: list[str], found: Comparison, held_out: int) -> list[str]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from crowdrank.cli.declare import Option
 from crowdrank.cli.output import Folder, frame_writer, write_result
-
-NAME = "demo"
 
 
 def command(
-    out: Annotated[Path, typer.Option(help="Folder for the demo's files.")] = Path("crowdrank-demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the simulated crowd.")] = 0,
+    out: Annotated[Path, Option(help="Folder for the demo's files.")] = Path("crowdrank-demo"),
+    seed: Annotated[int, Option(help="Seed of the simulated crowd.")] = 0,
 ) -> None:
     """Simulate a crowd of good workers, spammers and liars, rank with and without worker quality, and report."""
     from crowdrank.cli.terminal import print_ranking, table

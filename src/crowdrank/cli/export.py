@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.messages import finish
 from crowdrank.cli.output import File, bytes_writer
-
-NAME = "export"
 
 
 def command(
-    ranker: Annotated[Path, typer.Argument(help="The folder that `crowdrank train` wrote.")],
-    onnx: Annotated[Path, typer.Option(help="File for the ranker as an ONNX model.")],
+    ranker: Annotated[Path, Argument(help="The folder that `crowdrank train` wrote.")],
+    onnx: Annotated[Path, Option(help="File for the ranker as an ONNX model.")],
 ) -> None:
     """Export a saved ranker as an ONNX model, which scores documents without crowdrank."""
     with File(onnx, "--onnx") as file:
@@ -24,4 +21,4 @@ def command(
 
         scoring = load(ranker).trained_.scoring
         file.write(bytes_writer(to_onnx(scoring.function, scoring.preparation, scoring.preparation.names)))
-    print(f"The ranker is in {onnx}", file=sys.stderr)
+    finish(f"The ranker is in {onnx}", files=[str(onnx)])

@@ -8,22 +8,22 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
 from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
     from crowdrank.models.registry import Entry
     from crowdrank.rankers.registry import RankerEntry
 
-NAME = "models"
 COLUMNS = ("model", "kinds", "workers", "what", "paper", "varies with")
 RANKER_COLUMNS = ("ranker", "learns from", "what", "paper", "varies with")
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="Only this one, with its parameters.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    name: Annotated[
+        str | None, Argument(help="Only this one, with its parameters.", names="models and rankers")
+    ] = None,
+    json: Annotated[bool, Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List the models: name, kinds of input, need for workers, summary, paper, and what may change the answer.
 
@@ -58,19 +58,30 @@ def _list_all(json: bool) -> None:
 
 
 def _describe(name: str, json: bool) -> None:
-    """One model or ranker: what it does, its parameters with their defaults, and what they mean."""
+    """One model or ranker: what it does, what it costs, its parameters with their defaults and meaning."""
     from crowdrank.results import to_plain
 
     found = _find(name)
-    own = {**found.load().parameters(), **found.preset}
-    meaning = inspect.getdoc(found.load()) or ""
+    own, meanings = {**found.load().parameters(), **found.preset}, found.load().meanings()
+    facts = {"paper": found.paper, **_takes(found), "cost": found.cost}
+    text = inspect.getdoc(found.load()) or ""
     if json:
-        shown = {"model": name, "what": found.summary, "paper": found.paper, "parameters": to_plain(own)}
-        print(json_module.dumps({**shown, "meaning": meaning}, indent=2))
+        shown = {"model": name, "what": found.summary, **facts, "parameters": to_plain(own), "meanings": meanings}
+        print(json_module.dumps({**shown, "meaning": text}, indent=2))
         return
-    print(f"{name}: {found.summary} ({found.paper})\n")
-    _show(("parameter", "default"), [(key, f"{value}") for key, value in own.items()])
-    print(f"\n{meaning}")
+    print(f"{name}: {found.summary}\n")
+    print("\n".join(f"{fact}: {value}" for fact, value in facts.items()) + "\n")
+    _show(("parameter", "default", "meaning"), [(key, f"{value}", meanings[key]) for key, value in own.items()])
+    print(f"\n{text}")
+
+
+def _takes(found: Entry | RankerEntry) -> dict[str, str]:
+    """What it takes as input, and what may change its answer."""
+    from crowdrank.models.registry import Entry
+
+    if isinstance(found, Entry):
+        return {"kinds": " ".join(found.kinds), "workers": found.workers, "varies with": _words(found.varies)}
+    return {"learns from": found.learns_from, "varies with": "; ".join(_varies_with(found.varies))}
 
 
 def _find(name: str) -> Entry | RankerEntry:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.messages import finish, warn
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -20,54 +19,55 @@ from crowdrank.cli.options import (
 )
 from crowdrank.cli.output import File, frame_writer
 from crowdrank.cli.sources import Sources
+from crowdrank.cli.track import track
 from crowdrank.errors import UsageError, name_hint
+from crowdrank.progress import announce
 
 if TYPE_CHECKING:
     from crowdrank.models.base import Model
 
-NAME = "next"
-
 
 def command(
     judgments: Annotated[
-        list[str] | None, typer.Argument(help="Files of what was answered so far; none before the first answer.")
+        list[str] | None, Argument(help="Files of what was answered so far; none before the first answer.")
     ] = None,
-    count: Annotated[int, typer.Option(help="How many questions.")] = 100,
+    count: Annotated[int, Option(help="How many questions.")] = 100,
     judges: Annotated[
-        str | None, typer.Option(help="File of the judges who can be asked: worker, and attributes.")
+        str | None, Option(help="File of the judges who can be asked: worker, and attributes.")
     ] = None,
     items: Annotated[
-        str | None, typer.Option(help="File of the items that take part: item, query, and attributes.")
+        str | None, Option(help="File of the items that take part: item, query, and attributes.")
     ] = None,
     select: Selector = "gain",
     model: Annotated[
-        str | None, typer.Option(help="What is fitted to the answers; a model with a posterior.")
+        str | None, Option(help="What is fitted to the answers; a model with a posterior.", names="models")
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the selection or of the model, name=value.")
+        list[str] | None,
+        Option("--set", help="A setting of the selection or of the model, name=value.", names="parameters"),
     ] = None,
     exclude: Exclusions = None,
     anchors: Annotated[
-        str | None, typer.Option(help="File of gold pairs, which are mixed in, or of workers with known quality.")
+        str | None, Option(help="File of gold pairs, which are mixed in, or of workers with known quality.")
     ] = None,
     each: Annotated[
-        int | None, typer.Option(help="The most questions for one judge. Default: twice an even share.")
+        int | None, Option(help="The most questions for one judge. Default: twice an even share.")
     ] = None,
     show: Annotated[
-        str, typer.Option(help="Columns of the items to add for both sides: text+image gives left_text, ...")
+        str, Option(help="Columns of the items to add for both sides: text+image gives left_text, ...")
     ] = "",
     columns: Columns = None,
     outcomes: Outcomes = None,
     allow_dropped: AllowDropped = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="File for the questions, as CSV.")] = None,
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    out: Annotated[Path | None, Option(help="File for the questions, as CSV.")] = None,
 ) -> None:
     """Say which questions to ask next.
 
     Prints question, query, left, right, and worker if --judges are given, best first: as CSV, on stdout or in
     --out FILE. The sides are random. Append the answers to the judgments and run it again.
     """
-    from crowdrank.cli.terminal import print_frame, status, warn
+    from crowdrank.cli.terminal import print_frame
     from crowdrank.data.roster import Roster
     from crowdrank.select.questions import next_questions
 
@@ -77,7 +77,7 @@ def command(
         raise UsageError("--show names columns of the items.", hint="Give them with --items FILE.")
     inputs = [*(judgments or []), judges, items, exclude, anchors]
     with nullcontext() if out is None else File(out, inputs=inputs) as file:
-        with status("reading") as show_step:
+        with track("choosing questions"):
             sources = Sources(
                 judgments or [],
                 join_columns(columns),
@@ -86,8 +86,7 @@ def command(
             )
             answered = sources.read()[0] if judgments else None
             listed = None if items is None else Roster.read(items, "item")
-            if show_step is not None:
-                show_step("choosing")
+            announce("choosing questions")
             found = next_questions(
                 answered, count, judges=judges, items=listed, exclude=exclude, anchors=anchors, model=chosen,
                 select=select, each=each, seed=seed, settings=own,
@@ -99,7 +98,7 @@ def command(
         else:
             file.write(frame_writer(tasks))
             noun = "question is" if len(tasks) == 1 else "questions are"
-            print(f"{len(tasks)} {noun} in {out}", file=sys.stderr)
+            finish(f"{len(tasks)} {noun} in {out}", files=[str(out)])
 
 
 def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, Any], Model | None]:

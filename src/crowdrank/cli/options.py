@@ -6,75 +6,81 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
 from crowdrank.errors import Remedy, UsageError
 
-Judgments = Annotated[list[str], typer.Argument(help="Files, or folders of Parquet files; - is standard input.")]
+Judgments = Annotated[list[str], Argument(help="Files, or folders of Parquet files; - is standard input.")]
 FeatureFiles = Annotated[
-    list[str], typer.Argument(help="Files of features: LETOR text, or a table; - is standard input.")
+    list[str], Argument(help="Files of features: LETOR text, or a table; - is standard input.")
 ]
 FeatureColumns = Annotated[
-    list[str] | None, typer.Option(help="Column names: query=qid,item=doc,label=grade,weight=w,ignore=a+b.")
+    list[str] | None, Option(help="Column names: query=qid,item=doc,label=grade,weight=w,ignore=a+b.")
 ]
-Columns = Annotated[
-    list[str] | None, typer.Option(help="Column names: worker=judge,left=a,... (query= for none).")
-]
+Columns = Annotated[list[str] | None, Option(help="Column names: worker=judge,left=a,... (query= for none).")]
 Gold = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         help="File of gold grades; may be repeated. The word judgments means the labels in the judgment files."
     ),
 ]
-GoldColumns = Annotated[list[str] | None, typer.Option(help="Column names of the gold: item=doc,grade=rel.")]
-Measures = Annotated[str, typer.Option(help="Gold measures: nDCG@10 RBP(p=0.95) AP tau acc.")]
-Place = Annotated[str, typer.Option("--engine", help="Where to compute: local, dask, tcp://host:port.")]
+GoldColumns = Annotated[list[str] | None, Option(help="Column names of the gold: item=doc,grade=rel.")]
+Measures = Annotated[str, Option(help="Gold measures: nDCG@10 RBP(p=0.95) AP tau acc.", names="measures")]
+Place = Annotated[
+    str, Option("--engine", help="Where to compute: local, dask, tcp://host:port.", names="local|dask")
+]
 Memory = Annotated[
     str | None,
-    typer.Option(help="Memory limit, for example 8GB; larger inputs spill to disk.", envvar="CROWDRANK_MEMORY"),
+    Option(help="Memory limit, for example 8GB; larger inputs spill to disk.", envvar="CROWDRANK_MEMORY"),
 ]
 SpoolFolder = Annotated[
-    Path | None, typer.Option(help="Folder for inputs that spill to disk.", envvar="CROWDRANK_SPOOL")
+    Path | None, Option(help="Folder for inputs that spill to disk.", envvar="CROWDRANK_SPOOL")
 ]
 JudgmentOption = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--judgments",
         help="File of a crowd's lists, ratings or pairs; may be repeated, and each file is read by itself.",
     ),
 ]
 JudgmentColumns = Annotated[
     list[str] | None,
-    typer.Option(help="Column names of the judgments: worker=judge,left=a,... (query= for none)."),
+    Option(help="Column names of the judgments: worker=judge,left=a,... (query= for none)."),
 ]
 Missing = Annotated[
     str | None,
-    typer.Option(help="Meaning of an item that a list does not rank: below (all ranked items) or unknown."),
+    Option(
+        help="Meaning of an item that a list does not rank: below (all ranked items) or unknown.",
+        names="below|unknown",
+    ),
 ]
 
 Outcomes = Annotated[
     list[str] | None,
-    typer.Option(help="Meaning of the outcomes of pairs: 1=left,2=right,0=tie (skip= leaves rows out)."),
+    Option(help="Meaning of the outcomes of pairs: 1=left,2=right,0=tie (skip= leaves rows out)."),
 ]
 AllowDropped = Annotated[
-    bool, typer.Option("--allow-dropped", help="Leave out unusable rows even if they are more than 10 %.")
+    bool, Option("--allow-dropped", help="Leave out unusable rows even if they are more than 10 %.")
 ]
 
 PairsOfLists = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--pairs",
         help="Pairs of a list that models of pairs see: all, adjacent, a number for each item, or auto (a sample "
         "of long lists).",
+        names="all|adjacent|auto",
     ),
 ]
 
 Selector = Annotated[
-    str, typer.Option("--select", help="How to choose: random, even, uncertainty, gain, joint, information.")
+    str,
+    Option(
+        "--select", help="How to choose: random, even, uncertainty, gain, joint, information.", names="selectors"
+    ),
 ]
 Exclusions = Annotated[
     str | None,
-    typer.Option("--exclude", help="File of pairs never to ask (left,right) or of items to hide (worker,item)."),
+    Option("--exclude", help="File of pairs never to ask (left,right) or of items to hide (worker,item)."),
 ]
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from crowdrank.cli.messages import finish, keep, warn
+from crowdrank.cli.signals import deferred_signals
 from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,19 +45,26 @@ class Folder:
 
     def __enter__(self) -> Self:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=self.path))
+            with deferred_signals():
+                self.path.mkdir(parents=True, exist_ok=True)
+                self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=self.path))
         except OSError as error:
             self._remove_made()
             raise UsageError(f"--out {self.path}: cannot be written to ({error.strerror}).") from error
+        except KeyboardInterrupt:
+            self._clean_up()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        with deferred_signals():
+            self._clean_up()
+
+    def _clean_up(self) -> None:
         shutil.rmtree(self.stage, ignore_errors=True)
-        if error is not None:
-            self._remove_made()
+        self._remove_made()
 
     def _remove_made(self) -> None:
         for folder in self._made:  # innermost first
@@ -66,10 +75,12 @@ class Folder:
         """Write each file with its function, then move all files into place and remove the stale ones."""
         for name, write in files.items():
             write(self.stage / name)
-        for name in files:
-            os.replace(self.stage / name, self.path / name)
-        for name in set(stale) - set(files):
-            (self.path / name).unlink(missing_ok=True)
+        with deferred_signals():
+            for name in files:
+                os.replace(self.stage / name, self.path / name)
+            for name in set(stale) - set(files):
+                (self.path / name).unlink(missing_ok=True)
+            keep(f"all files are in {self.path}")
 
 
 class File:
@@ -95,23 +106,30 @@ class File:
     def __enter__(self) -> Self:
         try:
             folder = self.path.parent if self._is_file else None
-            self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=folder))
+            with deferred_signals():
+                self.stage = Path(tempfile.mkdtemp(prefix=".crowdrank-", dir=folder))
         except OSError as error:
             problem = f"{self.option} {self.path}: cannot be written to ({error.strerror})."
             raise UsageError(problem) from error
+        except KeyboardInterrupt:
+            shutil.rmtree(self.stage, ignore_errors=True)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self.stage, ignore_errors=True)
+        with deferred_signals():
+            shutil.rmtree(self.stage, ignore_errors=True)
 
     def write(self, write: Callable[[Path], Any]) -> None:
         """Write the file with this function, then move it into place."""
         staged = self.stage / self.path.name
         write(staged)
         if self._is_file:
-            os.replace(staged, self.path)
+            with deferred_signals():
+                os.replace(staged, self.path)
+                keep(f"all of {self.path} is written")
         else:
             with staged.open("rb") as source, self.path.open("wb") as target:
                 shutil.copyfileobj(source, target)
@@ -158,26 +176,41 @@ def check_format(form: str, known: Sequence[str] = FORMATS) -> str:
 
 
 def present(
-    found: Comparison | Study, name: str, folder: Folder | None, pages: Callable[[], tuple[str, str]],
+    found: Comparison | Study, what: str, name: str, folder: Folder | None, pages: Callable[[], tuple[str, str]],
     show: Callable[[], None] | None,
 ) -> None:  # fmt: skip
     """Figures in a folder, as JSON under this name and as pages (HTML, Markdown), and on stdout.
 
-    ``show`` prints them; None: they are printed as JSON.
+    ``what`` was done says the last line. ``show`` prints the figures; None: they are printed as JSON.
     """
-    from crowdrank.cli.terminal import warn
-
     warn(found.notes)
     text = json.dumps(found.as_dict(), indent=2, allow_nan=False)
     if folder is not None:
         html, markdown = pages()
         texts = {name: text + "\n", "report.html": html, "report.md": markdown}
         folder.write({file: text_writer(content) for file, content in texts.items()})
-        print(f"{', '.join(texts)} are in {folder.path}", file=sys.stderr)
     if show is None:
         print(text)
     else:
         show()
+    if folder is None:
+        finish(f"{what}; the figures are on stdout")
+    else:
+        finish_folder(what, folder, list(texts))
+
+
+def finish_folder(what: str, folder: Folder, files: Sequence[str]) -> None:
+    """Say what was done, and which files are in the folder."""
+    sys.stdout.flush()
+    finish(f"{what}: {', '.join(files)} are in {folder.path}", folder=str(folder.path), files=list(files))
+
+
+def describe_fit(result: Result) -> str:
+    """What was ranked, by what, and with which model."""
+    given = result.fit.judgments
+    kind = "rows of rankings" if given["kind"] == "rankings" else given["kind"]
+    workers = f" of {given['workers']:,} workers" if given["workers"] else ""
+    return f"Ranked {given['items']:,} items by {given['rows']:,} {kind}{workers} with {result.fit.model}"
 
 
 def write_result(folder: Folder, result: Result, measured: Evaluation | None, form: str) -> None:
@@ -203,7 +236,7 @@ def write_result(folder: Folder, result: Result, measured: Evaluation | None, fo
     files["fit.json"] = save_fit
     names = {*tables_in(folder.path), *result.tables}
     folder.write(files, stale=[f"{name}.{other}" for name in names for other in FORMATS])
-    print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
+    finish_folder(describe_fit(result), folder, list(files))
 
 
 def tables_in(path: Path, *, ranker: bool = False) -> list[str]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from crowdrank.cli.declare import Option
+from crowdrank.cli.messages import finish, inform, warn
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -29,15 +29,15 @@ from crowdrank.cli.options import (
     require_gold,
     take_order,
 )
-from crowdrank.cli.output import Folder, check_format, write_result
+from crowdrank.cli.output import Folder, check_format, describe_fit, write_result
 from crowdrank.cli.sources import Sources
+from crowdrank.cli.track import track
 
 if TYPE_CHECKING:
     from crowdrank.data import AnyJudgments, Scored
     from crowdrank.measures import Evaluation
     from crowdrank.models.base import Model
 
-NAME = "rank"
 MANY_PAIRS = 1_000_000
 CLASSES = 20
 """Ratings with more distinct values than this are numbers, not classes."""
@@ -45,17 +45,17 @@ CLASSES = 20
 
 def command(
     judgments: Judgments,
-    model: Annotated[str | None, typer.Option(help="A name from `crowdrank models`.")] = None,
+    model: Annotated[str | None, Option(help="A name from `crowdrank models`.", names="models")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A parameter of the model, name=value."),
+        Option("--set", help="A parameter of the model, name=value.", names="parameters"),
     ] = None,
     columns: Columns = None,
     outcomes: Outcomes = None,
     allow_dropped: AllowDropped = False,
     anchors: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="File of gold pairs, of workers with known quality, of items with known label, or of true lists."
         ),
     ] = None,
@@ -67,9 +67,9 @@ def command(
     pairs: PairsOfLists = None,
     memory: Memory = None,
     spool: SpoolFolder = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for ranking, workers, fit.json, report.")] = None,
-    form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    out: Annotated[Path | None, Option(help="Folder for ranking, workers, fit.json, report.")] = None,
+    form: Annotated[str, Option("--format", help="csv, parquet or json.", names="csv|parquet|json")] = "csv",
 ) -> None:
     """Rank items by the judgments of a crowd.
 
@@ -105,7 +105,7 @@ class _Request:
 
 
 def _rank(asked: _Request, folder: Folder | None) -> None:
-    from crowdrank.cli.terminal import print_frame, print_measured, print_ranking, progress, warn
+    from crowdrank.cli.terminal import print_frame, print_measured, print_ranking
     from crowdrank.data import Anchors
     from crowdrank.engine import open_engine
     from crowdrank.models.registry import make
@@ -114,25 +114,28 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
     named = None if asked.model is None else make(asked.model, asked.parameters)
     with open_engine(asked.engine) as engine:
         began = time.perf_counter()
-        with progress("reading"):
+        with track("reading"):
             table, grades = asked.sources.read()
             known = None if asked.anchors is None else Anchors.read(asked.anchors)
         reading = time.perf_counter() - began
         estimator = named or make(_default_model(table), asked.parameters)
         _announce_conversion(estimator, table)
-        with progress(estimator.name) as shown:
+        with track(estimator.name) as shown:
             estimator.fit(table, anchors=known, engine=engine, progress=shown)
     measured = _measure(estimator, grades, asked.measures)
     result = estimator.result_.with_seconds(read=reading).with_details(*(measured.notes if measured else ()))
     warn(result.fit.warnings)
+    if measured is not None:
+        print_measured(measured)
     if folder is not None:
         write_result(folder, result, measured, asked.form)
-    elif sys.stdout.isatty() and asked.form == "csv":
+        return
+    if sys.stdout.isatty() and asked.form == "csv":
         print_ranking(result.ranking.polars())
     else:
         print_frame(result.ranking.polars(), asked.form)
-    if measured is not None:
-        print_measured(measured)
+    sys.stdout.flush()
+    finish(f"{describe_fit(result)}; the ranking is on stdout")
 
 
 def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
@@ -144,7 +147,7 @@ def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
         return
     count = count_pairs(table)
     if count > MANY_PAIRS:
-        print(f"{size_in_words(table)} are compared as {count} pairs; this takes a while.", file=sys.stderr)
+        inform(f"{size_in_words(table)} are compared as {count} pairs; this takes a while.")
 
 
 def _default_model(table: AnyJudgments) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,8 +19,13 @@ PARTS = ("weights.npz", "trees.txt", "net.npz", "extended.npz", "processing.json
 """What a saved ranker may consist of besides model.json."""
 
 
-def write_ranker(folder: Folder, ranker: Ranker, folds: CrossValidation | None, reading: float, form: str) -> None:
-    """Write everything that training found. model.json comes last: before it, the folder is no ranker."""
+def write_ranker(
+    folder: Folder, ranker: Ranker, folds: CrossValidation | None, reading: float, form: str
+) -> list[str]:
+    """Write everything that training found, and return the names of the files.
+
+    model.json comes last: before it, the folder is no ranker.
+    """
     from crowdrank.rankers.saved import HEADER, contents
     from crowdrank.report import training_report_files
 
@@ -43,7 +47,7 @@ def write_ranker(folder: Folder, ranker: Ranker, folds: CrossValidation | None, 
     names = {*tables_in(folder.path, ranker=True), *tables}
     stale = [*PARTS, *(f"{name}.{other}" for name in names for other in FORMATS)]
     folder.write(files, stale=stale if old else [])
-    print(f"{', '.join(files)} are in {folder.path}", file=sys.stderr)
+    return list(files)
 
 
 def _tables(ranker: Ranker, folds: CrossValidation | None) -> dict[str, Table]:

@@ -7,8 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -20,47 +19,58 @@ from crowdrank.cli.options import (
 )
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
+from crowdrank.cli.track import track
 from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
     from crowdrank.select.study import Study
 
-NAME = "replay"
-
 
 def command(
-    judgments: Annotated[list[str] | None, typer.Argument(help="Files of recorded votes.")] = None,
+    judgments: Annotated[list[str] | None, Argument(help="Files of recorded votes.")] = None,
     gold: Gold = None,
     simulate: Annotated[
         str | None,
-        typer.Option(help="A simulated crowd: bt, beta-5-1, spammers, distance-free, position, drift, coin."),
+        Option(
+            help="A simulated crowd: bt, beta-5-1, spammers, distance-free, position, drift, coin.", names="crowds"
+        ),
     ] = None,
-    budget: Annotated[int, typer.Option(help="How many votes each way of asking gets.")] = 1000,
+    budget: Annotated[int, Option(help="How many votes each way of asking gets.")] = 1000,
     select: Annotated[
         str,
-        typer.Option(help="Selectors, separated by commas: random, even, uncertainty, gain, joint, information."),
+        Option(
+            help="Selectors, separated by commas: random, even, uncertainty, gain, joint, information.",
+            names="selectors,",
+        ),
     ] = "random,even,gain",
-    seeds: Annotated[int, typer.Option(help="How many seeds to average over.")] = 10,
-    seed: Annotated[int, typer.Option(help="The first seed.")] = 0,
-    look: Annotated[int | None, typer.Option(help="Look at the ranking after every so many votes.")] = None,
-    rank: Annotated[str, typer.Option(help="Rank by the current means, or by a refit at every look.")] = "means",
+    seeds: Annotated[int, Option(help="How many seeds to average over.")] = 10,
+    seed: Annotated[int, Option(help="The first seed.")] = 0,
+    look: Annotated[int | None, Option(help="Look at the ranking after every so many votes.")] = None,
+    rank: Annotated[
+        str, Option(help="Rank by the current means, or by a refit at every look.", names="means|refit")
+    ] = "means",
     refit: Annotated[
-        int | None, typer.Option(help="After how many votes a batch fit takes over. Default: never.")
+        int | None, Option(help="After how many votes a batch fit takes over. Default: never.")
     ] = None,
     who: Annotated[
-        str, typer.Option(help="In a simulated crowd: a judge arrives at random, or the best one is asked.")
+        str,
+        Option(
+            help="In a simulated crowd: a judge arrives at random, or the best one is asked.", names="arrives|best"
+        ),
     ] = "arrives",
-    flight: Annotated[int, typer.Option(help="In a simulated crowd: how many questions are open at once.")] = 1,
+    flight: Annotated[int, Option(help="In a simulated crowd: how many questions are open at once.")] = 1,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of the selection, the model or the crowd, name=value."),
+        Option(
+            "--set", help="A setting of the selection, the model or the crowd, name=value.", names="parameters"
+        ),
     ] = None,
     columns: Columns = None,
     outcomes: Outcomes = None,
     allow_dropped: AllowDropped = False,
     gold_columns: GoldColumns = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for replay.json and a report with the curves.")] = None,
+    json: Annotated[bool, Option("--json", help="As JSON.")] = False,
+    out: Annotated[Path | None, Option(help="Folder for replay.json and a report with the curves.")] = None,
 ) -> None:
     """Show what each way of asking would have needed.
 
@@ -69,7 +79,6 @@ def command(
     an accuracy of 0.90, 0.95 and 0.98 in a simulated crowd. With --out DIR the folder gets replay.json,
     report.html, report.md.
     """
-    from crowdrank.cli.terminal import status
     from crowdrank.select.study import replay
 
     names = [name.strip() for name in select.split(",") if name.strip()]
@@ -81,7 +90,7 @@ def command(
     if simulate is not None and gold:
         raise UsageError("A simulated crowd has a truth of its own.", hint="Leave out --gold.")
     with nullcontext() if out is None else Folder(out) as folder:
-        with status("replaying") as shown:
+        with track("replaying"):
             table, grades = None, None
             if judgments:
                 table, grades = Sources(
@@ -94,9 +103,16 @@ def command(
                     )
             found = replay(
                 table, gold=grades, simulate=simulate, budget=budget, selects=names, seeds=seeds, first_seed=seed,
-                look=look, rank=rank, refit=refit, who=who, flight=flight, settings=own, progress=shown,
+                look=look, rank=rank, refit=refit, who=who, flight=flight, settings=own,
             )  # fmt: skip
-        present(found, "replay.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
+        present(
+            found,
+            f"Replayed {len(found.runs)} ways of asking",
+            "replay.json",
+            folder,
+            lambda: _pages(found),
+            None if json else lambda: _show(found),
+        )
 
 
 def _pages(found: Study) -> tuple[str, str]:

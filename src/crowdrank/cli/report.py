@@ -7,23 +7,22 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.messages import finish
 from crowdrank.cli.output import Folder, text_writer
 from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
     from crowdrank.report import ChangeReport
 
-NAME = "report"
 SHOWN = 20
 
 
 def command(
-    before: Annotated[Path, typer.Argument(help="A folder that `crowdrank rank --out` wrote.")],
-    after: Annotated[Path, typer.Argument(help="Another one.")],
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for report.html, report.md and report.json.")] = None,
+    before: Annotated[Path, Argument(help="A folder that `crowdrank rank --out` wrote.")],
+    after: Annotated[Path, Argument(help="Another one.")],
+    json: Annotated[bool, Option("--json", help="As JSON.")] = False,
+    out: Annotated[Path | None, Option(help="Folder for report.html, report.md and report.json.")] = None,
 ) -> None:
     """Compare two results: what moved, and whether beyond the noise.
 
@@ -40,7 +39,7 @@ def command(
         if folder is not None:
             pages = {"report.html": changes_to_html, "report.md": changes_to_markdown, "report.json": to_json}
             folder.write({name: text_writer(form(found)) for name, form in pages.items()})
-            print(f"{', '.join(pages)} are in {folder.path}", file=sys.stderr)
+            finish(f"Compared {before} with {after}; {', '.join(pages)} are in {folder.path}")
         if json:
             print(to_json(found), end="")
         else:

@@ -4,32 +4,35 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.messages import finish, keep
+from crowdrank.cli.track import track
 
-NAME = "reproduce"
+if TYPE_CHECKING:
+    from crowdrank.reproduce.result import PaperTable
 
 
 def command(
     target: Annotated[
-        str | None, typer.Argument(help="A table or figure. Without it, the targets are listed.")
+        str | None, Argument(help="A table or figure. Without it, the targets are listed.", names="targets")
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(help="Number of simulated draws or random orders; each table has its own default.", min=1),
+        Option(help="Number of simulated draws or random orders; each table has its own default.", min=1),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(envvar="CROWDRANK_DATA", help="Folder with the papers' real data.")
+        Path | None, Option(envvar="CROWDRANK_DATA", help="Folder with the papers' real data.")
     ] = None,
     work: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="Folder that keeps each finished part of a long table. With the same folder, a run that was cut "
             "off goes on, and more seeds only add to it."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: Annotated[bool, Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Reproduce a table of a paper: our figures next to the printed ones."""
     from crowdrank.reproduce import TARGETS, reproduce
@@ -39,15 +42,22 @@ def command(
         for name, own in TARGETS.items():
             print(f"{name:<{width}}  {own.summary}")
         return
-    from crowdrank.cli.terminal import status, table
-
-    with status(target) as update:
-        found = reproduce(target, seeds=seeds, data=data, work=work, progress=update)
+    if work is not None:
+        keep(f"finished parts are in {work}")
+    with track(target):
+        found = reproduce(target, seeds=seeds, data=data, work=work)
     if json:
         print(found.to_json())
-        return
+    else:
+        _show(found)
+    sys.stdout.flush()
+    kept = "" if work is None else f"; its parts are in {work}"
+    finish(f"Reproduced {target}{kept}", **({} if work is None else {"folder": str(work)}))
+
+
+def _show(found: PaperTable) -> None:
+    from crowdrank.cli.terminal import table
 
     table(found.title, found.columns, found.text_rows(), left=found.columns[: found.labels])
     for remark in found.remarks:
         print(remark)
-    sys.stdout.flush()

@@ -7,8 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
 from crowdrank.cli.judgment_files import COLUMNS, JudgmentFiles, naming_columns
 from crowdrank.cli.options import (
     AllowDropped,
@@ -28,13 +27,12 @@ from crowdrank.errors import Remedy, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-NAME = "score"
 SLICE = 1 << 17
 """How many rows are written at a time."""
 
 
 def command(
-    ranker: Annotated[Path, typer.Argument(help="The folder that `crowdrank train` wrote.")],
+    ranker: Annotated[Path, Argument(help="The folder that `crowdrank train` wrote.")],
     features: FeatureFiles,
     judgments: JudgmentOption = None,
     columns: FeatureColumns = None,
@@ -45,9 +43,14 @@ def command(
     memory: Memory = None,
     spool: SpoolFolder = None,
     form: Annotated[
-        str, typer.Option("--format", help="csv: query, item, score in the order of the features; or trec: a run.")
+        str,
+        Option(
+            "--format",
+            help="csv: query, item, score in the order of the features; or trec: a run.",
+            names="csv|trec",
+        ),
     ] = "csv",
-    out: Annotated[Path | None, typer.Option(help="File for the scores. Default: standard output.")] = None,
+    out: Annotated[Path | None, Option(help="File for the scores. Default: standard output.")] = None,
 ) -> None:
     """Score documents with a saved ranker: larger = better.
 
@@ -61,13 +64,14 @@ def command(
     )
     _check_judgments(crowd, features)
     with nullcontext() if out is None else File(out, inputs=[*features, *(judgments or [])]) as file:
-        from crowdrank.cli.terminal import progress, warn
+        from crowdrank.cli.messages import finish, warn
+        from crowdrank.cli.track import track
         from crowdrank.data import read_features
         from crowdrank.rankers.runs import to_run
         from crowdrank.rankers.saved import load
 
         saved = load(ranker)
-        with progress("scoring"):
+        with track("scoring"):
             learned = saved.trained_.scoring.crowd
             tables = crowd.read(None if learned is None else learned.unranked) if crowd.files else None
             table = read_features(
@@ -91,7 +95,7 @@ def command(
             _print(frame, form)
         else:
             file.write(lambda path: _write(frame, path, form))
-            print(f"The scores of {len(frame)} documents are in {out}", file=sys.stderr)
+            finish(f"The scores of {len(frame)} documents are in {out}", files=[str(out)])
 
 
 def _check_judgments(crowd: JudgmentFiles, features: list[str]) -> None:

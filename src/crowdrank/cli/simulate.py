@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.messages import finish
 from crowdrank.cli.options import parse_settings
 from crowdrank.cli.output import Folder, frame_writer
 
-NAME = "simulate"
-
 
 def command(
-    preset: Annotated[str, typer.Argument(help="A preset from the list above.")],
-    out: Annotated[Path, typer.Option(help="Folder for judgments.csv, gold.csv, workers.csv.")],
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    preset: Annotated[str, Argument(help="A preset from the list above.", names="presets")],
+    out: Annotated[Path, Option(help="Folder for judgments.csv, gold.csv, workers.csv.")],
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of the preset, name=value.")
+        list[str] | None, Option("--set", help="A setting of the preset, name=value.", names="parameters")
     ] = None,
 ) -> None:
     """Simulate a crowd: judgments, gold and workers with known truth.
@@ -36,4 +33,5 @@ def command(
     crowd = simulate(preset, seed=seed, **parse_settings(settings or []))
     with Folder(out) as folder:
         folder.write({f"{name}.csv": frame_writer(frame) for name, frame in crowd.tables().items()})
-    print(f"{len(crowd.judgments)} judgments are in {out}", file=sys.stderr)
+    names = [f"{name}.csv" for name in crowd.tables()]
+    finish(f"{len(crowd.judgments)} judgments are in {out}", folder=str(out), files=names)

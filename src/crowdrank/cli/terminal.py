@@ -1,36 +1,25 @@
-"""What a person sees: tables and progress on a terminal, warnings on stderr; plain CSV in a pipe."""
+"""What a person sees on stdout: tables on a terminal, plain CSV in a pipe."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from crowdrank.cli.words import flag
-from crowdrank.errors import Note
+from crowdrank.cli.messages import inform
 
 if TYPE_CHECKING:
     import polars as pl
 
     from crowdrank.measures import Evaluation
 
-CHOICES = ("auto", "from-folds", "linear-gain", "many-votes")
-"""Notes that say what was chosen: a model, parameters, or the form of a measure."""
-
-
-def warn(notes: Sequence[Note]) -> None:
-    """Print each note on its own line on stderr; a choice that was made for the user is no warning."""
-    for note in notes:
-        print(f"{'note' if note.code in CHOICES else 'warning'}: {note.wording(flag)}", file=sys.stderr)
-
 
 def print_measured(measured: Evaluation) -> None:
     """Print the measures by gold, and what the gold covers, on stderr."""
-    print(f"gold has {measured.coverage}", file=sys.stderr)
+    inform(f"gold has {measured.coverage}")
     for name, value in measured.values.items():
-        print(f"{name} by gold: {figure(value)}", file=sys.stderr)
+        inform(f"{name} by gold: {figure(value)}", measure=name, value=None if math.isnan(value) else value)
 
 
 def figure(value: float) -> str:
@@ -99,43 +88,3 @@ def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
         table(title, ("rank", "between", "tier", "item", "score", "90 % interval"), rows, left=("item",))
         if len(part) > most:
             print(f"... and {len(part) - most} more items; --out DIR writes all of them.")
-
-
-@contextmanager
-def status(what: str) -> Iterator[Callable[[str], None] | None]:
-    """A callback that shows the current step on stderr, or None if stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{what} ...") as shown:
-        yield shown.update
-
-
-@contextmanager
-def progress(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
-    """A callback that shows the steps of a fit on stderr, or None if stderr is not a terminal."""
-    with status(what) as update:
-        if update is None:
-            yield None
-            return
-
-        def show(iteration: int, objective: float, slope: float) -> None:
-            update(f"{what}: step {iteration}, objective {objective:.6g}, slope {slope:.1e}")
-
-        yield show
-
-
-@contextmanager
-def steps(what: str) -> Iterator[Callable[[int, float, float], None] | None]:
-    """A callback that shows the steps of training on judgments on stderr, or None if stderr is not a terminal."""
-    with status(what) as update:
-        if update is None:
-            yield None
-            return
-
-        def show(step: int, objective: float, change: float) -> None:
-            update(f"{what}: step {step}" + (f", change {change:.1e}" if math.isfinite(change) else ""))
-
-        yield show

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from crowdrank.cli.declare import Option
 from crowdrank.cli.judgment_files import JudgmentFiles, naming_columns
+from crowdrank.cli.messages import warn
 from crowdrank.cli.options import (
     AllowDropped,
     FeatureColumns,
@@ -27,7 +27,8 @@ from crowdrank.cli.options import (
     parse_settings,
     take_order,
 )
-from crowdrank.cli.output import Folder, check_format
+from crowdrank.cli.output import Folder, check_format, finish_folder
+from crowdrank.cli.track import track
 from crowdrank.cli.training_input import (
     FILES,
     CrowdInput,
@@ -47,74 +48,75 @@ if TYPE_CHECKING:
     from crowdrank.rankers.label_training import LabelRanker
     from crowdrank.rankers.remap.remap import Remap
 
-NAME = "train"
 DEFAULTS = {"labels": "listmle", "judgments": "ltrma-mle", "labels and a target": "remap"}
 """The ranker if none is named, by what there is to learn from."""
 
 
 def command(
     features: FeatureFiles,
-    out: Annotated[Path, typer.Option(help="Folder for the ranker, its tables and the report.")],
+    out: Annotated[Path, Option(help="Folder for the ranker, its tables and the report.")],
     judgments: JudgmentOption = None,
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="A ranker from `crowdrank models`. Default: remap if there is a target, ltrma-mle if there are "
-            "judgments, else listmle."
+            "judgments, else listmle.",
+            names="rankers",
         ),
     ] = None,
     scorer: Annotated[
         str | None,
-        typer.Option(help="linear, trees or net. Default: trees for lambdamart and remap, else linear."),
+        Option(
+            help="linear, trees or net. Default: trees for lambdamart and remap, else linear.", names="scorers"
+        ),
     ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the ranker or its scorer, name=value.")
+        list[str] | None,
+        Option("--set", help="A parameter of the ranker or its scorer, name=value.", names="parameters"),
     ] = None,
     gold: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="File of labels; may be repeated. Default: the labels in the features. With --judgments, labels "
             "only measure."
         ),
     ] = None,
     anchors: Annotated[
-        str | None, typer.Option(help="With --judgments: file of true lists, of known labels, or of gold pairs.")
+        str | None, Option(help="With --judgments: file of true lists, of known labels, or of gold pairs.")
     ] = None,
     side_info: Annotated[
-        str | None, typer.Option(help="With --judgments: file of what is known about the workers' expertise.")
+        str | None, Option(help="With --judgments: file of what is known about the workers' expertise.")
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(
-            help="With --judgments: features of other queries, with the labels of experts. May be repeated."
-        ),
+        Option(help="With --judgments: features of other queries, with the labels of experts. May be repeated."),
     ] = None,
     honeypots: Annotated[
         str | None,
-        typer.Option(help="With --target: file of what the crowd should have said about some documents."),
+        Option(help="With --target: file of what the crowd should have said about some documents."),
     ] = None,
     label_features: Annotated[
         str | None,
-        typer.Option(help="With --target: file of worker, item and further columns, which become label features."),
+        Option(help="With --target: file of worker, item and further columns, which become label features."),
     ] = None,
     processing: Annotated[
         str | None,
-        typer.Option(help="Instead of --target: folder of a ranker whose weights and values of labels to use."),
+        Option(help="Instead of --target: folder of a ranker whose weights and values of labels to use."),
     ] = None,
     validation: Annotated[
         list[str] | None,
-        typer.Option(help="Features of other queries; may be repeated. Or a share of the queries, such as 0.2."),
+        Option(help="Features of other queries; may be repeated. Or a share of the queries, such as 0.2."),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="What validation looks at. Default: nDCG@10; DCG@10 for remap.")
+        str | None, Option(help="What validation looks at. Default: nDCG@10; DCG@10 for remap.", names="measures")
     ] = None,
     folds: Annotated[
         str,
-        typer.Option(help="Cross-validate first: the number of parts, or the word files if each file is a part."),
+        Option(help="Cross-validate first: the number of parts, or the word files if each file is a part."),
     ] = "",
     missing: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A labeled or judged item without features is an error, or left out: error or drop. A document "
             "that a list does not rank is below all ranked ones, or nothing is known: below or unknown. May be "
             "repeated."
@@ -128,8 +130,10 @@ def command(
     engine: Place = "local",
     memory: Memory = None,
     spool: SpoolFolder = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    form: Annotated[str, typer.Option("--format", help="Of the tables: csv, parquet or json.")] = "csv",
+    seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    form: Annotated[
+        str, Option("--format", help="Of the tables: csv, parquet or json.", names="csv|parquet|json")
+    ] = "csv",
 ) -> None:
     """Train a ranker on features and labels, or on features and the judgments of a crowd.
 
@@ -263,7 +267,6 @@ def _check_model(model: str | None, given: TrainingInput) -> str:
 
 def _train(asked: _Request, folder: Folder) -> None:
     from crowdrank.cli.ranker_files import write_ranker
-    from crowdrank.cli.terminal import warn
     from crowdrank.cli.training_summary import summarize
     from crowdrank.engine import open_engine
     from crowdrank.rankers.crowd_training import CrowdRanker
@@ -286,15 +289,14 @@ def _train(asked: _Request, folder: Folder) -> None:
     known = {note.code for note in done.ranker.fit_.warnings}
     warn([note for note in (() if done.folds is None else done.folds.notes) if note.code not in known])
     warn(done.ranker.fit_.warnings)
-    write_ranker(folder, done.ranker, done.folds, done.reading, asked.form)
+    files = write_ranker(folder, done.ranker, done.folds, done.reading, asked.form)
     summarize(done.ranker, done.folds, gold=bool(asked.given.gold))
+    finish_folder(f"Trained {done.ranker.name}", folder, files)
 
 
 def _train_on_labels(asked: _Request, ranker: LabelRanker, engine: Engine) -> _Trained:
-    from crowdrank.cli.terminal import progress
-
     began = time.perf_counter()
-    with progress("reading"):
+    with track("reading"):
         parts = asked.given.queries_by_file() if asked.folds == FILES else asked.folds
         table, grades = asked.given.read(asked.given.features), asked.given.read_labels()
         validation = asked.given.read_validation()
@@ -302,17 +304,15 @@ def _train_on_labels(asked: _Request, ranker: LabelRanker, engine: Engine) -> _T
     given: dict[str, Any] = {"gold": grades, "missing": asked.missing, "engine": engine}
     with nullcontext() if grades is None else naming_columns("gold_columns"):
         if parts is None:
-            with progress(ranker.name) as shown:
+            with track(ranker.name) as shown:
                 return _Trained(ranker.fit(table, validation=validation, progress=shown, **given), None, reading)
         return _Trained(*_train_folds(ranker, table, parts, validation, given), reading)
 
 
 def _train_on_judgments(asked: _Request, ranker: CrowdRanker, engine: Engine) -> _Trained:
-    from crowdrank.cli.terminal import progress, steps
-
     assert asked.given.crowd is not None
     began = time.perf_counter()
-    with progress("reading"):
+    with track("reading"):
         crowd = asked.given.crowd.read()
         table, grades = asked.given.read(asked.given.features), asked.given.read_labels()
         validation = asked.given.read_validation()
@@ -321,7 +321,7 @@ def _train_on_judgments(asked: _Request, ranker: CrowdRanker, engine: Engine) ->
                 grades, table, *([] if validation is None or isinstance(validation, float) else [validation])
             )
     reading = time.perf_counter() - began
-    with steps(ranker.name) as shown, naming_joined(crowd["judgments"]):
+    with track(ranker.name) as shown, naming_joined(crowd["judgments"]):
         ranker.fit(
             table,
             gold=grades,
@@ -335,18 +335,16 @@ def _train_on_judgments(asked: _Request, ranker: CrowdRanker, engine: Engine) ->
 
 
 def _train_on_target(asked: _Request, ranker: Remap, engine: Engine) -> _Trained:
-    from crowdrank.cli.terminal import progress, steps
-
     given = asked.given
     assert given.crowd is not None
     began = time.perf_counter()
-    with progress("reading"):
+    with track("reading"):
         table, grades = given.read(given.features), given.read_labels()
         judgments = given.crowd.judgments.read()
         target = given.read(given.crowd.target) if given.crowd.target else None
         validation = given.read_validation()
     reading = time.perf_counter() - began
-    with steps(ranker.name) as shown, naming_joined(judgments):
+    with track(ranker.name) as shown, naming_joined(judgments):
         ranker.fit(
             table,
             judgments,
@@ -365,11 +363,10 @@ def _train_folds(
     ranker: LabelRanker, table: Features, parts: Any, validation: Any, given: dict[str, Any]
 ) -> tuple[LabelRanker, CrossValidation]:
     """Cross-validate, then train on everything."""
-    from crowdrank.cli.terminal import progress, status
     from crowdrank.rankers.folds import PREVIOUS, cross_validate, train_on_all
 
-    with status(ranker.name) as shown:
+    with track(ranker.name):
         held = PREVIOUS if validation is None else validation
-        found = cross_validate(ranker, table, parts, validation=held, status=shown, **given)
-    with progress(ranker.name) as steps:
+        found = cross_validate(ranker, table, parts, validation=held, **given)
+    with track(ranker.name) as steps:
         return train_on_all(ranker, table, found, validation=validation, progress=steps, **given), found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from crowdrank.cli.messages import inform
 from crowdrank.cli.words import flag
 from crowdrank.errors import Hint, Remedy, word_hint
 
@@ -20,7 +20,7 @@ def summarize(ranker: Ranker, found: CrossValidation | None = None, *, gold: boo
     if "chosen" in details:
         _summarize_target(ranker)
         return
-    _say(_trained(ranker))
+    inform(_trained(ranker))
     measured = details.get("measured")
     if found is not None:
         _summarize_folds(found)
@@ -28,9 +28,9 @@ def summarize(ranker: Ranker, found: CrossValidation | None = None, *, gold: boo
             return
     if measured is None:
         for line in _unmeasured(details, gold=gold):
-            _say(line)
+            inform(line)
     else:
-        _say(_measured(measured))
+        inform(_measured(measured))
 
 
 def _summarize_target(ranker: Ranker) -> None:
@@ -39,23 +39,23 @@ def _summarize_target(ranker: Ranker) -> None:
 
     details, given = ranker.fit_.details, ranker.fit_.judgments
     labels = f"{_count(given['labels'], 'label', 'labels')} of {_count(given['workers'], 'worker', 'workers')}"
-    _say(
+    inform(
         f"{ranker.name} was trained from {labels} on {details['training']['documents']} documents of "
         f"{_count(details['training']['queries'], 'query', 'queries')}, with "
         f"{_count(given['features'], 'feature', 'features')} and {_learned_with(details)}."
     )
-    _say(f"Kept: {describe(chosen_name(details))}{_how(details)}.")
+    inform(f"Kept: {describe(chosen_name(details))}{_how(details)}.")
     found = order_measured(details)
     if found is None:
-        _say("Nothing was measured.")
-        _say(
+        inform("Nothing was measured.")
+        inform(
             f"Hint: {word_hint(('Give queries with the labels of experts: ', Remedy('validation', 'FILE')), flag)}"
         )
         return
     others = {name: own for name, own in found.items() if isinstance(own, Mapping) and name != "ranker"}
     best = next((own for name, own in others.items() if is_baseline(name)), None)
     beside = best and {**best, "description": f"best baseline, {best['description']}"}
-    _say(_measured({**found, "best_feature": beside}) + _lead_over(best))
+    inform(_measured({**found, "best_feature": beside}) + _lead_over(best))
 
 
 def _lead_over(best: Mapping[str, Any] | None) -> str:
@@ -79,10 +79,6 @@ def _how(details: Mapping[str, Any]) -> str:
     found = details["processing"]
     trees = f", {_count(found['trees'], 'tree', 'trees')} as features" if found["trees"] else ""
     return f" (weights and values of {_count(found['step'], 'step', 'steps')}, penalty {found['mu']:g}{trees})"
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 def _trained(ranker: Ranker) -> str:
@@ -125,7 +121,7 @@ def _unmeasured(details: Mapping[str, Any], *, gold: bool) -> list[str]:
 def _summarize_folds(found: CrossValidation) -> None:
     count, queries = len(found.folds), sum(fold.test for fold in found.folds)
     for name, own in found.summary().items():
-        _say(
+        inform(
             f"{name} over {count} folds: {own['mean_of_folds']:.4f} ± {own['stderr_of_folds']:.4f}; "
             f"over {queries} queries: {own['mean']:.4f} ± {own['stderr']:.4f} "
             f"(best single feature: {own['best_feature']:.4f})"

@@ -22,10 +22,11 @@ from crowdrank.data import (
     read,
 )
 from crowdrank.engine import Engine, LocalEngine
-from crowdrank.errors import InputError, Note, UsageError, name_hint
+from crowdrank.errors import InputError, Note, UsageError, nearest
 from crowdrank.models import registry
-from crowdrank.models.base import Model, Progress
+from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
+from crowdrank.progress import Progress, announce, part
 
 CANDIDATES: dict[str, tuple[str, ...]] = {
     "pairs": ("bt", "crowd-bt", "variance-bt", "tpp-unidom", "judge-bt"),
@@ -103,12 +104,17 @@ class Auto(Model):
         own = {name: value for name, value in params.items() if name in self.parameters()}
         others = {name: value for name, value in params.items() if name not in own}
         if unknown := sorted(set(others) - self.settable()):
-            hint = name_hint(unknown[0], sorted(self.settable()), "Its parameters are")
-            raise UsageError(f"auto has no parameter {unknown[0]!r}.", hint=hint)
+            raise UsageError(f"auto has no parameter {unknown[0]!r}.", hint=self._name_hint(unknown[0]))
         super().set_params(**own)
         if others:
             self.settings = {**(self.settings or {}), **others}
         return self
+
+    def _name_hint(self, given: str) -> str:
+        """The nearest parameter. All those of the candidates would be too many to read."""
+        close = nearest(given, self.settable())
+        meant = f"Did you mean {close!r}? " if close else ""
+        return f"{meant}Its own are {', '.join(self.parameters())}; it also takes those of its candidates."
 
     def fit(
         self,
@@ -125,6 +131,8 @@ class Auto(Model):
             table = table.load()
         known = None if anchors is None else Anchors.read(anchors)
         choice = self._choice(table, known, engine, progress)
+        tried = 0 if choice.found is None else len(choice.found.rows)
+        announce(f"{choice.chosen.name}: all judgments", tried, tried + 1 if tried else None)
         fitted = choice.chosen.fit(table, anchors=known, engine=engine, progress=progress)
         found = fitted.result_.with_details(Note("auto", choice.why), auto=choice.details())
         self._result = found.with_seconds(fit=time.perf_counter() - began)
@@ -174,7 +182,11 @@ class Auto(Model):
         **options: Any,
     ) -> _Choice:
         here = engine if isinstance(engine, LocalEngine) else None  # a sample is not worth a cluster
-        found = score_trials([attempt(model, dealt, engine=here, **options) for model in models.values()], dealt)
+        trials = []
+        for number, model in enumerate(models.values()):
+            with part(number, number + 1, len(models) + 1):  # the last one is the fit to all votes
+                trials.append(attempt(model, dealt, engine=here, **options))
+        found = score_trials(trials, dealt)
         if found.best is None:
             return _Choice(
                 default, f"auto took {default.name}: no candidate could be fitted to a part of the votes."

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.compare.folds import sample_votes
-from crowdrank.compare.predictions import Predictions, Status, predict
+from crowdrank.compare.predictions import Predictions, predict
 from crowdrank.compare.split import Split, sample_units, split
 from crowdrank.data import (
     TIE,
@@ -35,7 +35,8 @@ from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec,
 from crowdrank.measures.votes import CalibrationBin, Figure, calibration, figure, hits, log_losses
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
-from crowdrank.models.registry import entries, find, make_all
+from crowdrank.models.registry import Entry, entries, find, make_all
+from crowdrank.progress import Status, announce, part, watching
 from crowdrank.results import Z, to_plain
 from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 
@@ -164,7 +165,7 @@ def compare_models(
     nothing out and compares only gold measures and time. ``gold``: grades that score the fit to all judgments,
     by ``measures``; models of labels also get the share of correct labels. ``settings``: parameters, each for
     the models that have it. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on about this
-    many votes. ``status`` is called with a few words on the current step.
+    many votes. ``status`` is called before each step with a few words (``progress.Step``).
 
     Lists are held out whole, ratings label by label; models predict every pair of held-out items.
 
@@ -195,8 +196,8 @@ def compare_models(
             "Without folds and without gold there is nothing to compare by.",
             hint=("Give ", Remedy("gold", "FILE")),
         )
-    trial = _Trials(table, dealt, grades, parse(measures), status, engine)
-    trials = [trial.of(model) for model in ready.values()]
+    with watching(status):
+        trials = _Trials(table, dealt, grades, parse(measures), engine).of_all(list(ready.values()))
     found = score_trials(trials, dealt)
     known = [own.by_gold for own in trials if own.by_gold is not None]
     covered = known[0].coverage if known else None
@@ -210,25 +211,32 @@ def _shared_notes(known: Sequence[Evaluation]) -> list[Note]:
 
 
 def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[Note]]:
-    """The models that accept these judgments, and a note on each that does not."""
-    able, notes = [], []
+    """The models that accept these judgments, and one note on those that do not, by reason."""
+    reasons: dict[str, list[str]] = {}
     for name in names:
-        entry = find(name)
-        if table.kind not in entry.kinds:
-            notes.append(Note("left-out", f"{name} is left out: it does not take {table.kind}."))
-        elif entry.workers == "needed" and table.index.workers is None:
-            notes.append(Note("left-out", f"{name} is left out: it needs to know who judged."))
-        elif not entry.installed:
-            notes.append(Note("left-out", f"{name} is left out: it needs the package {entry.package}."))
-        else:
-            able.append(name)
-    return able, notes
+        reasons.setdefault(_obstacle(find(name), table), []).append(name)
+    able = reasons.pop("", [])
+    if not reasons:
+        return able, []
+    count = len(names) - len(able)
+    parts = [f"{why}: {', '.join(own)}" for why, own in reasons.items()]
+    message = f"{count} {'model is' if count == 1 else 'models are'} left out. {'; '.join(parts)}."
+    return able, [Note("left-out", message)]
 
 
-def attempt(model: Model, dealt: Split, status: Status | None = None, **options: Any) -> Trial:
+def _obstacle(entry: Entry, table: Judgments) -> str:
+    """Why a model cannot run on these judgments; empty if it can."""
+    if table.kind not in entry.kinds:
+        return f"Not for {table.kind}"
+    if entry.workers == "needed" and table.index.workers is None:
+        return "Must know who judged"
+    return "" if entry.installed else f"Needs the package {entry.package}"
+
+
+def attempt(model: Model, dealt: Split, **options: Any) -> Trial:
     """The model's predictions. A failed fit is reported in the trial; a wrong parameter is an error."""
     try:
-        return Trial(model.name, predict(model, dealt, status, **options))
+        return Trial(model.name, predict(model, dealt, **options))
     except FAILURES as error:
         return Trial(model.name, error=str(error))
     except UsageError as error:
@@ -322,16 +330,24 @@ class _Trials:
     dealt: Split | None
     gold: Scored | None
     measures: Sequence[MeasureSpec]
-    status: Status | None
     engine: Any
+
+    def of_all(self, models: Sequence[Model]) -> list[Trial]:
+        """A trial of each model, one after the other."""
+        trials = []
+        for number, model in enumerate(models):
+            with part(number, number + 1, len(models)):
+                trials.append(self.of(model))
+        return trials
 
     def of(self, model: Model) -> Trial:
         """The model's predictions, then its time and gold measures from a fit to all judgments."""
-        found = Trial(model.name)
+        found, folds = Trial(model.name), 0
         if self.dealt is not None:
-            found = attempt(model, self.dealt, self.status, engine=self.engine)
-        if self.status is not None:
-            self.status(f"{model.name}: all judgments")
+            folds = len(self.dealt.numbers)
+            with part(0, folds, folds + 1):
+                found = attempt(model, self.dealt, engine=self.engine)
+        announce(f"{model.name}: all judgments", folds, folds + 1)
         try:
             fitted = model.clone().fit(self.table, engine=self.engine)
         except FAILURES as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +14,7 @@ from crowdrank.data import Floats, Pairs, Rankings
 from crowdrank.errors import InputError
 from crowdrank.measures.votes import likelier_side
 from crowdrank.models.base import Model
-
-Status = Callable[[str], None]
-"""Called with a few words on the current step."""
+from crowdrank.progress import announce, part
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +31,18 @@ class Predictions:
     lists: tuple[Floats, Floats] | None = None
 
 
-def predict(model: Model, split: Split, status: Status | None = None, **options: Any) -> Predictions:
+def predict(model: Model, split: Split, **options: Any) -> Predictions:
     """Predict the votes of every fold from the other folds; ``options`` go to the fits."""
     asked = split.asked
     probabilities: Floats | None = np.full((asked.rows, 3), np.nan)
     ahead, lists = np.zeros(asked.rows), list[tuple[Floats, Floats]]()
+    folds = len(split.numbers)
     for place, number in enumerate(split.numbers):
-        if status is not None:
-            status(f"{model.name}: fold {place + 1} of {len(split.numbers)}")
+        announce(f"{model.name}: fold {place + 1} of {folds}", place, folds)
         held = split.fold == number
         votes = asked.take(held)
-        fitted = _without_resamples(model).fit(split.given(number), **options)
+        with part(place, place + 1, folds):
+            fitted = _without_resamples(model).fit(split.given(number), **options)
         if probabilities is not None and fitted.predicts:
             probabilities[held] = fitted.predict_proba(votes)
             ahead[held] = likelier_side(probabilities[held])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -33,6 +33,7 @@ from crowdrank.prepared.lists import Lists
 from crowdrank.prepared.spooled_lists import SpooledLists
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.prepared.votes import Votes
+from crowdrank.progress import Progress
 from crowdrank.results import (
     Confusion,
     Easiness,
@@ -53,8 +54,6 @@ from crowdrank.results import (
 )
 from crowdrank.results.overview import Overview
 from crowdrank.solve import Spread
-
-Progress = Callable[[int, float, float], None]
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,8 @@ class Model(PredictingModel):
     from it: ``ranking_``, ``workers_`` (None if the judgments name no workers), ``fit_``, ``evidence_``,
     ``posterior_`` (None for models that have none), and one attribute for each further table of the model, such as
     ``labels_``, ``confusion_`` and ``queries_`` (None for models without such a table).
+
+    ``seed``: of everything random.
     """
 
     seed: int = 0

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
@@ -64,6 +66,29 @@ def virtual_votes(value: Any) -> float | None:
     return estimable("regularization", value, low=0.0, none=0.0)
 
 
+_DEFINED = re.compile(r"``(\w+)``((?:,| and) ``(\w+)``)*[^`.:]{0,40}(?:``\w+``)?:\s")
+"""The names before a colon, as in ``name``: what it means."""
+
+
+def _definitions(text: str) -> dict[str, str]:
+    """The definitions in a docstring: what follows ``name``: up to the next one or to an empty line."""
+    found: dict[str, str] = {}
+    for paragraph in text.split("\n\n"):
+        starts = list(_DEFINED.finditer(paragraph))
+        ends = [*(own.start() for own in starts[1:]), len(paragraph)][: len(starts)]
+        for own, end in zip(starts, ends, strict=True):
+            meaning = " ".join(paragraph[own.end() : end].replace("``", "").split())
+            for name in re.findall(r"``(\w+)``", own[0]):
+                found.setdefault(name, meaning)
+    return found
+
+
+def _sentence_on(name: str, texts: Iterable[str]) -> str:
+    """The first sentence that names a parameter without defining it."""
+    sentences = (part for text in texts for part in re.split(r"(?<=[.:])\s", text))
+    return next((" ".join(own.replace("``", "").split()) for own in sentences if f"``{name}``" in own), "")
+
+
 class Configurable:
     """Something with keyword-only parameters that are kept as given. ``name`` is what errors call it.
 
@@ -78,6 +103,15 @@ class Configurable:
         """The names of the parameters with their defaults."""
         signature = inspect.signature(cls.__init__)
         return {name: own.default for name, own in signature.parameters.items() if name != "self"}
+
+    @classmethod
+    def meanings(cls) -> dict[str, str]:
+        """What each parameter means, from the docstrings of the class and of what it extends."""
+        texts = [inspect.cleandoc(vars(one).get("__doc__") or "") for one in cls.__mro__]
+        found: dict[str, str] = {}
+        for text in reversed(texts):
+            found |= _definitions(text)
+        return {name: found.get(name) or _sentence_on(name, texts) for name in cls.parameters()}
 
     def settable(self) -> set[str]:
         """The names that ``set_params`` takes."""

@@ -52,6 +52,11 @@ class Entry:
         return self.package is None or find_spec(self.package) is not None
 
     @property
+    def cost(self) -> str:
+        """What the time of a fit grows with."""
+        return COSTS[self.name]
+
+    @property
     def sequential(self) -> bool:
         """Whether it processes the votes one by one, so that their order matters."""
         return "rows" in self.varies
@@ -68,6 +73,37 @@ class Entry:
         made.name = self.name
         return made
 
+
+_PASS = "one pass over the judgments"
+_PAIRS_PASS = "one pass over the pairs; long lists are sampled"
+_CLIMB = "a few Newton steps, each a pass over the distinct pairs; the intervals factor a matrix of the items"
+_WORKERS = "tens of Newton steps, each a pass; the intervals factor a matrix of the items or of the workers"
+_EM = "tens of passes (EM)"
+_VOTES = "one short step for each vote, in their order; it uses one thread"
+_GRID = "tens of rounds, each over all votes and a grid of expertises: tens of times the time of crowd-bt"
+COSTS = {
+    **dict.fromkeys(("win-rate", "borda", "condorcet"), _PAIRS_PASS),
+    **dict.fromkeys(("median-rank", "rrf", "root-rank", "majority-vote", "average"), _PASS),
+    **dict.fromkeys(("bt", "thurstone", "majority-bt"), _CLIMB),
+    **dict.fromkeys(("variance-bt", "crowd-bt", "crowd-thurstone", "judge-bt"), _WORKERS),
+    **dict.fromkeys(("dawid-skene", "glad", "ordinal", "em-elo"), _EM),
+    **dict.fromkeys(("elo", "trueskill", "online-crowd-bt"), _VOTES),
+    **dict.fromkeys(("tpp-unidom", "tpp-uniexp", "tpp-unidiff"), _GRID),
+    "greedy-order": "one pass over the pairs, then time with the square of the items of a query",
+    "svp": "tens of rounds, each with a decomposition of the judged pairs",
+    "crowd-lists": "every two workers are compared: time with the square of the workers",
+    "mpm": "tens of passes, each over all pairs of items",
+    "st-agg": "for each item, time with the square of the items that it was compared with",
+    "crowdagg-ndcg": "several rounds, each over every list and its items squared",
+    "crowdagg-rbp": "several rounds, each over every list and its items squared",
+    "tpp": f"{_GRID}, and several fits if the number of domains is estimated",
+    "plackett-luce": "a few Newton steps, each a pass over the lists; the intervals factor a matrix of the items",
+    "crowd-luce": "tens of Newton steps, each a pass over the lists",
+    "mallows": "a search for the consensus order, with the square of the items of a query, in each of some rounds",
+    "trm": "tens of rounds over all lists: the slowest model of lists",
+    "auto": "folds + 1 fits of every candidate, on a sample of the votes if there are many",
+}
+"""What the time of a fit grows with."""
 
 LISTS = ("rankings", "ratings")
 """The kinds of judgments that models of ranked lists take."""

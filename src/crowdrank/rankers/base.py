@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,8 +19,6 @@ from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, Validati
 from crowdrank.rankers.validation import one_measure
 from crowdrank.results import Fit, Table, Workers
 from crowdrank.results.overview import HasOverview, Overview, count_noun, shown_value
-
-Progress = Callable[[int, float, float], None]
 
 SHOWN_MEASURES = ("nDCG@10", "AP")
 """Measures that are taken besides the one that training watches."""

@@ -24,8 +24,9 @@ from crowdrank.models.base import versions
 from crowdrank.models.parameters import whole
 from crowdrank.prepared.documents import Documents, DocumentShard, StoredShard
 from crowdrank.prepared.statements import cut_blocks
+from crowdrank.progress import Progress
 from crowdrank.random import generator
-from crowdrank.rankers.base import Progress, Ranker, TrainedRanker, importance_table, shown_measures
+from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents

@@ -25,7 +25,8 @@ from crowdrank.engine import Engine, open_engine
 from crowdrank.errors import Note, Remedy, UsageError
 from crowdrank.kernels.segments import segment_of, totals
 from crowdrank.models.parameters import whole
-from crowdrank.rankers.base import Progress, shown_measures
+from crowdrank.progress import Progress, Status, announce, part, watching
+from crowdrank.rankers.base import shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.label_training import LabelRanker
 from crowdrank.rankers.labeled import Labeled, read_labeled
@@ -123,7 +124,7 @@ def cross_validate(
     validation: Any = PREVIOUS,
     missing: str = "error",
     engine: Engine | str | None = None,
-    status: Callable[[str], None] | None = None,
+    status: Status | None = None,
 ) -> CrossValidation:
     """Test a ranker on each part of the queries after training on others.
 
@@ -143,9 +144,10 @@ def cross_validate(
     work = _Folds(ranker, dealt, split)
     with open_engine(engine) as place:
         for number in range(dealt.parts):
-            if status is not None:
-                status(f"fold {number + 1} of {dealt.parts}")
-            work.run(number, place)
+            with watching(status):
+                announce(f"{ranker.name}: fold {number + 1} of {dealt.parts}", number, dealt.parts)
+            with part(number, number + 1, dealt.parts):
+                work.run(number, place)
     return work.result()
 
 

@@ -17,7 +17,8 @@ from crowdrank.kernels.segments import totals
 from crowdrank.models.base import versions
 from crowdrank.models.parameters import flag, whole
 from crowdrank.prepared.documents import Documents
-from crowdrank.rankers.base import Progress, Ranker, TrainedRanker, importance_table, shown_measures
+from crowdrank.progress import Progress
+from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, overlap_notes, read_labeled, split_by_query
 from crowdrank.rankers.objectives import LabelObjective

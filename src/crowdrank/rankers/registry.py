@@ -33,6 +33,7 @@ class RankerEntry:
     summary: str
     paper: str
     learns_from: str  # "labels" or "judgments"
+    cost: str  # what the time of training grows with
     varies: Mapping[str, frozenset[str]]
     preset: Mapping[str, Any] = field(default_factory=dict)  # parameters that distinguish it from its class
 
@@ -43,6 +44,8 @@ class RankerEntry:
         return found
 
 
+_PASSES = "a pass over the documents for each step (linear, net) or tree"
+_EM = "up to 200 steps, each draws true orders of all lists and improves the scorer"
 _SUPERVISED = "crowdrank.rankers.supervised"
 _LTRMA = "crowdrank.rankers.ltrma.ltrma"
 _VARIES = {"linear": frozenset[str](), "trees": frozenset({"weights"}), "net": frozenset({"weights", "shards"})}
@@ -55,6 +58,7 @@ _ENTRIES = (
         "the order of each list is made likely under Plackett-Luce",
         "Xia et al. 2008",
         "labels",
+        _PASSES,
         _VARIES,
     ),
     RankerEntry(
@@ -63,6 +67,7 @@ _ENTRIES = (
         "pairs weighted by what exchanging them changes in nDCG, DCG or ERR",
         "Burges 2010",
         "labels",
+        _PASSES,
         {**_VARIES, "linear": frozenset({"weights", "shards"})},
     ),
     RankerEntry(
@@ -71,6 +76,7 @@ _ENTRIES = (
         "the score approaches the label by least squares",
         "Cossock & Zhang 2006",
         "labels",
+        _PASSES,
         _VARIES,
     ),
     RankerEntry(
@@ -79,6 +85,7 @@ _ENTRIES = (
         "from annotators' lists, ratings or pairs: true orders, expertise and ranker are learned together",
         "Wu et al. 2016",
         "judgments",
+        _EM,
         _CROWD_VARIES,
     ),
     RankerEntry(
@@ -87,6 +94,7 @@ _ENTRIES = (
         "from annotators' lists, ratings or pairs: first the true orders and the expertise, then the ranker",
         "Wu et al. 2016",
         "judgments",
+        _EM,
         _CROWD_VARIES,
         {"method": "d"},
     ),
@@ -96,6 +104,7 @@ _ENTRIES = (
         "from annotators' lists, ratings or pairs: regression on the places, weighted by precision",
         "Raykar et al. 2010",
         "judgments",
+        _EM,
         {**_CROWD_VARIES, "net": frozenset({"names", "weights", "shards"})},
     ),
     RankerEntry(
@@ -104,6 +113,7 @@ _ENTRIES = (
         "from a crowd's labels and few experts' labels: how much each label is worth, then a ranker",
         "Ustinovskiy et al. 2016",
         "labels and a target",
+        "a climb of up to 60 steps for each penalty and start, and every baseline; baselines=none is quicker",
         {"trees": frozenset[str]()},
     ),
 )

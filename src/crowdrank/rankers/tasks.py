@@ -7,8 +7,9 @@ from typing import Any
 from crowdrank.engine import Engine
 from crowdrank.engine.threads import engine_threads
 from crowdrank.prepared.documents import Documents
+from crowdrank.progress import Progress
 from crowdrank.rankers.objectives import LabelObjective, Targets
-from crowdrank.rankers.scorers.base import Progress, Task
+from crowdrank.rankers.scorers.base import Task
 
 
 def open_task(

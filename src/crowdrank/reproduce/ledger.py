@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdrank.models.base import versions
+from crowdrank.progress import Status, announce, part, watching
 
 Key = Mapping[str, Any]
 Value = dict[str, Any]
@@ -36,14 +37,12 @@ class Ledger:
     """
 
     name: str
-    progress: Callable[[str], None] | None
+    progress: Status | None
     version: str
     path: Path | None
     outdated: int
 
-    def __init__(
-        self, name: str, folder: Path | None = None, *, progress: Callable[[str], None] | None = None
-    ) -> None:
+    def __init__(self, name: str, folder: Path | None = None, *, progress: Status | None = None) -> None:
         self.name, self.progress, self.outdated = name, progress, 0
         self.version = versions()["crowdrank"]
         self.path = None if folder is None else folder / f"{name}.jsonl"
@@ -61,11 +60,12 @@ class Ledger:
         for number, key in enumerate(missing, 1):
             if canonical(key) in self._cells:
                 continue
-            if self.progress is not None:
-                words = ", ".join(f"{name} {value}" for name, value in key.items())
-                self.progress(f"{self.name}, cell {number} of {len(missing)}: {words}")
+            words = ", ".join(f"{name} {value}" for name, value in key.items())
+            with watching(self.progress):
+                announce(f"{self.name}, cell {number} of {len(missing)}: {words}", number - 1, len(missing))
             began = time.perf_counter()
-            value = compute(key)
+            with part(number - 1, number, len(missing)):
+                value = compute(key)
             self._keep(key, value, time.perf_counter() - began)
 
     def __getitem__(self, key: Key) -> Value:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from crowdrank.errors import UsageError, name_hint
+from crowdrank.progress import Status, announce, watching
 from crowdrank.reproduce import (
     asking,
     crowd_agg,
@@ -115,7 +115,7 @@ def reproduce(
     seeds: int | None = None,
     data: Path | None = None,
     work: Path | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Status | None = None,
 ) -> PaperTable:
     """The table with that name, with its default number of draws unless ``seeds`` is given.
 
@@ -128,9 +128,10 @@ def reproduce(
     target = TARGETS[name]
     draws = target.seeds if seeds is None else seeds
     if not target.keeps:
-        if work is not None and progress is not None:
-            progress(f"{name} is computed in one piece; nothing is kept in {work}.")
-        return target.make(draws, data)
+        with watching(progress):
+            kept = "" if work is None else f"; nothing is kept in {work}"
+            announce(f"{name} is computed in one piece{kept}.")
+            return target.make(draws, data)
     ledger = Ledger(name, work, progress=progress)
     found = target.make(draws, data, ledger=ledger)
     more = [f"{ledger.outdated} cells of another version were computed anew."] if ledger.outdated else []

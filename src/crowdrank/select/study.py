@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -14,6 +14,7 @@ from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals, 
 from crowdrank.errors import InputError, Note, UsageError, name_hint
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.models.parameters import number, whole
+from crowdrank.progress import Status, announce, watching
 from crowdrank.results import QUALITY, Z
 from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 from crowdrank.select.field import Field
@@ -124,7 +125,7 @@ def replay(
     judgments: Any = None, *, gold: Any = None, simulate: str | None = None, budget: int = 1000,
     selects: Sequence[str] = USUAL, seeds: int = 10, first_seed: int = 0, look: int | None = None,
     rank: str = "means", refit: int | None = None, who: str = "arrives", flight: int = 1,
-    settings: Mapping[str, Any] | None = None, progress: Callable[[str], None] | None = None,
+    settings: Mapping[str, Any] | None = None, progress: Status | None = None,
 ) -> Study:  # fmt: skip
     """What each way of asking would have needed.
 
@@ -178,12 +179,14 @@ def replay(
             return replay_recorded(votes, truth, chosen, plan, seed=seed, model=model)
 
     runs = []
-    for chosen in policies:
+    for turn, chosen in enumerate(policies):
         curves = []
-        for seed in range(first_seed, first_seed + seeds):
-            if progress is not None:
-                progress(f"{chosen.select}: seed {seed - first_seed + 1} of {seeds}")
-            curves.append(one(chosen, seed))
+        for place in range(seeds):
+            with watching(progress):
+                announce(
+                    f"{chosen.select}: seed {place + 1} of {seeds}", turn * seeds + place, len(policies) * seeds
+                )
+            curves.append(one(chosen, first_seed + place))
         runs.append(SelectorRun(chosen.select, tuple(curves), reach))
     notes = (*about_gold, *_notes(budget, plan.budget, runs))
     said = {"first_seed": first_seed, "look": plan.look, "refit": refit, "who": who, "flight": flight}

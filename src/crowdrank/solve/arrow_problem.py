@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.progress import Progress
 from crowdrank.solve.arrow import Arrow, Border
 from crowdrank.solve.matrices import add_diagonal
-from crowdrank.solve.newton import Progress, Step, newton
+from crowdrank.solve.newton import Step, newton
 from crowdrank.solve.sums import At, Curvature
 
 REACH = 5.0

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
+from crowdrank.progress import Progress
 from crowdrank.solve.matrices import NotPositiveError
 
 TOLERANCE = 1e-8
@@ -41,9 +42,6 @@ NO_CURVATURE = 1e-300
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
-
-Progress = Callable[[int, float, float], None]
-"""Called with the number of looks, the value, and the slope per judgment."""
 
 
 @dataclass(frozen=True, eq=False)

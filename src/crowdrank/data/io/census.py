@@ -29,6 +29,7 @@ from crowdrank.data.io.guesses import other_reading
 from crowdrank.data.io.outcomes import Outcomes
 from crowdrank.data.suspicions.origins import Origin
 from crowdrank.errors import InputError, Note
+from crowdrank.progress import announce
 
 NUMBERS = ("weight", "timestamp", "rank", "label")
 """Roles that are no ids; a label may be one, but then of an item in another column."""
@@ -134,9 +135,12 @@ def check_all(
     weights: WeightRange | None = None
     for table in tables:
         counts, done, kept = Counter[str](), 0, 0
+        expected = table.source.rows() if rows else None
+        announce(f"reading {table.source.name}", 0, expected)
         for part in table.batches(names, rules, rows):
             keep(part.frame)
             done, kept = done + part.rows, kept + part.frame.height
+            announce(f"reading {table.source.name}", done, expected)
             counts += part.counts
             sided = sided and part.sided
             weights = part.weights.join(weights) if part.weights else weights

@@ -267,11 +267,13 @@ def _outcome_error(
             return cells.error(role, row, f"the outcome differs from {item!r} only by {difference}.", SAME_ID)
     problem = f"the outcome must be one of left, right, tie, {left[row]!r}, {right[row]!r}."
     ids = int(((said == left) | (said == right)).fill_null(False).sum())
-    hint: Hint = f"Write the id of the item that {'lost' if role == 'loser' else 'won'}, or tie."
+    items = cells.words(sides[0]) | cells.words(sides[1])
     if ids < int(asked.sum()):
-        items = cells.words(sides[0]) | cells.words(sides[1])
-        hint = outcomes.hint([cells.columns[side] for side in sides], items)
-    return cells.error(role, row, problem, hint)
+        return cells.error(role, row, problem, outcomes.hint([cells.columns[side] for side in sides], items))
+    words = sorted(set(said.filter(asked).cast(pl.String)) - items)
+    ties = outcomes.tie_hint(words) if words else ()
+    verb = "lost" if role == "loser" else "won"
+    return cells.error(role, row, problem, (f"Write the id of the item that {verb}, or tie.", *ties))
 
 
 def _small_difference(said: str, item: str) -> str | None:

@@ -170,6 +170,15 @@ class Outcomes:
         )
         return outcome_hint(found[:_SHOWN], left, right, known=self.given)
 
+    def tie_hint(self, words: Sequence[str]) -> Sequence[str | Retry]:
+        """How to say that these words mean a tie, if they do, beside what the user has said already."""
+        names = {code: name for name, code in MEANINGS.items()}
+        said = [f"{value}={names[code]}" for value, code in self.given.items()]
+        meant = join_names([*said, *(f"{word}=tie" for word in words[:_SHOWN])])
+        verb = "means" if len(words) == 1 else "mean"
+        listed = ", ".join(map(repr, words[:_SHOWN]))
+        return f" If {listed} {verb} a tie: ", Retry((Remedy("outcomes", meant),))
+
 
 def outcome_hint(
     values: Sequence[str],

@@ -365,9 +365,8 @@ def _notes(size: int, known: int, wanted: int) -> tuple[Note, ...]:
         return ()
     if not known:
         message = (
-            "The probability of a label says how well the workers agree according to the model, not how often the "
-            f"label is right: errors that workers share do not show in their labels. About {wanted} known labels "
-            f"would show how often it is right, with a standard error of {PRECISION:g}."
+            f"Probabilities of labels say how well workers agree, not how often they are right; about {wanted} "
+            "known labels would show that."
         )
         return (Note("uncalibrated", message),)
     message = (

@@ -56,11 +56,12 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import variance_between
-from crowdrank.models.base import ListsModel, Outcome, Progress, Run
+from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import mean_over_lists
 from crowdrank.models.parameters import number
 from crowdrank.prepared.list_parts import ListShard
 from crowdrank.prepared.lists import Lists
+from crowdrank.progress import Progress
 
 MOST_WORKERS = 5_000
 """With more workers there is no search for look-alikes, which takes a square of the workers."""

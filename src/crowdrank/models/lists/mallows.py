@@ -38,7 +38,7 @@ from crowdrank.solve import spread_probabilities, until
 
 if TYPE_CHECKING:
     from crowdrank.engine.base import Session
-    from crowdrank.models.base import Progress
+    from crowdrank.progress import Progress
 
 DISPERSIONS = ("by-worker", "shared")
 ROUNDS = 100

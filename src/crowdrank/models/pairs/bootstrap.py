@@ -38,6 +38,7 @@ from crowdrank.models.priors import DrawnNode
 from crowdrank.prepared.comparisons import plan
 from crowdrank.prepared.graph import graph
 from crowdrank.prepared.votes import Votes
+from crowdrank.progress import announce
 from crowdrank.results import LEVEL
 from crowdrank.solve import ArrowProblem, Maximum, Spread, maximize, spread_resamples
 
@@ -96,6 +97,7 @@ class Bootstrap:
         for cut, part in zip(cuts, parts, strict=True):
             if self.climb.run.progress:
                 self.climb.run.progress(cut.stop, self.top.value, 0.0)
+            announce(f"resample {cut.stop} of {cuts[-1].stop}", cut.stop, cuts[-1].stop)
             yield part
 
     def _refit_batches(self, batches: BatchRefit) -> Callable[[range], Floats]:

@@ -29,8 +29,8 @@ from crowdrank.prepared.panels import Panel
 
 if TYPE_CHECKING:
     from crowdrank.engine.base import StateSession
-    from crowdrank.models.base import Progress
     from crowdrank.models.thurstonian.rounds import ShardState
+    from crowdrank.progress import Progress
 
 ALONE_ROUNDS = 8
 """Rounds that fit each query alone."""

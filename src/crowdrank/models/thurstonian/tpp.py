@@ -62,7 +62,7 @@ class TPP(VotesModel):
     paper's TPPUniExp). ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff).
     ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module. ``sampler`` of ``gibbs``:
     ``"collapsed"``, or ``"printed"`` for the paper's, which draws domains by eq. 8.
-    Gold pairs are votes of a perfect worker.
+    ``anchor_weight``: how many votes of a perfect worker each gold pair counts as.
     """
 
     name = "tpp"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from crowdrank.data import Floats, Integers
 from crowdrank.errors import Remedy, UsageError
 from crowdrank.models.parameters import number, whole
-from crowdrank.rankers.base import Progress
+from crowdrank.progress import Progress
 from crowdrank.rankers.objectives import LabelObjective, LambdaRank, SoftRank, SquaredError, Targets
 from crowdrank.rankers.remap.climb import Climb, Climbed, TargetSide
 from crowdrank.rankers.remap.label_features import CROWD_LABEL

@@ -14,7 +14,8 @@ from crowdrank.data import Features, Scored, check_rows, feature_rows, read_feat
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.parameters import whole
-from crowdrank.rankers.base import Progress, Ranker
+from crowdrank.progress import Progress
+from crowdrank.rankers.base import Ranker
 from crowdrank.rankers.judged import read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents, overlap_notes, split_by_query
 from crowdrank.rankers.remap.climb import METHODS

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 
 from crowdrank.errors import Note
-from crowdrank.rankers.base import Progress, TrainedRanker
+from crowdrank.progress import Progress
+from crowdrank.rankers.base import TrainedRanker
 from crowdrank.rankers.remap.baselines import Baselines
 from crowdrank.rankers.remap.books import Books, Done
 from crowdrank.rankers.remap.climbs import REMAP, Climbs, Tried

@@ -14,12 +14,11 @@ from crowdrank.data.arrays import Floats
 from crowdrank.engine import Stats, local_part
 from crowdrank.errors import Note
 from crowdrank.models.parameters import Configurable
+from crowdrank.progress import Progress
 from crowdrank.rankers.objectives import Objective
 
 Values = Any
 """Prepared features of some rows: a float32 array (rows, features) or a sparse matrix."""
-
-Progress = Callable[[int, float, float], None]
 
 
 class Function(ABC):

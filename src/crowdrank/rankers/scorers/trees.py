@@ -27,6 +27,7 @@ from crowdrank.data.arrays import Floats
 from crowdrank.engine import available_threads
 from crowdrank.errors import CrowdrankError, FitError, Note, Remedy, UsageError, parameter
 from crowdrank.models.parameters import number, whole
+from crowdrank.progress import announce
 from crowdrank.rankers.scorers.base import (
     Function,
     RowDerivatives,
@@ -169,7 +170,8 @@ class Trees(Scorer):
         lightgbm, settings = load_lightgbm(), self._settings(task)
         training = lightgbm.Dataset(_table(_in_memory(task)), label=np.zeros(task.rows, np.float32))
         assert start is None or isinstance(start, TreesFunction)
-        rounds = _Rounds(task, watch, 0 if start is None else start.booster.num_trees())
+        most = task.at_most(whole("rounds", self.rounds, low=1))
+        rounds = _Rounds(task, watch, most, 0 if start is None else start.booster.num_trees())
 
         def objective(scores: Floats, _: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
             return rounds.derivatives(scores)  # a plain function, because LightGBM copies a method with its object
@@ -184,7 +186,7 @@ class Trees(Scorer):
         booster = lightgbm.train(
             {**settings, "objective": objective},
             training,
-            num_boost_round=task.at_most(whole("rounds", self.rounds, low=1)),
+            num_boost_round=most,
             valid_sets=None if watch is None else [training.create_valid(_table(watch.values))],
             feval=None if watch is None else measure,
             init_model=None if start is None else start.booster,
@@ -240,8 +242,8 @@ class Trees(Scorer):
 class _Rounds:
     """What happens in each round: derivatives before the tree, validation after it."""
 
-    def __init__(self, task: Task, watch: Watch | None, trees: int) -> None:
-        self.task, self.watch = task, watch
+    def __init__(self, task: Task, watch: Watch | None, most: int, trees: int) -> None:
+        self.task, self.watch, self.most = task, watch, most
         self.done, self.trees, self.kept = 0, trees, -1
         self.value, self.best, self.best_round = -np.inf, -np.inf, 0
         self.over = False
@@ -256,6 +258,7 @@ class _Rounds:
         found = self.task.session.evaluate(RowDerivatives(self.task.objective), RowScores(scores))
         if self.task.progress is not None:
             self.task.progress(self.done + 1, found.value, 0.0)
+        announce(f"round {self.done + 1} of at most {self.most}", self.done, self.most)
         return round_sums(-found.gradient), round_sums(found.curvature, least=1)
 
     def measure(self, scores: Floats) -> float:

@@ -1,0 +1,108 @@
+"""What commands say on stderr: notes, warnings, what was done, and errors, as text or as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from crowdrank.cli.words import flag
+from crowdrank.errors import CrowdrankError, Note, word_hint
+
+CHOICES = ("auto", "from-folds", "linear-gain", "many-votes", "conversion")
+"""Notes that say what was chosen: a model, parameters, or the form of a measure."""
+
+
+@dataclass(frozen=True)
+class Voice:
+    """How much is said, and how. ``started``: when the command began."""
+
+    quiet: int = 0
+    verbose: bool = False
+    log_json: bool = False
+    started: float = field(default_factory=time.perf_counter)
+    kept: str = ""
+
+    @property
+    def notes(self) -> bool:
+        """Whether notes, progress and the last line are wanted."""
+        return self.log_json or not self.quiet
+
+
+VOICE: ContextVar[Voice] = ContextVar("VOICE", default=Voice())  # noqa: B039 - it is frozen
+CLEAR: ContextVar[Callable[[], None]] = ContextVar("CLEAR", default=lambda: None)
+"""Takes a progress bar off the terminal before a line is printed there."""
+
+
+def change_voice(**changes: Any) -> None:
+    """Say more, less, or in another form from now on."""
+    VOICE.set(replace(VOICE.get(), **changes))
+
+
+def warn(notes: Iterable[Note]) -> None:
+    """Print each note on its own line; a choice that was made for the user is no warning."""
+    for note in notes:
+        event = "note" if note.code in CHOICES else "warning"
+        if VOICE.get().log_json or VOICE.get().quiet < (1 if event == "note" else 2):
+            _print(event, note.wording(flag), prefix=f"{event}: ", code=note.code)
+
+
+def warn_about(message: str) -> None:
+    """Print a warning that belongs to no result."""
+    if VOICE.get().log_json or VOICE.get().quiet < 2:
+        _print("warning", message, prefix="warning: ")
+
+
+def inform(message: str, **fields: Any) -> None:
+    """Print what is good to know, unless the user wants quiet."""
+    if VOICE.get().notes:
+        _print("info", message, **fields)
+
+
+def explain(message: str, **fields: Any) -> None:
+    """Print what only a user who asks for more wants to know."""
+    if VOICE.get().verbose:
+        _print("detail", message, **fields)
+
+
+def log_progress(message: str, **fields: Any) -> None:
+    """Print a step of the work, for machines."""
+    _print("progress", message, **fields)
+
+
+def keep(what: str) -> None:
+    """Remember what stays if the command is interrupted from now on, as a sentence."""
+    change_voice(kept=what)
+
+
+def finish(message: str, **fields: Any) -> None:
+    """Print the last line: what was done, and where it is."""
+    if VOICE.get().notes:
+        seconds = time.perf_counter() - VOICE.get().started
+        _print("done", message, **fields, seconds=round(seconds, 3))
+
+
+def fail(error: CrowdrankError | str, code: int) -> int:
+    """Print why the command ends, and return the exit code."""
+    if isinstance(error, str):
+        _print("error", error, prefix="crowdrank: ", exit_code=code)
+    elif VOICE.get().log_json:
+        _print("error", error.message, hint=word_hint(error.hint, flag) or None, exit_code=code)
+    else:
+        _print("error", error.wording(flag), prefix="crowdrank: ")
+    return code
+
+
+def _print(event: str, message: str, prefix: str = "", **fields: Any) -> None:
+    CLEAR.get()()
+    if VOICE.get().log_json:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = {"event": event, "time": now, "message": message, **fields}
+        print(json.dumps(line, default=str), file=sys.stderr, flush=True)
+    else:
+        print(f"{prefix}{message}", file=sys.stderr, flush=True)
