@@ -168,6 +168,13 @@ class TestNumbers:
         assert mended.weight is None
         assert suspicions(mended) == []
 
+    def test_one_row_outweighs_all_others(self):
+        frame = votes(list("abc")).with_columns(weight=pl.Series([1.0] * 41 + [1e12] + [1.0] * 18))
+        code, text = said(frame)
+        assert code == "one-weight"
+        assert text.startswith("One row weighs 1e+12 (frame, row 42), and all others together 59: ")
+        assert suspicions(cr.read(frame.with_columns(pl.col("weight").clip(upper_bound=59e4)))) == []
+
     def test_milliseconds_as_weights(self):
         frame = votes(list("abc")).with_columns(weight=pl.lit(1.7e12))
         with pytest.raises(cr.InputError, match='If it is a time: columns="weight=,timestamp=weight"'):

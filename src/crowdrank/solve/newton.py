@@ -94,9 +94,13 @@ class Top(Generic[L]):
     converged: bool
 
 
-def slope_goal(total_weight: float) -> float:
-    """The steepest slope of a fit that has converged."""
-    return TOLERANCE * max(total_weight, 1.0)
+def slope_goal(total_weight: float, value: float) -> float:
+    """The steepest slope of a fit that has converged.
+
+    If the judgments weigh less than 1, what counts is the ``value`` that these and the priors have together: the
+    goal is then as small as the problem itself.
+    """
+    return TOLERANCE * max(total_weight, min(abs(value), 1.0))
 
 
 def newton(
@@ -112,7 +116,8 @@ def newton(
 
     It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given.
     """
-    here, goal = problem.look(start), slope_goal(total_weight)
+    here = problem.look(start)
+    goal = slope_goal(total_weight, here.value)
     damping, done, climbed, last = 0.0, 0, 0, False
     while done < limit and climbed != steps and not last:
         step = _try_step(here, damping)

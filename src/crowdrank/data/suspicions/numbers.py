@@ -14,8 +14,10 @@ from crowdrank.errors import Note, Remedy
 
 TIMES = (1e9, 2.2e9)
 """Seconds since 1970, from 2001 to 2039."""
+OUTWEIGHS = 1e4
+"""A row that weighs so many times as much as all others together is noted."""
 FEW = 6
-"""With fewer rows it is no wonder that each has a worker of its own."""
+"""With fewer rows it is no wonder that each has a worker of its own, or that one outweighs the others."""
 
 
 def note_worker_per_row(table: Judgments, origins: Sequence[Origin]) -> Note | None:
@@ -45,6 +47,23 @@ def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | Non
         f"Every weight is between {weight.min():.0f} and {weight.max():.0f}, as times in seconds since 1970 are "
         f"({name_rows(origins, [0])}: {weight[0]:.0f}).",
         ("If they are times: ", Remedy("columns", f"weight=,timestamp={name}")),
+    )
+
+
+def note_one_weight(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on a row that outweighs all others together. Of rows on disk, only the first part is looked at."""
+    weight = (next(table.batches()) if isinstance(table, SpooledPairs | SpooledRows) else table).weight
+    if weight is None or len(weight) < FEW:
+        return None
+    row = int(weight.argmax())
+    others = float(np.delete(weight, row).sum())
+    if weight[row] <= OUTWEIGHS * others:
+        return None
+    return Note(
+        "one-weight",
+        f"One row weighs {weight[row]:g} ({name_rows(origins, [row])}), and all others together {others:g}: "
+        "beside it they hardly count.",
+        "A weight says how many judgments a row stands for. If this one is a slip, correct it.",
     )
 
 
