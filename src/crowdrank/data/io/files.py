@@ -301,7 +301,7 @@ def _read_beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> by
 
 def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> Source:
     """Choose the reader from the first bytes."""
-    if not head.strip():
+    if not head.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError("the file is empty.", source=name, hint="Write a header line and at least one row.")
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":
