@@ -229,7 +229,7 @@ class TestMistakes:
             ("\n\n", ["the file is empty"]),
             ("\ufeff", ["the file is empty"]),
             ("\ufeff\n", ["the file is empty"]),
-            ("worker,items,right,label\nw,a,b,a\nw,b,c,c\nv,c,a,tie\n", ["each row is a pair: 'items' and 'right'"]),
+            ("worker,items,right,label\nw,a,b,a\nw,b,c,c\nv,c,a,tie\n", ["'items' and 'right' are the items"]),
             ("worker,winner,loser\n", ["there are no rows"]),
             ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", 'columns="label=NAME"']),
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "columns="]),

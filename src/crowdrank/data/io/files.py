@@ -132,11 +132,13 @@ class Source:
 
     def head(self, rows: int) -> pl.DataFrame:
         """The first rows, with all columns as they are."""
+        self.require_readable(self.columns(), rows)
         with explain_errors(self):
             return self.table().drop(ROW, strict=False).head(rows).collect()
 
     def distinct(self, column: str) -> list[str]:
         """The distinct values of a column, as text."""
+        self.require_readable([column])
         with explain_errors(self):
             schema = self.table().collect_schema()
             texts = self.table().select(*as_text({column: pl.String()}, schema)).unique()
@@ -156,10 +158,13 @@ class Source:
                 chunk_size=rows, engine="streaming", optimizations=self.reading()
             )
 
-    def require_readable(self, columns: Iterable[str]) -> None:
-        """Raise an error if these columns of a Parquet file cannot be decoded, before this process tries to."""
+    def require_readable(self, columns: Iterable[str], rows: int | None = None) -> None:
+        """Raise an error if these columns of a Parquet file cannot be decoded, before this process tries to.
+
+        ``rows``: only so many will be read.
+        """
         if self.form == "parquet" and self.data is not None:
-            require_readable(self.name, self.data, list(columns))
+            require_readable(self.name, self.data, list(columns), rows)
 
     def reading(self) -> pl.QueryOptFlags:
         """How Polars reads it. In CSV text it counts the fields of a row only if it reads every column."""
