@@ -184,6 +184,18 @@ class TestNumbers:
         votes(list("abc")).with_columns(weight=pl.lit(1.7e9)).write_csv(tmp_path / "votes.csv")
         assert said(tmp_path / "votes.csv", memory=1)[0] == "time-weights"
 
+    def test_every_vote_is_a_tie(self, tmp_path):
+        frame = pl.DataFrame(
+            {"left": list("abc"), "right": list("bca"), "label": ["tie"] * 3, "winner": list("aba")}
+        )
+        ties = frame.drop("winner")
+        code, text = said(ties)
+        assert code == "all-ties"
+        assert text.startswith("Every one of the 3 votes is a tie, so nothing is ordered. If the outcomes are in")
+        ties.write_csv(tmp_path / "ties.csv")
+        assert said(tmp_path / "ties.csv", memory=1)[0] == "all-ties"
+        assert suspicions(cr.read(frame.drop("label").rename({"winner": "best"}), columns="label=best")) == []
+
     def test_every_rank_is_1(self):
         frame = ratings(RATINGS).select("worker", "item", rank=1)
         code, text = said(frame)

@@ -144,7 +144,7 @@ def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
         return
     count = count_pairs(table)
     if count > MANY_PAIRS:
-        print(f"{size_in_words(table)} are compared as {count} pairs; this takes a while.", file=sys.stderr)
+        print(f"Comparing {size_in_words(table)} as {count} pairs takes a while.", file=sys.stderr)
 
 
 def _default_model(table: AnyJudgments) -> str:

@@ -63,7 +63,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
-        suggestions=suggestions(rows, people, evidence.unit, _next_rows(result, rows)),
+        suggestions=suggestions(rows, people, evidence.unit, _next_rows(result, rows), _one_sided(fit)),
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
@@ -72,6 +72,11 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         trust=label_trust(reliability, fit),
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in VIEWS),
     )
+
+
+def _one_sided(fit: Fit) -> frozenset[str]:
+    """The workers who nearly always chose one side."""
+    return frozenset(worker for note in fit.warnings if note.code == "one-sided" for worker in note.workers)
 
 
 def _next_rows(result: Result, rows: pl.DataFrame) -> list[NextRows]:

@@ -33,6 +33,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Weights that look like times",
         "They are about equal as weights; name the column as timestamp.",
     ),
+    "all-ties": (
+        "Every vote is a tie",
+        "The items cannot be told apart; check whether the outcomes are in another column.",
+    ),
     "one-weight": (
         "One row outweighs all others",
         "The ranking follows this row; if its weight is a slip, correct it and rank again.",

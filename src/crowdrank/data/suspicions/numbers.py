@@ -9,7 +9,7 @@ import numpy as np
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
 from crowdrank.data.suspicions.origins import Origin, count_words, name_rows
-from crowdrank.data.tables import Judgments, Rankings
+from crowdrank.data.tables import TIE, Judgments, Pairs, Rankings
 from crowdrank.errors import Note, Remedy
 
 TIMES = (1e9, 2.2e9)
@@ -82,6 +82,19 @@ def note_zero_ranks(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         f"{count_words(int(odd.sum()), 'list')} of {table.lists} {verb} several ranks of "
         f"0 besides a rank of 1 ({name_rows(origins, [row])}): items with rank 0 count as the best.",
         "0 often means not ranked; if so, leave the cell empty.",
+    )
+
+
+def note_all_ties(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on votes that are all ties."""
+    if not isinstance(table, Pairs | SpooledPairs) or table.rows < 2:
+        return None
+    if any((part.outcome != TIE).any() for part in table.batches()):
+        return None
+    return Note(
+        "all-ties",
+        f"Every one of the {table.rows} votes is a tie, so nothing is ordered.",
+        ("If the outcomes are in another column: ", Remedy("columns", "label=NAME")),
     )
 
 
