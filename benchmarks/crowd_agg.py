@@ -45,11 +45,13 @@ def crowd(items: int) -> Pairs:
 
 def wins(contests: JudgeContests, worker: int, node: int, n: int) -> Floats:
     """The chances of an item to beat each other one on a worker's list."""
-    rows = contests.rows.take(contests.row_judge == worker)
-    chance = (rows.wins + ETA * (rows.losses - rows.wins)) / (rows.wins + rows.losses)  # of j to win
+    own = contests.cell_judge[contests.first] == worker
+    i, j = contests.cell_node[contests.first[own]], contests.cell_node[contests.second[own]]
+    won, lost = contests.wins[own], contests.losses[own]
+    chance = (won + ETA * (lost - won)) / (won + lost)  # of j to win
     found = np.full(n, 0.5)
-    found[rows.j[rows.i == node]] = 1.0 - chance[rows.i == node]
-    found[rows.i[rows.j == node]] = chance[rows.j == node]
+    found[j[i == node]] = 1.0 - chance[i == node]
+    found[i[j == node]] = chance[j == node]
     return np.delete(found, node)
 
 
@@ -76,14 +78,13 @@ def measured(items: int) -> Line:
     rng = np.random.default_rng(0)
     for _ in range(SAMPLE):
         group = int(rng.integers(len(contests.groups)))
-        own = contests.groups[group]
-        cell = int(rng.integers(len(own.node)))
-        others = wins(contests, int(own.judge[own.row[cell]]), int(own.node[cell]), items)
+        cell = int(rng.choice(contests.groups[group].cell))
+        others = wins(contests, int(contests.cell_judge[cell]), int(contests.cell_node[cell]), items)
         took, ranks = best(partial(rank_distribution_halves, others))
         seconds.append(took)
         theirs = ranks @ measure.discounts(items) / measure.level(items) - 1.0
-        worst = max(worst, abs(theirs - values.cells[group][cell]))
-    cells = sum(len(cells.node) for cells in contests.groups)
+        worst = max(worst, abs(theirs - values.cells[cell]))
+    cells = sum(len(cells.cell) for cells in contests.groups)
     return Line(cells, fit, turn, float(np.mean(seconds)), worst)
 
 

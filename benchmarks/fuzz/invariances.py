@@ -19,6 +19,10 @@ CLOSE = 1e-6
 """Tiny data may leave a direction nearly flat, so that the contract's 1e-9 is not asked for here."""
 
 
+SEVERAL_MAXIMA = ("dawid-skene", "glad")
+"""If labels are exchangeable, several maxima are equally high, and rounding alone decides between them."""
+
+
 def make_pair(seed: int, number: int, folder: Path) -> Case:
     """The case: two forms of one input, two fits, equal scores."""
     rng = random.Random(f"invariances {seed} {number}")
@@ -73,9 +77,16 @@ def _require_same(entry: Entry, change: str, first: Model, second: Model, back: 
     theirs = {(back.get(query, query), back.get(item, item)): score for (query, item), score in theirs.items()}
     if ours.keys() != theirs.keys():
         raise CheckError(f"other items ({entry.name}, {change}): {sorted(ours)[:4]} {sorted(theirs)[:4]}")
+    if entry.name in SEVERAL_MAXIMA and _is_as_high(first, second):
+        return
     apart = max(abs(score - theirs[key]) / max(1.0, abs(score)) for key, score in ours.items())
     if not apart < CLOSE and first.fit_.converged and second.fit_.converged:
         raise CheckError(f"other scores ({entry.name}, {change}): {apart:.1e} apart")
+
+
+def _is_as_high(first: Model, second: Model) -> bool:
+    one, other = first.fit_.log_likelihood, second.fit_.log_likelihood
+    return one is not None and other is not None and abs(one - other) <= CLOSE * abs(one)
 
 
 def _scores(model: Model) -> dict[tuple[str, str], float]:

@@ -177,12 +177,14 @@ class FitError(CrowdrankError):
 class Note:
     """Something the user should know about the data or the fit: a stable code and plain words.
 
-    ``hint``: what to do about it, if that is not the same for every note with this code.
+    ``hint``: what to do about it, if that is not the same for every note with this code. ``workers``: the ids of
+    the workers whom it is about.
     """
 
     code: str
     message: str
     hint: Hint | None = None
+    workers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", shorten(self.message))

@@ -1,11 +1,14 @@
 """Weights at the ends of their range: finite scores, or an error that gives the reason."""
 
+import numpy as np
 import polars as pl
 import pytest
 
 import crowdrank as cr
 from answers import fit
 from cases import every_model
+from crowdrank.models import entries
+from helpers import random_votes
 
 KEYS = {"worker": list("uuuvvvw"), "query": list("pppppqq")}
 GIVEN = {
@@ -17,6 +20,7 @@ GIVEN = {
 }
 REFUSED = {
     "online-crowd-bt": "The weights sum to .* and it takes at most 1e.07",
+    "glad": "takes labels of a weight up to 10000",
     "trm": "takes lists of a weight up to 100000",
     **dict.fromkeys(
         ("tpp", "tpp-unidom", "tpp-uniexp", "tpp-unidiff"), "tpp takes a weight of up to 1e.07 on a pair"
@@ -39,6 +43,27 @@ def test_scores_are_finite(entry, weights):
     assert table["score"].is_finite().all()
     assert not table.select(pl.col("stderr", "low", "high").is_nan().any()).row(0).count(True)
     assert model.fit_.log_likelihood is None or abs(model.fit_.log_likelihood) < float("inf")
+
+
+def test_tiny_weights_alone_lead_to_the_same_maximum():
+    """Without priors the maximum does not depend on the unit of the weights."""
+    frame = random_votes(seed=2, items=6, votes=80, ties=0)
+    one, tiny = (
+        cr.BradleyTerry(regularization=0).fit(frame.with_columns(weight=pl.lit(unit))) for unit in (1.0, 1e-12)
+    )
+    np.testing.assert_allclose(one.ranking_.score, tiny.ranking_.score, atol=1e-8)
+    assert tiny.fit_.converged
+
+
+@pytest.mark.parametrize(
+    "name", ["bt", "thurstone", "crowd-bt", "judge-bt", "variance-bt", "mpm", "plackett-luce"]
+)
+def test_tiny_weights_beside_priors_leave_what_the_priors_say(name):
+    entry = entries()[name]
+    frame = GIVEN[entry.kinds[0]].with_columns(weight=pl.lit(1e-12))
+    model = fit(entry, frame)
+    assert model.fit_.converged
+    np.testing.assert_allclose(model.ranking_.score, 0.0, atol=1e-8)
 
 
 @every_model()

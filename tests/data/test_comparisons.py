@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 import crowdrank as cr
 from crowdrank.data import LEFT, RIGHT, TIE
 from crowdrank.models.pairs.crowd_bt import agreed_pairs
-from crowdrank.prepared.comparisons import CodedVotes, Tally, coded_votes, nodes_of, plan, tally
+from crowdrank.prepared import comparisons
+from crowdrank.prepared.comparisons import CodedVotes, Tally, add_tallies, coded_votes, nodes_of, plan, tally
 from crowdrank.prepared.graph import graph
 from helpers import random_votes
 from shards import cut_small
@@ -64,6 +65,23 @@ def test_equals_a_direct_count(rows, weighted, huge):
     )
     assert as_dict(table) == expected
     assert list(as_dict(table)) == sorted(as_dict(table))
+
+
+@pytest.mark.parametrize("workers", [0, 4])
+def test_tallies_of_batches_add_up_to_that_of_all_votes(workers, monkeypatch):
+    """Merged a few rows at a time, with ranges in which some batches have no rows."""
+    monkeypatch.setattr(comparisons, "MERGE_ROWS", 7)
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(0, 6, (2, 90))
+    worker = np.sort(rng.integers(0, 4, 90)).astype(np.int32)
+    kept = left != right
+    votes = CodedVotes(left[kept], right[kept], rng.integers(0, 3, kept.sum()).astype(np.int8), worker[kept])
+    cuts = [slice(0, 20), slice(20, 21), slice(21, 60), slice(60, None)]
+    batches = [CodedVotes(*(column[cut] for column in votes[:4])) for cut in cuts]
+    found = add_tallies([tally(6, batch, workers, ties=True) for batch in batches])
+    wanted = tally(6, votes, workers, ties=True)
+    for name in ("i", "j", "wins", "losses", "ties", *(["worker"] if workers else [])):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
 
 
 def test_a_node_is_an_item_within_a_query():

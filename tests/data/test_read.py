@@ -227,6 +227,9 @@ class TestMistakes:
         [
             ("", ["the file is empty"]),
             ("\n\n", ["the file is empty"]),
+            ("\ufeff", ["the file is empty"]),
+            ("\ufeff\n", ["the file is empty"]),
+            ("worker,items,right,label\nw,a,b,a\nw,b,c,c\nv,c,a,tie\n", ["'items' and 'right' are the items"]),
             ("worker,winner,loser\n", ["there are no rows"]),
             ("worker,left,right\nx,a,b\n", ["column 'label'", "missing", 'columns="label=NAME"']),
             ("a,b,c\n1,2,3\n", ["not judgments", "'a', 'b', 'c'", "columns="]),

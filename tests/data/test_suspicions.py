@@ -168,6 +168,13 @@ class TestNumbers:
         assert mended.weight is None
         assert suspicions(mended) == []
 
+    def test_one_row_outweighs_all_others(self):
+        frame = votes(list("abc")).with_columns(weight=pl.Series([1.0] * 41 + [1e12] + [1.0] * 18))
+        code, text = said(frame)
+        assert code == "one-weight"
+        assert text.startswith("One row weighs 1e+12 (frame, row 42), and all others together 59: ")
+        assert suspicions(cr.read(frame.with_columns(pl.col("weight").clip(upper_bound=59e4)))) == []
+
     def test_milliseconds_as_weights(self):
         frame = votes(list("abc")).with_columns(weight=pl.lit(1.7e12))
         with pytest.raises(cr.InputError, match='If it is a time: columns="weight=,timestamp=weight"'):
@@ -176,6 +183,18 @@ class TestNumbers:
     def test_times_on_disk(self, tmp_path):
         votes(list("abc")).with_columns(weight=pl.lit(1.7e9)).write_csv(tmp_path / "votes.csv")
         assert said(tmp_path / "votes.csv", memory=1)[0] == "time-weights"
+
+    def test_every_vote_is_a_tie(self, tmp_path):
+        frame = pl.DataFrame(
+            {"left": list("abc"), "right": list("bca"), "label": ["tie"] * 3, "winner": list("aba")}
+        )
+        ties = frame.drop("winner")
+        code, text = said(ties)
+        assert code == "all-ties"
+        assert text.startswith("Every one of the 3 votes is a tie, so nothing is ordered. If the outcomes are in")
+        ties.write_csv(tmp_path / "ties.csv")
+        assert said(tmp_path / "ties.csv", memory=1)[0] == "all-ties"
+        assert suspicions(cr.read(frame.drop("label").rename({"winner": "best"}), columns="label=best")) == []
 
     def test_every_rank_is_1(self):
         frame = ratings(RATINGS).select("worker", "item", rank=1)

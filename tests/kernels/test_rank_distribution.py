@@ -8,6 +8,7 @@ import pytest
 
 from crowdrank.kernels.rank_distribution import (
     coins,
+    expected_decided,
     expected_fair,
     expected_power,
     expected_spectrum,
@@ -77,6 +78,23 @@ def test_fair_coins_beside_judged_contests(n):
         for value, own in zip(found, lost, strict=True):
             wins = np.concatenate([1 - own, np.full(n - 1 - count, 0.5)])
             assert value == pytest.approx(rank_distribution(wins) @ discounts(n), abs=1e-14)
+
+
+@pytest.mark.parametrize("chunk", [10, 1 << 21])
+def test_contests_won_and_lost_with_one_quality_are_those_of_their_chances(chunk, monkeypatch):
+    """Every number of wins among c contests, for three lines of quality and table, in any order of the rows."""
+    from crowdrank.kernels import rank_distribution as kernel
+
+    monkeypatch.setattr(kernel, "CHUNK", chunk)
+    rng = np.random.default_rng(1)
+    for count in (1, 2, 7):
+        eta, tables = np.array([0.8, 0.3, 1.0]), rng.random((3, count + 1))
+        line, won = (part.ravel() for part in np.meshgrid(np.arange(3), np.arange(count + 1)))
+        mixed = rng.permutation(len(won))[1:]
+        line, won = line[mixed], won[mixed]
+        lost = np.where(np.arange(count) < won[:, None], 1 - eta[line, None], eta[line, None])
+        wanted = expected_fair(lost, tables, line)
+        np.testing.assert_allclose(expected_decided(won, line, eta, tables), wanted, atol=1e-14)
 
 
 @pytest.mark.parametrize("n", [2, 5, 6, 31])

@@ -75,7 +75,10 @@ class TestNotJudged:
     def test_a_scale_around_0_is_judged(self, grades):
         found = examined(grades)
         assert found.values["acc"] == 1.0
-        assert found.notes == ()
+        assert codes(found) == ["negative-grades"]
+        assert "below 0, down to -" in message(found, "negative-grades")
+        assert "nDCG" in message(found, "negative-grades")
+        assert examined(grades, measures="acc").notes == ()
 
     def test_ranks_below_0(self):
         found = examined({"a": 1, "b": 2, "c": 3, "d": -1}, column="rank")

@@ -12,6 +12,7 @@ import crowdrank as cr
 from crowdrank.data import to_pairs
 from crowdrank.kernels.rank_distribution import rank_distribution
 from crowdrank.measures import pairwise_accuracy
+from crowdrank.models.lists import crowd_agg, judge_contests
 from crowdrank.models.lists.crowd_agg import crowd_prior, shrink
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
@@ -261,6 +262,49 @@ def test_a_cycle_is_said_and_its_best_ranking_is_given():
     assert "cycle" in {note.code for note in model.fit_.warnings}
     path = model.fit_.details["objectives"]
     assert model.fit_.details["objective"] == max(path[-model.fit_.details["cycle"] :])
+
+
+def test_a_search_that_hardly_moves_ends_with_its_best_round(monkeypatch):
+    """With a band of 1 every search ends after the first rounds, before it would repeat."""
+    frame = random_votes(seed=4, items=9, workers=6, votes=200, queries=3)
+    plain = cr.CrowdAggNDCG(prior=(2, 1)).fit(frame)
+    assert plain.fit_.iterations > 4
+    for name, value in (("CALM_ROUNDS", 2), ("CALM_BAND", 1.0)):
+        monkeypatch.setattr(crowd_agg, name, value)
+    for pool in (True, False):
+        model = cr.CrowdAggNDCG(prior=(2, 1), pool=pool).fit(frame)
+        assert model.fit_.iterations == 3
+        assert model.fit_.converged
+        assert model.fit_.details["cycle"] == 0
+        assert "small-changes" in {note.code for note in model.fit_.warnings}
+    path = cr.CrowdAggNDCG(prior=(2, 1)).fit(frame).fit_.details
+    assert path["objective"] == max(path["objectives"][1:])
+
+
+def test_the_same_cells_in_several_queries_are_computed_once_if_qualities_are_pooled():
+    rows = [
+        (f"q{query}", f"w{worker}", f"i{(item + worker) % 6}", item)
+        for query in range(4)
+        for worker in range(2)
+        for item in range(6)
+    ]
+    frame = pl.DataFrame(rows, schema=["query", "worker", "item", "rank"], orient="row")
+    votes = Votes(to_pairs(cr.read(frame)))
+    for pool, wanted in ((True, 2 * 6), (False, 4 * 2 * 6)):
+        contests = JudgeContests.of(votes, "direct", pool=pool)
+        assert sum(len(cells.won) for cells in contests.groups) == wanted
+        values = ExpectedLists(contests, RBP(0.95), votes).values(np.tile([0.9, 0.7], (4, 1)).T.ravel())
+        np.testing.assert_allclose(values.total.reshape(4, 6), values.total[:6] * np.ones((4, 1)))
+
+
+def test_sparse_crowds_have_the_same_cells(monkeypatch):
+    """Cells are numbered through a table of all items of all judges, or by sorting if that would be large."""
+    frame = random_votes(seed=3, items=7, workers=4, votes=60, ties=0.2, queries=2)
+    dense = lists_of(cr.CrowdAggNDCG, frame).contests
+    monkeypatch.setattr(judge_contests, "DENSE", 0)
+    sparse = lists_of(cr.CrowdAggNDCG, frame).contests
+    for name in ("cell_judge", "cell_node", "first", "second"):
+        np.testing.assert_array_equal(getattr(dense, name), getattr(sparse, name))
 
 
 def test_the_step_of_eta_may_lower_the_objective():

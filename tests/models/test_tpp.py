@@ -431,3 +431,13 @@ def test_the_guess_counts_half_for_truth(fitted):
     types = fitted.result_.predictor.types
     want = types[..., HALF + 1 :].sum(axis=2) + types[..., HALF] / 2
     np.testing.assert_allclose(fitted.skills_.truthful.reshape(-1, 2).T, want)
+
+
+def test_a_tie_between_numbers_of_domains_is_no_matter_of_rounding():
+    """Three votes of two workers say nothing about domains, under any names of the queries."""
+    rows = [("w0", "q1", "a", 3), ("w2", "q1", "a", 1), ("w0", "q1", "b", 5), ("w2", "q2", "b", 2)]
+    rows += [("w2", "q2", "a", 4), ("w1", "q2", "a", 1), ("w1", "q2", "b", 2), ("w2", "q0", "b", 4)]
+    frame = pl.DataFrame(rows, schema=["worker", "query", "item", "label"], orient="row")
+    renamed = frame.with_columns(pl.col("query").replace({"q0": "q02", "q1": "q00", "q2": "q01"}))
+    for given in (frame, renamed):
+        assert cr.TPP().fit(given).fit_.details["domains"]["number"] == 1

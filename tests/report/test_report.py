@@ -304,3 +304,21 @@ class TestSuggestions:
         assert found.sentence.startswith(start)
         assert "50 % of all" in found.sentence
         assert set(found.workers) == {"v", "w"}
+
+    def test_one_sided_workers_are_not_asked_again(self):
+        rows = (
+            ("u", 20.0, 0.7, 0.9, "reliable"),
+            ("v", 15.0, 0.45, 0.55, "unsure"),
+            ("w", 5.0, 0.4, 0.6, "unsure"),
+        )
+        (found,) = suggestions(ranked(), crowd(*rows), one_sided={"v"})
+        assert found.workers == ("w",)
+        assert suggestions(ranked(), crowd(*rows), one_sided={"v", "w"}) == ()
+
+    def test_a_fit_says_who_is_one_sided(self):
+        rows = [("w", "ab"[row % 2], "ba"[row % 2], "left") for row in range(30)]
+        rows += [(f"v{row}", "a", "b", "ab"[row % 3 == 0]) for row in range(12)]
+        frame = pl.DataFrame(rows, schema=["worker", "left", "right", "label"], orient="row")
+        result = cr.BradleyTerry().fit(frame).result_
+        assert [note.workers for note in result.fit.warnings if note.code == "one-sided"] == [("w",)]
+        assert "w" not in {name for entry in build(result).suggestions for name in entry.workers}

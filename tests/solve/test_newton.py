@@ -54,8 +54,9 @@ def test_the_number_of_steps_and_of_looks_is_kept():
 
 def test_the_end_is_a_slope_for_the_weight_of_the_judgments():
     top = climb(problem())
-    assert top.look.slope <= slope_goal(VOTES) == 1e-8 * VOTES
-    assert slope_goal(0.1) == 1e-8
+    assert top.look.slope <= slope_goal(VOTES, -3.0) == 1e-8 * VOTES
+    assert slope_goal(0.1, -3.0) == 1e-8  # a prior of weight 3
+    assert slope_goal(1e-12, -1e-12) == 1e-8 * 1e-12
 
 
 def test_damping_leads_uphill_where_a_full_step_goes_too_far():

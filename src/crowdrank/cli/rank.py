@@ -147,7 +147,7 @@ def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
         return
     count = count_pairs(table)
     if count > MANY_PAIRS:
-        inform(f"{size_in_words(table)} are compared as {count} pairs; this takes a while.")
+        inform(f"Comparing {size_in_words(table)} as {count} pairs takes a while.")
 
 
 def _default_model(table: AnyJudgments) -> str:

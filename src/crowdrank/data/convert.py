@@ -132,7 +132,9 @@ def note_conversion(
     """The note on judgments with so many ``rows`` that were read as so many ``pairs``."""
     kind = "adjacent pairs" if is_adjacent_only(judgments) else "pairs"
     how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
-    return Note("conversion", f"{size_in_words(judgments, rows)} were read as {pairs} {kind} ({how}).")
+    size = size_in_words(judgments, rows)
+    verb = "was" if size.startswith("1 ") else "were"
+    return Note("conversion", f"{size} {verb} read as {pairs} {kind} ({how}).")
 
 
 def note_sample(lists: int, opponents: int, every: int, *, exact: bool) -> list[Note]:
@@ -205,8 +207,8 @@ def size_in_words(judgments: Ratings | Rankings, rows: int | None = None) -> str
     """How many judgments there are, in words. ``rows``: those of all, if these are only some of the lists."""
     rows = judgments.rows if rows is None else rows
     if isinstance(judgments, Ratings):
-        return f"{rows} ratings"
-    return f"{judgments.lists} rankings of {rows} items"
+        return f"{rows} {'rating' if rows == 1 else 'ratings'}"
+    return f"{judgments.lists} {'ranking' if judgments.lists == 1 else 'rankings'} with {rows} entries"
 
 
 def count_pairs(judgments: Ratings | Rankings) -> int:

@@ -139,6 +139,18 @@ class PlackettLuceDerivatives:
         if self._tied is not None:
             yield from self._within(self._tied, scale, own)
 
+    def factors(self, scale: Floats, weight: Floats) -> tuple[Floats, Floats]:
+        """u and v of each row: ``cross()`` gives -u_i v_j for rows i and j of two groups, i the earlier one."""
+        own = weight * scale
+        return own * (self._rate * self._before + self._across), scale * self._rate
+
+    def cross_ties(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
+        """Pairs of tied rows, with what ``cross()`` gives for them beyond -u_i v_j."""
+        if self._tied is not None:
+            own = weight * scale
+            for one, other, value in self._within(self._tied, scale, own):
+                yield one, other, value + own[one] * self._across[one] * scale[other] * self._rate[other]
+
     def _within(self, tied: _Tied, scale: Floats, own: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
         weights = tied.weights[tied.of]
         away = tied.pull - (weights * tied.pull).sum(axis=1, keepdims=True)

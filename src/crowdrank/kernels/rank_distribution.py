@@ -3,12 +3,13 @@
 Item j meets each of n - 1 others once and beats l with probability p_l, independently. Its rank (0 is the best) is
 the number of losses, so its distribution is the convolution of the [p_l, 1 - p_l]. (The paper counts wins in
 equations 11 and 12, and losses in its algorithms 1 and 2.) The goal is the expected discount E D(rank). There are
-six ways to compute it, all exact:
+seven ways to compute it, all exact:
 
     rank_distribution          algorithm 1, one contest after the other                      O(n^2)
     rank_distribution_halves   algorithm 2, divide and conquer with FFT                      O(n log^2 n)
     expected_with_slopes       algorithm 1, and the derivatives by all chances               O(n^2)
     expected_fair              c contests are judged, the others are fair coins              O(c^2)
+    expected_decided           the same for all cells with two chances, eta and 1 - eta      O(c^2) for c of them
     expected_spectrum          all but the c contests have the same chance, not 1/2          O(n c)
     expected_power             D(r) = p^r, for any chances                                   O(c)
 
@@ -17,6 +18,12 @@ six ways to compute it, all exact:
     E D(S + B) = sum_s P(S = s) G[c][s],     G[c][s] = sum_b P(B = b) D(s + b),
 
 and G is tabulated once, because one more coin is a mean: G[c - 1][s] = (G[c][s] + G[c][s + 1]) / 2.
+
+``expected_decided``: let w of the c contests be won and lost with chance 1 - eta, the others with chance eta. Then
+
+    E D = sum_s Binomial(c - w, eta)(s) A_w(s),     A_0 = G[c],     A_{w+1}(s) = eta A_w(s) + (1 - eta) A_w(s + 1),
+
+so all w = 0 .. c together cost O(c^2): two recursions, and an inner product for each w.
 
 ``expected_with_slopes``: with f_m the distribution of the losses in the first m contests, and b_m(s) the expected
 discount after s losses in them, the derivative of E D by the chance to lose contest m is
@@ -36,7 +43,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats
+from crowdrank.data.arrays import Floats, Integers
 
 CHUNK = 1 << 21
 """How many numbers are held at a time."""
@@ -129,6 +136,40 @@ def fair_tables(discounts: Floats, most: int) -> list[Floats]:
 def expected_fair(chances: Floats, tables: Floats, row: NDArray[np.int64]) -> Floats:
     """E D of each row of chances to lose (rows, c). ``tables[row]`` is its G[c], for its number of items."""
     return np.einsum("rs,rs->r", losses(chances), tables[row])
+
+
+def expected_decided(won: Integers, line: Integers, eta: Floats, tables: Floats) -> Floats:
+    """E D of each row. Of its c contests, ``won`` are lost with chance 1 - eta, and the others with chance eta.
+
+    ``line``: the ``eta`` (lines,) of each row, and its G[c] among ``tables`` (lines, c + 1).
+    """
+    found, order = np.empty(len(won)), np.argsort(line, kind="stable")
+    step = max(1, 2 * CHUNK // tables.shape[1] ** 2)
+    for start in range(0, len(eta), step):
+        first, end = np.searchsorted(line[order], (start, start + step))
+        own, part = order[first:end], slice(start, start + step)
+        found[own] = _decided(won[own], line[own] - start, eta[part, None], tables[part])
+    return found
+
+
+def _decided(won: Integers, line: Integers, eta: Floats, tables: Floats) -> Floats:
+    count, most = tables.shape[1] - 1, int(won.max(initial=-1))
+    lost = np.zeros((count + 1 - int(won.min(initial=count)), len(eta), count + 1))  # Binomial(0 .. c, eta)
+    lost[0, :, 0] = 1.0
+    for contests in range(1, len(lost)):
+        before, now = lost[contests - 1, :, :contests], lost[contests]
+        np.multiply(before, 1.0 - eta, out=now[:, :contests])
+        now[:, 1 : contests + 1] += before * eta
+    found, order = np.empty(len(won)), np.argsort(won, kind="stable")
+    ends = np.searchsorted(won[order], np.arange(most + 2))
+    ahead = tables
+    for wins in range(most + 1):
+        own = order[ends[wins] : ends[wins + 1]]
+        if len(own):
+            left = count - wins
+            found[own] = np.einsum("rs,rs->r", lost[left, line[own], : left + 1], ahead[line[own]])
+        ahead = eta * ahead[:, :-1] + (1.0 - eta) * ahead[:, 1:]
+    return found
 
 
 def expected_spectrum(chances: Floats, rest: Floats, discounts: Floats) -> Floats:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Scored, note_not_judged, note_totals
+from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals
 from crowdrank.data.arrays import Floats
 from crowdrank.errors import Note, Remedy
 from crowdrank.measures.evaluate import (
@@ -71,6 +71,7 @@ def examine(ranking: Scored, gold: Scored, measures: str | Sequence[MeasureSpec]
     notes = (
         note_not_judged(gold),
         note_totals(gold),
+        _note_negative(gold, chosen),
         _note_linear_gain(chosen, queries[0].most),
         *_note_undefined(values, queries),
         *_note_nothing_relevant(chosen, queries),
@@ -90,6 +91,18 @@ def count_coverage(joined: Joined) -> Coverage:
         ranked_queries=joined.ranking["query"].n_unique(),
         unranked=judged.height - graded.height,
     )
+
+
+def _note_negative(gold: Scored, measures: Sequence[MeasureSpec]) -> Note | None:
+    """A note on grades below 0 that are points on a scale, if a measure has gains."""
+    values = gold.frame["value"]
+    below = values.filter(judged_grades(values) & (values < 0))
+    found = [measure.text for measure in measures if has_gain(measure)]
+    if below.is_empty() or not found:
+        return None
+    count = "1 grade of the gold is" if len(below) == 1 else f"{len(below)} grades of the gold are"
+    message = f"{count} below 0, down to {float(below.sort()[0]):g}. To {_join(found)} they are like a grade of 0."
+    return Note("negative-grades", message, "If they should differ, add a constant to all grades.")
 
 
 def _note_linear_gain(measures: Sequence[MeasureSpec], most: float) -> Note | None:

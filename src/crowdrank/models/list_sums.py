@@ -19,9 +19,14 @@ from crowdrank.kernels import ordered_normals, plackett_luce
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.prepared.list_shards import ListShard
 from crowdrank.random import signs
+from crowdrank.results import EXACT_LIMIT
 from crowdrank.solve import At, Curvature, Draw, Gradient, Information, accumulate
 from crowdrank.solve.draws import DRAWS
+from crowdrank.solve.list_matrix import ListFactors, ListMatrix
 from crowdrank.solve.matrices import DENSE_CELLS, Matrix
+
+LONG = 64
+"""Lists are long if the mean row has more partners than this."""
 
 Derivatives = plackett_luce.PlackettLuceDerivatives | ordered_normals.OrderedNormalsDerivatives
 
@@ -88,19 +93,27 @@ class ListSums:
         slope, x = terms.slope, terms.x
         own = terms.weight * slope**2 * terms.found.curvature
         score = x / slope
+        if isinstance(terms.found, plackett_luce.PlackettLuceDerivatives) and has_long_lists(shard):
+            items, product = long_lists_matrix(shard, terms.found, slope, terms.weight, own)
+            return self._join(shard, terms, items, product(score) if self.by_worker else score)
         cells, times_s = NodePairs(shard), own * score
         for one, other, value in terms.found.cross(slope, terms.weight):
             cells.add(one, other, value)
             if self.by_worker:
                 times_s += summed(one, value * score[other], len(x)) + summed(other, value * score[one], len(x))
-        items = cells.matrix(own)
+        return self._join(shard, terms, cells.matrix(own), times_s)
+
+    def _join(
+        self, shard: ListShard, terms: _ListTerms, items: Matrix, times_s: Floats
+    ) -> tuple[Matrix, Matrix, Floats]:
+        """The curvature from that of the scores; ``times_s``: H s of each row."""
         if not self.by_worker:
             return items, np.zeros((len(shard.part), 0)), np.zeros((0, 1, 1))
         assert shard.worker is not None
         worker = shard.worker[shard.list].astype(np.int64)
-        bend = times_s - slope * terms.gradient
+        bend = times_s - terms.slope * terms.gradient
         coupling = accumulate(worker, shard.node, bend, (shard.workers, len(shard.part))).T
-        return items, coupling, self._by_worker(shard, score * bend)[:, :, None]
+        return items, coupling, self._by_worker(shard, terms.x / terms.slope * bend)[:, :, None]
 
     def _noise(self, shard: ListShard, terms: _ListTerms, seed: int) -> Floats:
         """A random sign times the gradient, for each list and draw; it has the covariance of the gradients."""
@@ -113,6 +126,30 @@ class ListSums:
             noise[: len(shard.part), draw] = summed(shard.node, terms.slope * own, len(shard.part))
             noise[len(shard.part) :, draw] = self._by_worker(shard, terms.x * own)[:, 0] if self.by_worker else 0.0
         return noise
+
+
+def has_long_lists(shard: ListShard) -> bool:
+    """Whether the matrix of these lists is not stored: lists are long, and nothing is solved by factorization."""
+    return len(shard.part) > EXACT_LIMIT and float((shard.size**2).sum()) > LONG * len(shard.node)
+
+
+def long_lists_matrix(
+    shard: ListShard, found: plackett_luce.PlackettLuceDerivatives, slope: Floats, weight: Floats, own: Floats
+) -> tuple[ListMatrix, Callable[[Floats], Floats]]:
+    """The matrix of the nodes, and its product with values of the rows. ``own``: its diagonal by row."""
+    ties = list(found.cross_ties(slope, weight))
+    empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    one, other, value = (np.concatenate(part) for part in zip(empty, *ties, strict=True))
+    rows, nodes = np.arange(len(own)), len(shard.part)
+    at = np.concatenate([rows, one, other]), np.concatenate([rows, other, one])
+    values = np.concatenate([own, value, value])
+    lists = ListFactors(shard.orders.start, shard.node, *found.factors(slope, weight))
+
+    def product(given: Floats) -> Floats:
+        return summed(at[0], values * given[at[1]], len(own)) + lists.times_rows(given[:, None])[:, 0]
+
+    sparse = accumulate(shard.node[at[0]], shard.node[at[1]], values, (nodes, nodes))
+    return ListMatrix(sparse, (lists,)), product
 
 
 class NodePairs:

@@ -21,6 +21,9 @@ from crowdrank.data.tables import RIGHT, TIE, Pairs
 from crowdrank.prepared.directed import DirectedRows, decided_rows, tied_rows
 from crowdrank.prepared.plan import cut
 
+MERGE_ROWS = 1 << 20
+"""About how many rows of the longest tally are merged with those of the others at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Comparisons(Resident):
@@ -103,12 +106,35 @@ def add_equal_rows(rows: Comparisons) -> Comparisons:
 
 
 def add_tallies(parts: Sequence[Comparisons]) -> Comparisons:
-    """The tally of all votes from the tallies of their batches."""
-    rows = join_rows(parts)
+    """The tally of all votes from the tallies of their batches.
+
+    They are merged a range of workers (without workers: of nodes i) at a time, into one block of memory.
+    """
     if len(parts) == 1:
-        return rows
-    keys = (rows.pair,) if rows.worker is None else (rows.pair, rows.worker)
-    return add_equal_rows(rows.take(np.lexsort(keys)))
+        return parts[0]
+    count, filled = sum(map(len, parts)), 0
+    merged: dict[str, Any] = {
+        name: np.empty(count, own.dtype) for name, own in vars(parts[0]).items() if isinstance(own, np.ndarray)
+    }
+    for pieces in _ranges(parts):
+        rows = join_rows(pieces)
+        keys = (rows.pair,) if rows.worker is None else (rows.pair, rows.worker)
+        rows = add_equal_rows(rows.take(np.lexsort(keys)))
+        for name, column in merged.items():
+            column[filled : filled + len(rows)] = getattr(rows, name)
+        filled += len(rows)
+    for column in merged.values():
+        column.resize(filled, refcheck=False)
+    return replace(parts[0], **merged)
+
+
+def _ranges(parts: Sequence[Comparisons]) -> Iterator[list[Comparisons]]:
+    """The rows of all parts that belong to one range after another of workers, or of nodes i without workers."""
+    leading = [part.i if part.worker is None else part.worker for part in parts]
+    ends = np.unique(max(leading, key=len)[MERGE_ROWS::MERGE_ROWS])
+    cuts = [[0, *np.searchsorted(column, ends).tolist(), len(column)] for column in leading]
+    for place in range(len(ends) + 1):
+        yield [part.take(slice(*cut[place : place + 2])) for part, cut in zip(parts, cuts, strict=True)]
 
 
 class ShardRef(Protocol):

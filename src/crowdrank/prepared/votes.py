@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -220,10 +220,15 @@ class Votes(Subjects):
                 "all votes together" if pairs.index.workers is None else f"worker {pairs.index.workers[int(code)]}"
             )
             message = f"One-sided: {name} chose {side} in {most[code]} of {total[code]} decided votes."
-            notes.append(Note("one-sided", message))
+            notes.append(Note("one-sided", message, workers=self._worker_names([code])))
         if len(suspects) > 10:
-            notes.append(Note("one-sided", f"One-sided: {len(suspects) - 10} further workers."))
+            message = f"One-sided: {len(suspects) - 10} further workers."
+            notes.append(Note("one-sided", message, workers=self._worker_names(suspects[10:])))
         return notes
+
+    def _worker_names(self, codes: Iterable[int]) -> tuple[str, ...]:
+        workers = self.index.workers
+        return () if workers is None else tuple(workers[int(code)] for code in codes)
 
     def _note_both_orders(self) -> list[Note]:
         """A note on pairs that a worker judged once in each order, choosing the same side both times.

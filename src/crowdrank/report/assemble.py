@@ -73,7 +73,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         skills=skill_map(skills, queries, ROWS),
         connections=connections(rows, sum(pairs_of(size) for size in sizes["len"]), evidence.unit),
         split_queries=sizes.filter(pl.col("groups") > 1).height,
-        suggestions=suggestions(rows, people, evidence.unit, upcoming[:MOST]),
+        suggestions=suggestions(rows, people, evidence.unit, upcoming[:MOST], _one_sided(fit)),
         choice=choice(fit),
         fit=fit.as_dict(),
         gold=to_plain(dict(gold or {})),
@@ -84,6 +84,11 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         agreement=worker_agreement(evidence.agreement, result.index.workers),
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in shown),
     )
+
+
+def _one_sided(fit: Fit) -> frozenset[str]:
+    """The workers who nearly always chose one side."""
+    return frozenset(worker for note in fit.warnings if note.code == "one-sided" for worker in note.workers)
 
 
 def _next_rows(result: Result, rows: pl.DataFrame) -> list[NextRows]:

@@ -33,6 +33,14 @@ KINDS: dict[str, tuple[str, str]] = {
         "Weights that look like times",
         "They are about equal as weights; name the column as timestamp.",
     ),
+    "all-ties": (
+        "Every vote is a tie",
+        "The items cannot be told apart; check whether the outcomes are in another column.",
+    ),
+    "one-weight": (
+        "One row outweighs all others",
+        "The ranking follows this row; if its weight is a slip, correct it and rank again.",
+    ),
     "worker-per-row": (
         "A worker for every row",
         "A column that numbers the rows says nothing about who judged; name the right one, or none.",
@@ -73,6 +81,10 @@ KINDS: dict[str, tuple[str, str]] = {
     "cycle": (
         "The fit went in circles",
         "Several rankings fit the votes about equally well; a stronger prior on the workers' quality settles it.",
+    ),
+    "small-changes": (
+        "The fit did not come to rest",
+        "Worker qualities changed in the fourth digit only; the ranking can be used.",
     ),
     "mirror": (
         "Check the direction of the ranking",
@@ -251,6 +263,10 @@ KINDS: dict[str, tuple[str, str]] = {
     "reversed-gold": (
         "The ranking runs against the gold",
         "Check whether the largest grade is the best one, or 1; read the column the other way if needed.",
+    ),
+    "negative-grades": (
+        "Grades below 0 gain nothing",
+        "To measures of gains they are like a grade of 0; add a constant to all grades if they differ.",
     ),
     "totals-row": ("A row of totals in the gold", "A total is no item; remove its row and measure again."),
     "undefined": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import polars as pl
@@ -28,12 +28,13 @@ def suggestions(
     workers: pl.DataFrame | None,
     unit: str = "votes",
     next_rows: Sequence[NextRows] = (),
+    one_sided: Collection[str] = (),
 ) -> tuple[Suggestion, ...]:
     """Suggestions from the rows of a ranking with their evidence, best first, and from the workers.
 
     ``ranking`` has the columns of a ranking, and comparisons, opponents and part. ``unit`` says what the
     comparisons are: votes, lists or labels. Labels are requested item by item and connect no items. Votes are
-    requested for the pairs in ``next_rows``.
+    requested for the pairs in ``next_rows``. Workers who are ``one_sided`` are not asked again.
     """
     words = UNITS[unit]
     if unit == "votes":
@@ -41,7 +42,7 @@ def suggestions(
     else:
         found = [*(_unsure if unit == "labels" else _wide)(ranking, words), *_few(ranking, words)]
         found = found if unit == "labels" else [*_bridges(ranking, words), *_pairs(ranking, words), *found]
-    return (*found, *(() if workers is None else _workers(workers)))
+    return (*found, *(() if workers is None else _workers(workers, one_sided)))
 
 
 def _next_pair(one: dict[str, Any], other: dict[str, Any], pair: NextPair) -> Suggestion:
@@ -186,8 +187,8 @@ def _few(ranking: pl.DataFrame, unit: Unit) -> Iterator[Suggestion]:
     )
 
 
-def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
-    """Workers to check or leave out, and workers who should judge more."""
+def _workers(workers: pl.DataFrame, one_sided: Collection[str]) -> Iterator[Suggestion]:
+    """Workers to check or leave out, and workers who should judge more, except those who are one-sided."""
     total = float(workers["judgments"].sum())
     advice = {
         "malicious": "Check {who}: they mostly answer against the ranking, on purpose or because they misread "
@@ -199,6 +200,8 @@ def _workers(workers: pl.DataFrame) -> Iterator[Suggestion]:
     }  # fmt: skip
     for verdict, sentence in advice.items():
         rows = workers.filter(verdict=verdict)
+        if verdict == "unsure":
+            rows = rows.filter(~pl.col("worker").is_in(list(one_sided)))
         rows = rows.sort(pl.col("high") - pl.col("low") if verdict == "unsure" else "judgments", descending=True)
         if rows.is_empty():
             continue

@@ -93,9 +93,13 @@ class Top(Generic[L]):
     damping: float = 0.0
 
 
-def slope_goal(total_weight: float) -> float:
-    """The steepest slope of a fit that has converged."""
-    return TOLERANCE * max(total_weight, 1.0)
+def slope_goal(total_weight: float, value: float) -> float:
+    """The steepest slope of a fit that has converged.
+
+    If the judgments weigh less than 1, what counts is the ``value`` that these and the priors have together: the
+    goal is then as small as the problem itself.
+    """
+    return TOLERANCE * max(total_weight, min(abs(value), 1.0))
 
 
 def newton(
@@ -115,7 +119,8 @@ def newton(
     step counts as uphill even if the value falls by this much, because the problem has changed a little since the
     look at ``start``. ``damping``: that of the first step.
     """
-    here, goal = problem.look(start), slope_goal(total_weight)
+    here = problem.look(start)
+    goal = slope_goal(total_weight, here.value)
     done, climbed, last = 0, 0, False
     while done < limit and climbed != steps and not last:
         step = _try_step(here, damping)

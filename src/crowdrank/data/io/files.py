@@ -133,11 +133,13 @@ class Source:
 
     def head(self, rows: int) -> pl.DataFrame:
         """The first rows, with all columns as they are."""
+        self.require_readable(self.columns(), rows)
         with explain_errors(self):
             return self.table().drop(ROW, strict=False).head(rows).collect()
 
     def distinct(self, column: str) -> list[str]:
         """The distinct values of a column, as text."""
+        self.require_readable([column])
         with explain_errors(self):
             schema = self.table().collect_schema()
             texts = self.table().select(*as_text({column: pl.String()}, schema)).unique()
@@ -157,10 +159,13 @@ class Source:
                 chunk_size=rows, engine="streaming", optimizations=self.reading()
             )
 
-    def require_readable(self, columns: Iterable[str]) -> None:
-        """Raise an error if these columns of a Parquet file cannot be decoded, before this process tries to."""
+    def require_readable(self, columns: Iterable[str], rows: int | None = None) -> None:
+        """Raise an error if these columns of a Parquet file cannot be decoded, before this process tries to.
+
+        ``rows``: only so many will be read.
+        """
         if self.form == "parquet" and self.data is not None:
-            require_readable(self.name, self.data, list(columns))
+            require_readable(self.name, self.data, list(columns), rows)
 
     def reading(self) -> pl.QueryOptFlags:
         """How Polars reads it. In CSV text it counts the fields of a row only if it reads every column."""
@@ -288,7 +293,7 @@ def _read_beginning(stream: io.BufferedReader | gzip.GzipFile, limit: int) -> by
 
 def _from_head(name: str, head: bytes, data: Path | bytes, letor: LetorRole) -> Source:
     """Choose the reader from the first bytes."""
-    if not head.strip():
+    if not head.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError("the file is empty.", source=name, hint="Write a header line and at least one row.")
     where = data if isinstance(data, Path) else io.BytesIO(data)
     if head[:4] == b"PAR1":

@@ -93,7 +93,8 @@ class PairColumns:
     def replaces(self, ratings: Mapping[str, str]) -> bool:
         """Whether what was recognized as ratings are these pairs, with one side as the item."""
         outcomes = [self.outcome, *(other.outcome for other in self.others)]
-        return ratings["item"] in (self.left, self.right) and ratings["label"] in outcomes
+        item = ratings.get("item", ratings.get("items"))
+        return item in (self.left, self.right) and ratings["label"] in outcomes
 
 
 def find_pairs(sample: pl.DataFrame) -> PairColumns | None:

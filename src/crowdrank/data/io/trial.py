@@ -26,18 +26,18 @@ _SPARE = 4 << 30
 """Address space besides the free memory: a process of Polars reserves more than it uses."""
 
 
-def require_readable(name: str, data: Path | bytes, columns: Sequence[str] = ()) -> None:
+def require_readable(name: str, data: Path | bytes, columns: Sequence[str] = (), rows: int | None = None) -> None:
     """Raise an error if a Parquet file cannot be decoded; without ``columns`` only its schema is tried.
 
-    If no process can be started, the file is not tried.
+    ``rows``: only the first so many are tried. If no process can be started, the file is not tried.
     """
     if isinstance(data, Path):
-        problem = _TRIALS.ask(data, columns)
+        problem = _TRIALS.ask(data, columns, rows)
     else:
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / "data.parquet"
             copy.write_bytes(data)
-            problem = _TRIALS.ask(copy, columns)
+            problem = _TRIALS.ask(copy, columns, rows)
     if problem is not None:
         raise damaged_error(name, problem)
 
@@ -61,7 +61,7 @@ class _Trials:
         self._lock = Lock()
         atexit.register(self.close)
 
-    def ask(self, path: Path, columns: Sequence[str]) -> str | None:
+    def ask(self, path: Path, columns: Sequence[str], rows: int | None) -> str | None:
         """What is wrong with a file, or None."""
         with self._lock:
             process = self._process
@@ -72,7 +72,8 @@ class _Trials:
             if process is None:
                 return None
             try:
-                answer = _exchange(process, {"path": str(path.resolve()), "columns": list(columns)})
+                request: dict[str, object] = {"path": str(path.resolve()), "columns": list(columns), "rows": rows}
+                answer = _exchange(process, request)
             except OSError:
                 answer = ""
             if answer:

@@ -1,8 +1,8 @@
 """The process that reads Parquet files on trial; ``trial`` starts it as a script.
 
-It prints "ready" once Polars is there. Then it takes a request per line, ``{"path": ..., "columns": [...]}``,
-reads these columns (none: the schema alone), and answers with a line: the error as JSON, or null. A file may end
-this process; that is what it is for.
+It prints "ready" once Polars is there. Then it takes a request per line, ``{"path": ..., "columns": [...],
+"rows": ...}``, reads these columns (none: the schema alone) of the first rows (null: all), and answers with a
+line: the error as JSON, or null. A file may end this process; that is what it is for.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ def limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def read_on_trial(path: str, columns: list[str]) -> str | None:
-    """Decode the columns; what is wrong, in a line, or None."""
+def read_on_trial(path: str, columns: list[str], rows: int | None) -> str | None:
+    """Decode the columns of the first ``rows``, or of all; what is wrong, in a line, or None."""
     try:
         lazy = pl.scan_parquet(path)
         known = lazy.collect_schema()
         if columns:
             chosen = lazy.select(name for name in columns if name in known)
+            chosen = chosen if rows is None else chosen.head(rows)
             for _ in chosen.collect_batches(chunk_size=ROWS, engine="streaming"):
                 pass
     except (Exception, pl.exceptions.PanicException) as error:
@@ -49,4 +50,4 @@ if __name__ == "__main__":
     line: str
     for line in sys.stdin:
         request: Any = json.loads(line)
-        print(json.dumps(read_on_trial(request["path"], request["columns"])), flush=True)
+        print(json.dumps(read_on_trial(**request)), flush=True)

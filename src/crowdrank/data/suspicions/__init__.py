@@ -11,7 +11,9 @@ from crowdrank.data.suspicions.copies import note_copies
 from crowdrank.data.suspicions.ids import find_twins, note_booleans, note_broken_text, note_invisible, note_similar
 from crowdrank.data.suspicions.labels import note_odd_label, note_scales, note_swapped
 from crowdrank.data.suspicions.numbers import (
+    note_all_ties,
     note_one_rank,
+    note_one_weight,
     note_time_weights,
     note_worker_per_row,
     note_zero_ranks,
@@ -26,6 +28,8 @@ TABLE_CHECKS: tuple[Callable[[Judgments, Sequence[Origin]], Note | None], ...] =
     note_rounded_ids,
     note_worker_per_row,
     note_time_weights,
+    note_one_weight,
+    note_all_ties,
     note_one_rank,
     note_zero_ranks,
     note_swapped,

@@ -9,13 +9,15 @@ import numpy as np
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
 from crowdrank.data.suspicions.origins import Origin, count_words, name_rows
-from crowdrank.data.tables import Judgments, Rankings
+from crowdrank.data.tables import TIE, Judgments, Pairs, Rankings
 from crowdrank.errors import Note, Remedy
 
 TIMES = (1e9, 2.2e9)
 """Seconds since 1970, from 2001 to 2039."""
+OUTWEIGHS = 1e4
+"""A row that weighs so many times as much as all others together is noted."""
 FEW = 6
-"""With fewer rows it is no wonder that each has a worker of its own."""
+"""With fewer rows it is no wonder that each has a worker of its own, or that one outweighs the others."""
 
 
 def note_worker_per_row(table: Judgments, origins: Sequence[Origin]) -> Note | None:
@@ -48,6 +50,23 @@ def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | Non
     )
 
 
+def note_one_weight(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on a row that outweighs all others together. Of rows on disk, only the first part is looked at."""
+    weight = (next(table.batches()) if isinstance(table, SpooledPairs | SpooledRows) else table).weight
+    if weight is None or len(weight) < FEW:
+        return None
+    row = int(weight.argmax())
+    others = float(np.delete(weight, row).sum())
+    if weight[row] <= OUTWEIGHS * others:
+        return None
+    return Note(
+        "one-weight",
+        f"One row weighs {weight[row]:g} ({name_rows(origins, [row])}), and all others together {others:g}: "
+        "beside it they hardly count.",
+        "A weight says how many judgments a row stands for. If this one is a slip, correct it.",
+    )
+
+
 def note_zero_ranks(table: Judgments, origins: Sequence[Origin]) -> Note | None:
     """A note on lists with several ranks 0 besides a rank 1."""
     if not isinstance(table, Rankings) or not (table.rank == 0).any():
@@ -63,6 +82,19 @@ def note_zero_ranks(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         f"{count_words(int(odd.sum()), 'list')} of {table.lists} {verb} several ranks of "
         f"0 besides a rank of 1 ({name_rows(origins, [row])}): items with rank 0 count as the best.",
         "0 often means not ranked; if so, leave the cell empty.",
+    )
+
+
+def note_all_ties(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on votes that are all ties."""
+    if not isinstance(table, Pairs | SpooledPairs) or table.rows < 2:
+        return None
+    if any((part.outcome != TIE).any() for part in table.batches()):
+        return None
+    return Note(
+        "all-ties",
+        f"Every one of the {table.rows} votes is a tie, so nothing is ordered.",
+        ("If the outcomes are in another column: ", Remedy("columns", "label=NAME")),
     )
 
 

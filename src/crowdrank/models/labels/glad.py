@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats, local_part
-from crowdrank.errors import Note, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.base import LabelsModel, Outcome, Run
 from crowdrank.models.labels.calibration import (
     Calibrated,
@@ -72,6 +72,8 @@ FAR = 30.0
 """alpha and b stay within this distance of 0."""
 LEVELS = 33
 """How many quantiles of the easiness represent an average item."""
+MOST_WEIGHT = 1e4
+"""Beside heavier labels the priors vanish, and EM goes back and forth instead of converging."""
 BETTER = 1e-6
 """The mirror image must be better by this share to replace the first fit."""
 
@@ -97,6 +99,7 @@ class GLAD(LabelsModel):
 
     def _fit(self, labels: Labels, run: Run) -> Outcome:
         require_classes(self.name, labels)
+        _refuse_heavy(labels)
         if self.shares not in ("uniform", "fitted"):
             raise UsageError(f"The parameter 'shares' must be 'uniform' or 'fitted'. Got {self.shares!r}.")
         known, unused = known_labels(labels, run.anchors)
@@ -128,6 +131,17 @@ class GLAD(LabelsModel):
                 "easiness": labels.easiness(np.exp(found.easiness)),
                 **answer.tables,
             },
+        )
+
+
+def _refuse_heavy(labels: Labels) -> None:
+    """Raise an error if a label weighs so much that EM would not converge."""
+    heaviest = max(float(part.weight.max(initial=0.0)) for part in labels.pieces())
+    if heaviest > MOST_WEIGHT:
+        raise InputError(
+            f"glad takes labels of a weight up to {MOST_WEIGHT:g}: beside a heavier one its priors vanish. The "
+            f"labels of one worker for one item have a weight of {heaviest:g}.",
+            hint=("Divide all weights by one factor, or use ", Remedy("model", "dawid-skene")),
         )
 
 

@@ -27,7 +27,9 @@ the shares beyond that of N_i tosses (Paule and Mandel 1982). If tau = 0, all ha
 
 The ranking step never lowers L; the eta step may. The search begins at eta = 1 and ends when the qualities repeat
 (by equation 17, the ranking). If they repeat those just before, they are the answer; if they repeat earlier ones,
-the answer is the round of the cycle with the largest L.
+the answer is the round of the cycle with the largest L. eta_i is a step function of the ranking, so in large
+crowds the qualities may go on changing in the fourth digit for hundreds of rounds. If they stayed within 0.001 for
+30 rounds, the answer is the round among these with the largest L, and a note says so.
 
 Scores. An item that a worker left alone has f = E_0 D, by fair coins. The score is the mean over the query's
 workers of a_ij = (f_ij - f of such an item) / E_0 D. So an item that nobody judged has score 0, and the order is
@@ -61,6 +63,8 @@ from crowdrank.solve import Covariance, Spread, spread
 ROUNDS = 500
 DIGITS = 12
 """Qualities repeat if they are equal to this many digits."""
+CALM_ROUNDS, CALM_BAND = 30, 1e-3
+"""The search also ends if no quality left a band of this width for so many rounds."""
 QUALITIES = ("estimated", "equal")
 LEAST_MEAN, LEAST_STRENGTH = 0.6, 10.0
 """The crowd's prior has at least this mean, so that a crowd that hardly agrees is not reversed, and this a + b."""
@@ -92,7 +96,7 @@ class CrowdAgg(VotesModel):
         if not isinstance(self.pool, bool):
             raise UsageError(f"The parameter 'pool' must be true or false. Got {self.pool!r}.")
         equal, prior = self.quality == "equal", _beta_prior(self.prior)
-        contests = JudgeContests.of(votes, self.pair)
+        contests = JudgeContests.of(votes, self.pair, pool=self.pool)
         lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
         found = search(lists, prior, pool=self.pool, limit=1 if equal else ROUNDS, run=run)
         own = lists.values(found.eta)
@@ -226,7 +230,7 @@ def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: R
     units, size = int(unit.max()) + 1, lists.workers if pool else judges
     eta, etas, objectives = np.ones(judges), [], []
     seen: list[dict[bytes, int]] = [{} for _ in range(units)]
-    first, last = np.full(units, -1), np.full(units, -1)
+    first, last, calm = np.full(units, -1), np.full(units, -1), np.zeros(units, bool)
     for turn in range(limit):
         values = lists.values(eta)
         own = lists.objective(values, lists.ranks(values))
@@ -238,6 +242,8 @@ def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: R
             if key in seen[place]:
                 first[place], last[place] = seen[place][key], turn
             seen[place][key] = turn
+        now = (last < 0) & _calm_units(etas, judge_unit, units)
+        first[now], last[now], calm = turn - CALM_ROUNDS, turn, calm | now
         if run.progress is not None:
             run.progress(turn + 1, float(own.sum()), float((last < 0).mean()))
         if (last >= 0).all():
@@ -246,7 +252,7 @@ def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: R
     length = np.where(last >= 0, last - first, 0)
     path = np.array(objectives)
     chosen = np.array([_turn_to_keep(path[:, place], first[place], last[place]) for place in range(units)])
-    cycles, longest = int((length > 1).sum()), int(length.max())
+    cycles, longest = int(((length > 1) & ~calm).sum()), int((length * ~calm).max())
     return SearchResult(
         eta=np.array(etas)[chosen[judge_unit], np.arange(judges)],
         objective=float(path[chosen, np.arange(units)].sum()),
@@ -254,8 +260,20 @@ def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: R
         rounds=len(path),
         cycle=longest if cycles else 0,
         converged=bool((last >= 0).all()),
-        notes=[*_cycle_note(cycles, units, longest), *_unfinished_note(int((last < 0).sum()), len(path))],
+        notes=[
+            *_cycle_note(cycles, units, longest),
+            *_calm_note(int(calm.sum()), units),
+            *_unfinished_note(int((last < 0).sum()), len(path)),
+        ],
     )
+
+
+def _calm_units(etas: list[Floats], judge_unit: Integers, units: int) -> NDArray[np.bool_]:
+    """Whether all qualities of each unit stayed within a narrow band in the last rounds."""
+    if len(etas) <= CALM_ROUNDS:
+        return np.zeros(units, bool)
+    moved = np.ptp(etas[-CALM_ROUNDS:], axis=0) > CALM_BAND
+    return np.bincount(judge_unit[moved], minlength=units) == 0
 
 
 def agreement(
@@ -316,6 +334,16 @@ def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
         yield Note("cycle", message)
 
 
+def _calm_note(calm: int, units: int) -> Iterator[Note]:
+    if calm:
+        subject = f"In {calm} of {units} queries the qualities" if units > 1 else "The qualities"
+        message = (
+            f"{subject} stayed within {CALM_BAND:g} for {CALM_ROUNDS} rounds but did not come to rest. "
+            "The ranking is the one of these rounds with the largest objective."
+        )
+        yield Note("small-changes", message)
+
+
 def _equality_note(eta: Floats, prior: Prior, workers: int) -> Iterator[Note]:
     if prior == "estimated" and workers > 1 and np.ptp(eta) < 10.0**-DIGITS:
         message = "The workers' agreement with each other differs by no more than chance; all count the same."
@@ -344,21 +372,12 @@ class BetweenWorkers(Covariance):
     def __init__(self, lists: ExpectedLists, values: ListValues) -> None:
         from scipy.sparse import csc_array
 
-        groups = lists.contests.groups
-        a, judge, node = (
-            np.concatenate([np.zeros(0, kind), *parts])
-            for kind, parts in (
-                (np.float64, values.cells),
-                (np.int64, [cells.judge[cells.row] for cells in groups]),
-                (np.int64, [cells.node for cells in groups]),
-            )
-        )
-        own = node >= 0
+        judge, node = lists.contests.cell_judge, lists.contests.cell_node
         shape = (len(lists.contests.worker), len(lists.query))
-        self.a = csc_array((a[own], (judge[own], node[own])), shape=shape)
+        self.a = csc_array((values.cells, (judge, node)), shape=shape)
         self.m = np.maximum(lists.judges, 1)[lists.query].astype(float)
         self.v = np.array([lists.measure.toss(int(n)) ** 2 for n in lists.sizes])[lists.query]
-        self.squares = summed(node[own], a[own] ** 2, shape[1])
+        self.squares = summed(node, values.cells**2, shape[1])
         self.total = values.total
 
     def block(self, nodes: Integers) -> Floats:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, Ints, summed
-from crowdrank.kernels.rank_distribution import expected_fair, expected_power, expected_spectrum, fair_tables
-from crowdrank.models.lists.judge_contests import ContestCells, JudgeContests
+from crowdrank.data import Floats, Integers, summed
+from crowdrank.kernels.rank_distribution import (
+    expected_decided,
+    expected_fair,
+    expected_power,
+    expected_spectrum,
+    fair_tables,
+)
+from crowdrank.models.lists.judge_contests import ContestCells, DecidedCells, JudgeContests
 from crowdrank.prepared.votes import EQUAL, Votes
+
+BLOCK = 1 << 15
+"""Rows of votes that are compared with a ranking at a time."""
 
 
 class ExpectedMeasure(ABC):
@@ -38,6 +48,10 @@ class ExpectedMeasure(ABC):
     @abstractmethod
     def expected(self, cells: ContestCells, lost: Floats, rest: Floats, *, fair: bool) -> Floats:
         """E D / E_0 D - 1 of each row of cells, given its chances to lose; ``fair``: ``rest`` is all 1/2."""
+
+    @abstractmethod
+    def expected_decided(self, cells: DecidedCells, eta: Floats) -> Floats:
+        """The same for cells whose contests were all won or lost; ``eta`` (lines,)."""
 
 
 class NDCG(ExpectedMeasure):
@@ -81,6 +95,14 @@ class NDCG(ExpectedMeasure):
             found[own] = expected_spectrum(lost[own], rest[own], self.discounts(int(n)))
         return np.asarray(found / base - 1.0)
 
+    def expected_decided(self, cells: DecidedCells, eta: Floats) -> Floats:
+        """By the tables, for all numbers of wins together."""
+        sizes, place = np.unique(cells.size, return_inverse=True)
+        base = np.array([self.level(int(n)) for n in sizes])[place]
+        tables = np.stack([self.tables[int(n)][cells.contests] for n in sizes])[place]
+        found = expected_decided(cells.won, cells.line, eta, tables)
+        return np.asarray(found / base[cells.line] - 1.0)
+
 
 class RBP(ExpectedMeasure):
     """D(r) = p^r, gains kappa: E p^rank is a product, so no distribution is needed."""
@@ -108,17 +130,30 @@ class RBP(ExpectedMeasure):
         """By the product."""
         return expected_power(lost, rest, cells.size - 1 - cells.contests, self.p) - 1.0
 
+    def expected_decided(self, cells: DecidedCells, eta: Floats) -> Floats:
+        """By the product."""
+        fair = (1.0 + self.p) / 2.0
+        lost, won = (np.log1p(-(1.0 - self.p) * chance) - np.log(fair) for chance in (eta, 1.0 - eta))
+        logs = cells.won * won[cells.line] + (cells.contests - cells.won) * lost[cells.line]
+        return np.asarray(np.exp(logs) - 1.0)
+
 
 @dataclass(frozen=True, eq=False)
 class ListValues:
-    """The lists at some eta. ``cells``: a of each cell, in the order of the groups; ``total`` (N,): their sums;
-    ``alone`` (judges,): E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,): from 0 for the best,
-    shared by ties."""
+    """The lists at some eta. ``cells``: a of each cell; ``total`` (N,): their sums; ``alone`` (judges,):
+    E D / E_0 D - 1 of an item that the judge left alone; ``level`` (N,): from 0 for the best, shared by ties."""
 
-    cells: list[Floats]
+    cells: Floats
     total: Floats
     alone: Floats
     level: Integers
+
+
+class CountedVotes(NamedTuple):
+    """Votes that count: wins minus losses of each row, and how many each judge cast."""
+
+    net: Floats
+    total: Floats
 
 
 class ExpectedLists:
@@ -138,26 +173,30 @@ class ExpectedLists:
         self.sizes = np.bincount(self.query)
         self.start = np.cumsum(self.sizes) - self.sizes
         self.judges = np.bincount(contests.query, minlength=len(self.sizes))
+        self.decided = np.zeros(len(contests.cell_node), bool)
+        for cells in contests.groups:
+            self.decided[cells.cell] = True
 
     def values(self, eta: Floats) -> ListValues:
         """The values of all lists at these qualities of the judges (eq. 9 and 13)."""
-        alone = np.zeros(len(self.contests.worker))
-        found = []
-        for cells in self.contests.groups:
-            own = eta[cells.judge]
-            lost = cells.chance + own[:, None] * (1.0 - 2.0 * cells.chance)
-            rest = cells.rest + own * (1.0 - 2.0 * cells.rest)
-            value = self.measure.expected(cells, lost, rest, fair=self.contests.fair)
-            if len(cells.node) and cells.node[0] < 0:
-                alone[cells.judge] = value
-            found.append(value)
-        total = np.zeros(len(self.query))
-        for place, cells in enumerate(self.contests.groups):
-            found[place] = (found[place] - alone[cells.judge])[cells.row]
-            items = cells.node >= 0
-            total += summed(cells.node[items], found[place][items], len(total))
-        total, level = self._levels(total)
+        contests = self.contests
+        alone, found = np.zeros(len(contests.worker)), np.zeros(len(contests.cell_node))
+        for cells in contests.alone:
+            alone[cells.cell] = self._expected(cells, eta)[cells.row]
+        for group in contests.groups:
+            found[group.cell] = self._expected(group, eta)[group.row]
+        found -= self.decided * alone[contests.cell_judge]
+        total, level = self._levels(summed(contests.cell_node, found, len(self.query)))
         return ListValues(found, total, alone, level)
+
+    def _expected(self, cells: ContestCells | DecidedCells, eta: Floats) -> Floats:
+        """E D / E_0 D - 1 of each row."""
+        own = eta[cells.voice]
+        if isinstance(cells, DecidedCells):
+            return self.measure.expected_decided(cells, own)
+        lost = cells.chance + own[:, None] * (1.0 - 2.0 * cells.chance)
+        rest = cells.rest + own * (1.0 - 2.0 * cells.rest)
+        return self.measure.expected(cells, lost, rest, fair=self.contests.fair)
 
     def _levels(self, total: Floats) -> tuple[Floats, Integers]:
         """The totals, made equal if they differ by rounding alone, and their order (algorithm 3)."""
@@ -193,10 +232,8 @@ class ExpectedLists:
         ``of``: the judge or worker that each judge counts for. If the two items are tied, half a vote agrees
         (eq. 17).
         """
-        rows, who = self.contests.rows, of[self.contests.row_judge]
-        ahead = np.sign(level[rows.j] - level[rows.i])
-        right = 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead))
-        return summed(who, right, size), summed(who, rows.wins + rows.losses, size)
+        right = self._agreement(np.float64(-2.0) * level[self.contests.cell_node], self.all_votes)
+        return summed(of, right, size), summed(of, self.all_votes.total, size)
 
     def agreement_with_others(self, values: ListValues, of: Integers, size: int) -> tuple[Floats, Floats]:
         """As ``agreeing_votes``, but by the order of the other workers, in independent votes.
@@ -204,44 +241,55 @@ class ExpectedLists:
         The others' F of an item is F_j - f_ij. A vote counts if anybody else judged one of its items. All votes of
         a judge together count as ``independent_votes``.
         """
-        rows, judge, judges = self.contests.rows, self.contests.row_judge, len(self.contests.worker)
-        cells = np.concatenate([*values.cells, np.zeros(1)])
-        first, second = self.row_cells
-        none = len(cells) - 1
-        own = (first < none).astype(np.int64) + (second < none)
-        other = self.judged[rows.i] + self.judged[rows.j] > own
-        ahead = (values.total[rows.i] - cells[first]) - (values.total[rows.j] - cells[second])
+        node = self.contests.cell_node
         rounding = EQUAL * np.maximum.reduceat(np.abs(values.total), self.start)
-        ahead = np.where(np.abs(ahead) > rounding[self.query[rows.i]], np.sign(ahead), 0.0)
-        right = summed(judge, other * 0.5 * (rows.wins * (1 + ahead) + rows.losses * (1 - ahead)), judges)
-        every = summed(judge, rows.wins + rows.losses, judges)
-        part = self.independent_votes / np.maximum(every, 1e-300)
-        known = summed(judge, other * (rows.wins + rows.losses), judges)
-        return summed(of, part * right, size), summed(of, part * known, size)
+        others = (values.total[node] - values.cells) / np.maximum(rounding, 1e-300)[self.query[node]]
+        right = self._agreement(others, self.votes_about_known)
+        part = self.independent_votes / np.maximum(self.all_votes.total, 1e-300)
+        return summed(of, part * right, size), summed(of, part * self.votes_about_known.total, size)
+
+    def _agreement(self, score: Floats, votes: CountedVotes) -> Floats:
+        """The agreeing votes of each judge, by the scores of the cells (cells,). Two items tie if their scores
+        differ by no more than 1."""
+        first, second = self.contests.first, self.contests.second
+        net = np.zeros(len(votes.total))
+        for block in self._blocks():
+            ahead = score[first[block]] - score[second[block]]
+            order = (ahead > 1.0).view(np.int8) - (ahead < -1.0).view(np.int8)
+            self._add_by_judge(net, block, votes.net[block] * order)
+        return 0.5 * (votes.total + net)
 
     @cached_property
-    def row_cells(self) -> tuple[Integers, Integers]:
-        """The places of the two items' cells of each row of votes in the cells of all groups; their number if an
-        item has none."""
-        groups, nodes = self.contests.groups, len(self.query)
-        node = np.concatenate([np.zeros(0, np.int64), *(cells.node for cells in groups)])
-        judge = np.concatenate([np.zeros(0, np.int64), *(cells.judge[cells.row] for cells in groups)])
-        key = np.where(node >= 0, judge * nodes + node, -1)
-        order = np.argsort(key, kind="stable")
-        known = np.append(key[order], np.iinfo(np.int64).max)
-
-        def place(item: Ints) -> Integers:
-            wanted = self.contests.row_judge * nodes + item
-            found = np.searchsorted(known, wanted)
-            return np.where(known[found] == wanted, np.append(order, len(key))[found], len(key))
-
-        return place(self.contests.rows.i), place(self.contests.rows.j)
+    def all_votes(self) -> CountedVotes:
+        """All votes except ties."""
+        return self._count_votes(np.ones(len(self.decided), bool))
 
     @cached_property
-    def judged(self) -> Integers:
-        """How many judges have a cell for each node."""
-        node = np.concatenate([np.zeros(0, np.int64), *(cells.node for cells in self.contests.groups)])
-        return np.bincount(node[node >= 0], minlength=len(self.query))
+    def votes_about_known(self) -> CountedVotes:
+        """The votes with an item about which anybody else decided."""
+        node = self.contests.cell_node
+        judges = np.bincount(node[self.decided], minlength=len(self.query))
+        known = judges[node] > self.decided
+        return self.all_votes if known.all() else self._count_votes(known)
+
+    def _count_votes(self, known: NDArray[np.bool_]) -> CountedVotes:
+        """The votes that have one of the ``known`` (cells,)."""
+        contests = self.contests
+        counted = known[contests.first] | known[contests.second]
+        total = np.zeros(len(contests.worker))
+        for block in self._blocks():
+            self._add_by_judge(total, block, counted[block] * (contests.wins[block] + contests.losses[block]))
+        return CountedVotes(counted * (contests.wins - contests.losses), total)
+
+    def _blocks(self) -> Iterator[slice]:
+        """Rows of votes that stay in the cache together."""
+        return (slice(start, start + BLOCK) for start in range(0, len(self.contests.first), BLOCK))
+
+    def _add_by_judge(self, total: Floats, block: slice, values: Floats) -> None:
+        """Add the values of a block to those of their judges, by whom the rows are sorted."""
+        judge = self.contests.cell_judge[self.contests.first[block]]
+        low, high = int(judge[0]), int(judge[-1]) + 1
+        total[low:high] += summed(judge - low, values, high - low)
 
     @cached_property
     def independent_votes(self) -> Floats:
@@ -252,13 +300,7 @@ class ExpectedLists:
         the statistic of Mann and Whitney if they are labels of two kinds. This is the number of tosses with the
         same variance, at most V: about 9/4 m for a list of m items.
         """
-        rows, judge, judges = self.contests.rows, self.contests.row_judge, len(self.contests.worker)
-        cell = np.concatenate(self.row_cells)
-        size, net = sum(len(cells.node) for cells in self.contests.groups), rows.wins - rows.losses
-        squares = summed(cell, np.concatenate([net, -net]), size + 1)[:size] ** 2
-        whose = np.concatenate(
-            [np.zeros(0, np.int64), *(cells.judge[cells.row] for cells in self.contests.groups)]
-        )
-        votes = summed(judge, rows.wins + rows.losses, judges)
-        spread = votes + summed(whose, squares, judges)
+        contests, (net, votes), cells = self.contests, self.all_votes, len(self.decided)
+        squares = (summed(contests.first, net, cells) - summed(contests.second, net, cells)) ** 2
+        spread = votes + summed(contests.cell_judge, squares * self.decided, len(votes))
         return np.minimum(votes, 3.0 * votes**2 / np.maximum(spread, 1e-300))

@@ -69,7 +69,7 @@ class StAgg(VotesModel):
             if value not in tuple(choices):
                 raise UsageError(f"The parameter {name!r} must be {' or '.join(choices)}. Got {value!r}.")
         p = number("p", self.p, low=1e-6, high=1 - 1e-6)
-        contests = JudgeContests.of(votes, self.pair)
+        contests = JudgeContests.of(votes, self.pair, pool=True)
         most = most_contests(contests, votes)
         measure = RBP(p) if self.measure == "rbp" else NDCG(most) if self.measure == "ndcg" else MeanRank(most)
         lists = ExpectedLists(contests, measure, votes)

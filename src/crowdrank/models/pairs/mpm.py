@@ -181,7 +181,7 @@ class _Search:
 
     def converged(self, here: MultinomialLook) -> bool:
         """Whether the slope is small enough."""
-        return here.slope <= slope_goal(self.total)
+        return here.slope <= slope_goal(self.total, here.value)
 
     def convergence(self, here: MultinomialLook) -> list[Note]:
         """A note if the climb stopped before a maximum."""
