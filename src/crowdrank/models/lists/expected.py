@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data import Floats, Integers, summed
+from crowdrank.data import Floats, Integers, Ints, summed
 from crowdrank.kernels.rank_distribution import (
     expected_decided,
     expected_fair,
