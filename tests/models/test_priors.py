@@ -7,6 +7,7 @@ from scipy.special import psi
 
 import crowdrank as cr
 from crowdrank.kernels import LOGISTIC
+from crowdrank.measures import kendall_tau
 from crowdrank.models.priors import BETA_RANGE, MOST, BetaPrior, NormalPrior, Priors, VirtualNode, _match_beta
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 from crowdrank.simulate import bt_crowd
@@ -113,3 +114,24 @@ def test_nearly_perfect_workers_do_not_keep_the_priors_from_converging():
     assert model.workers_.polars()["eta"].max() > 0.999
     assert model.fit_.converged
     assert model.fit_.iterations < 60
+
+
+def test_estimated_priors_do_not_turn_a_crowd_of_many_workers_around():
+    crowd = bt_crowd(seed=5, workers=400, votes=1200)
+    scores = cr.CrowdBT().fit(crowd.judgments).ranking_.polars().sort("item")["score"].to_numpy()
+    assert kendall_tau(scores, crowd.gold.sort("item")["grade"].to_numpy()) > 0.6
+
+
+def test_the_mirror_of_a_fit_has_the_mirror_of_its_prior():
+    votes = bt_crowd(seed=5, workers=400, votes=1200).judgments
+    swapped = votes.with_columns(
+        label=pl.when(pl.col("label") == pl.col("left")).then(pl.col("right")).otherwise(pl.col("left"))
+    )
+    best, worst = cr.CrowdBT().fit(votes), cr.CrowdBT().fit(swapped)
+    scores = [model.ranking_.polars().sort("item")["score"].to_numpy() for model in (best, worst)]
+    np.testing.assert_allclose(scores[0], -scores[1], atol=0.02)
+
+
+@pytest.mark.parametrize("crowd", [{"spread": 6.0}, {"workers": 400, "votes": 1200}], ids=str)
+def test_the_widths_of_judges_converge(crowd):
+    assert cr.JudgeBT().fit(bt_crowd(seed=5, **crowd).judgments).fit_.converged

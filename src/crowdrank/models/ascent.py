@@ -59,8 +59,6 @@ class RememberedCurvature:
 
     ``rough``: products of gradients take the place of the observed curvature, if the likelihood offers them. Far
     from the maximum the observed curvature is often not that of a maximum, and steps with it are short.
-    ``lags``: a new ``spread`` counts from the next point on, and sums at the last point with the old one serve for
-    the step that leads there. Rough sums never lag, because then spreads would go back and forth.
     """
 
     session: Session
@@ -70,7 +68,7 @@ class RememberedCurvature:
     def __init__(self, session: Session, sums: LikelihoodSums) -> None:
         self.session, self.sums = session, sums
         self.spread: Floats | None = None
-        self.rough = self.lags = False
+        self.rough = False
         self.last: tuple[At, Curvature] | None = None
 
     @property
@@ -86,7 +84,7 @@ class RememberedCurvature:
     def __call__(self, point: At) -> Curvature:
         """The sums at these parameters, averaged over ``spread``."""
         at = replace(point, spread=self.spread)
-        if self.last is None or not self._is_same(self.last[0], at):
+        if self.last is None or not _same_parameters(self.last[0], at):
             sums = self.sums
             if self.rough and isinstance(sums, OuterProducts):
                 self.last = at, self.session.evaluate(sums.outer_products, at)
@@ -94,9 +92,10 @@ class RememberedCurvature:
                 self.last = at, self.session.evaluate(sums.curvature, at)
         return self.last[1]
 
-    def _is_same(self, one: At, other: At) -> bool:
-        same = np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
-        return same and ((self.lags and not self.rough) or one.spread is other.spread)
+
+def _same_parameters(one: At, other: At) -> bool:
+    same = np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
+    return same and one.spread is other.spread
 
 
 class Ascent:
@@ -195,9 +194,10 @@ class Ascent:
     def fit_priors(self, point: Point) -> Maximum:
         """Climb and estimate the priors in turn until the priors converge, then climb to the top.
 
-        After every other round the strengths are extrapolated along their last two changes r and r + v, by
-        the length |r| / |v| (SQUAREM, Varadhan and Roland 2008), because EM alone is slow. If exact variances are
-        costly, the rounds scale conditional ones, and exact ones at the top confirm the strengths or lead on.
+        With a Beta prior, the strengths are extrapolated after every other round along their last two changes r
+        and r + v, by the length |r| / |v| (SQUAREM, Varadhan and Roland 2008), because EM alone is slow. Widths of
+        normal priors would go back and forth by that. If exact variances are costly, the rounds scale conditional
+        ones, and exact ones at the top confirm the strengths or lead on.
         """
         if not self.priors.estimates:
             return self.maximize(point)
@@ -212,26 +212,31 @@ class Ascent:
 
     def _estimate_in_rounds(self, point: Point, left: int) -> tuple[Point, int]:
         """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left."""
-        path, self.priors_unfinished, slack, damping = [self.priors.strengths()], True, 0.0, 0.0
-        self.curvature.lags = True
+        path, self.priors_unfinished, damping = [self.priors.strengths()], True, 0.0
+        extrapolates = any(isinstance(prior, BetaPrior) and prior.estimated for prior in self.priors.columns)
         while left and self.priors_unfinished:
-            top, left = self.maximize(point, steps=1, slack=slack, damping=damping), left - 1
+            top, left = self.maximize(point, steps=1, damping=damping), left - 1
             priors = self.estimate_priors(top, exact=not self._is_costly(top))
-            point, damping, slack = self._move_inside(top.point), top.damping, 0.0
+            point, damping = self._move_inside(top.point), top.damping
             if priors is None:  # not yet near a maximum
                 continue
             self.priors = priors
-            slack = self._integrate(top)
+            self._integrate(top)
             path.append(self.priors.strengths())
             change = np.abs(path[-1] - path[-2]).max(initial=0.0)
             self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough or damping > 0)
             self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
-            if self.priors_unfinished and len(path) == 3:
+            if self.priors_unfinished and len(path) == 3 and extrapolates:
                 first, second, third = path
                 path = [extrapolate(first, second, third, reach=2.0)]
                 self.priors = self.priors.with_strengths(path[0])
-        self.curvature.lags = False
         return point, left
+
+    def refit_from(self, point: Point, top: Maximum) -> Maximum:
+        """Climb again from the mirror of ``top``, where variances are the same, under priors that fit there."""
+        if self.priors.estimates:
+            self.priors = self.estimate_priors(replace(top, point=point)) or self.priors
+        return self.fit_priors(point)
 
     def _confirm_priors(self, top: Maximum) -> bool:
         """Whether exact variances at the top lead to the same strengths. If not, they are the new ones."""
@@ -248,32 +253,27 @@ class Ascent:
         at = At(top.point.scores, self.bounds.values(top.point))
         return replace(top, log_likelihood=self.session.evaluate(self.sums.gradient, at).value)
 
-    def _integrate(self, top: Maximum) -> float:
+    def _integrate(self, top: Maximum) -> None:
         """Average the likelihood over the posteriors of worker parameters from here on.
 
         Scores and worker parameters that are fitted together overfit: a worker with few votes is taken to be as
         sharp or as blunt as these votes look. So the likelihood is averaged over a normal posterior of each
         parameter, whose variance is the inverse of its curvature (a Gaussian variational approximation, Opper &
         Archambeau 2009). Near a bound the spread is at most half of the way to it.
-
-        Returns how much that may change the log likelihood: twice the sum of curvature times variance over 2.
         """
         chosen = [
             column.integrated and prior.estimated
             for column, prior in zip(self.columns, self.priors.columns, strict=True)
         ]
         if not any(chosen):
-            return 0.0
+            return
         free = ~fixed_parameters(top) & np.array(chosen)
         variance = top.curvature.hold(~free).conditional_variance()[1]
         room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
         spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
-        known = np.zeros_like(spread) if self.curvature.spread is None else self.curvature.spread
-        if self.curvature.rough and (np.abs(spread - known) <= ROUGH_TOLERANCE * known).all():
-            return 0.0
-        self.curvature.spread = spread
-        own = np.einsum("kbb->kb", top.curvature.workers)
-        return 0.0 if self.curvature.rough else float((np.abs(own) * np.abs(spread**2 - known**2)).sum())
+        known = self.curvature.spread
+        if known is None or not self.curvature.rough or (np.abs(spread - known) > ROUGH_TOLERANCE * known).any():
+            self.curvature.spread = spread
 
     def _move_inside(self, point: Point) -> Point:
         """The point, moved off the bounds that a new prior has put out of reach."""

@@ -199,7 +199,6 @@ def maximize(
     total_weight: float,
     limit: int = 200,
     steps: int | None = None,
-    slack: float = 0.0,
     damping: float = 0.0,
     progress: Progress | None = None,
 ) -> Maximum:
@@ -210,7 +209,6 @@ def maximize(
         total_weight=total_weight,
         limit=limit,
         steps=steps,
-        slack=slack,
         damping=damping,
         progress=progress,
     )

@@ -109,15 +109,13 @@ def newton(
     total_weight: float,
     limit: int = 200,
     steps: int | None = None,
-    slack: float = 0.0,
     damping: float = 0.0,
     progress: Progress | None = None,
 ) -> Top[L]:
     """Climb from ``start`` to the maximum.
 
-    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given. ``slack``: a
-    step counts as uphill even if the value falls by this much, because the problem has changed a little since the
-    look at ``start``. ``damping``: that of the first step.
+    It takes at most ``limit`` looks, and ends after ``steps`` steps uphill if ``steps`` is given.
+    ``damping``: that of the first step.
     """
     here = problem.look(start)
     goal = slope_goal(total_weight, here.value)
@@ -131,7 +129,7 @@ def newton(
             continue
         done += 1
         there = problem.look(step.point)
-        if not _is_better(here, there, step.gain, slack):
+        if not _is_better(here, there, step.gain):
             if damping > MOST_DAMPING or step.size <= NO_STEP:
                 break
             damping = _raise_damping(damping)
@@ -158,14 +156,14 @@ def _try_step(here: Look[P], damping: float) -> Step[P] | None:
         return None
 
 
-def _is_better(here: Look[Any], there: Look[Any], gain: float, slack: float) -> bool:
+def _is_better(here: Look[Any], there: Look[Any], gain: float) -> bool:
     """Armijo's rule. If the gain is lost in rounding, the slope must not grow."""
     if not np.isfinite(there.value):
         return False
     size = max(1.0, abs(here.value))
-    if gain <= 1e-12 * size and not slack:
+    if gain <= 1e-12 * size:
         return there.slope <= max(here.slope, 1e-11 * size)
-    return there.value - here.value >= 1e-4 * gain - slack
+    return there.value - here.value >= 1e-4 * gain
 
 
 Chosen = slice | NDArray[np.int64]

@@ -292,14 +292,15 @@ class _Qualities(LuceAscent):
         nodes, workers = self._groups
         flips = below_half(top.point.workers[:, 0], self.given, workers, int(max(nodes.max(), workers.max())) + 1)
         report: dict[str, Any] = {"by": "mean quality", "turned": int(flips.sum())}
+        notes = []
         if flips.any():
-            top = self.fit_priors(mirrored(top, self.bounds, flips[nodes], flips[workers]))
-            return top, report, [mirror_note(flips, "the mean quality of the workers")]
+            top = self.refit_from(mirrored(top, self.bounds, flips[nodes], flips[workers]), top)
+            notes.append(mirror_note(flips, "the mean quality of the workers"))
         mean = self._mean(top)
-        if mean >= DOUBT:
-            return top, report, []
-        message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
-        return top, report, [Note("mirror", message)]
+        if mean < DOUBT:
+            message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
+            notes.append(Note("mirror", message))
+        return top, report, notes
 
     @cached_property
     def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

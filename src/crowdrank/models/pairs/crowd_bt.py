@@ -199,11 +199,11 @@ class _Qualities(PairedClimb):
         node_group, worker_group = self._groups()
         flips, by = self._flips(top, node_group, worker_group)
         report: dict[str, Any] = {"by": by, "turned": int(flips.sum())}
-        if flips.any():
-            top = self.fit_priors(mirrored(top, self.bounds, flips[node_group], flips[worker_group]))
-            reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
-            return top, report, [mirror_note(flips, reason)]
-        return top, report, self._doubt_notes(top, by)
+        if not flips.any():
+            return top, report, self._doubt_notes(top, by)
+        top = self.refit_from(mirrored(top, self.bounds, flips[node_group], flips[worker_group]), top)
+        reason = "gold pairs" if by == "anchors" else "the mean quality of the workers"
+        return top, report, [mirror_note(flips, reason), *self._doubt_notes(top, by)]
 
     def require_finite(self, top: Maximum) -> None:
         """Raise an error if there is no finite maximum once the votes of liars are reversed."""
