@@ -30,6 +30,8 @@ README = (ROOT / "README.md").read_text()
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "reference.py"))["PAGES"]
 
+GUIDES = runpy.run_path(str(ROOT / "docs" / "guides.py"))
+
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_reference_is_what_the_program_says(page):
@@ -159,6 +161,19 @@ def test_the_tutorial_of_asking_runs(crowdrank, tmp_path):
     shown = [float(value) / 100 for value in re.findall(r"(\d\d) %", page)]
     assert found[:3] == pytest.approx(shown[:3], abs=0.006)
     assert found[1] > found[2] > found[0]
+
+
+@pytest.mark.parametrize("page", GUIDES["PAGES"], ids=lambda page: page.stem)
+def test_the_guides_show_what_their_commands_print(page, tmp_path):
+    """Every command and every block of Python, in the order of the page; but for the seconds."""
+    assert GUIDES["run_page"](page.read_text(), tmp_path) == page.read_text(), "run `python docs/guides.py`"
+
+
+def test_a_guide_with_another_output_is_found(tmp_path):
+    page = "```console\n$ echo one\ntwo\n```\n\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
+    assert GUIDES["run_page"](page, tmp_path) == page.replace("two", "one").replace("3", "2")
+    with pytest.raises(ValueError, match="no text block follows"):
+        GUIDES["run_page"]("```python\nprint(1)\n```\n", tmp_path)
 
 
 def test_every_setting_of_the_selection_is_explained():
