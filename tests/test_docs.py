@@ -30,6 +30,8 @@ README = (ROOT / "README.md").read_text()
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "reference.py"))["PAGES"]
 
+CHOOSE = ROOT / "docs" / "guides" / "choose.md"
+
 GUIDES = runpy.run_path(str(ROOT / "docs" / "guides.py"))
 
 
@@ -167,6 +169,15 @@ def test_the_tutorial_of_asking_runs(crowdrank, tmp_path):
 def test_the_guides_show_what_their_commands_print(page, tmp_path):
     """Every command and every block of Python, in the order of the page; but for the seconds."""
     assert GUIDES["run_page"](page.read_text(), tmp_path) == page.read_text(), "run `python docs/guides.py`"
+
+
+@pytest.mark.parametrize("row", re.findall(r"^\| .* \| \[.*\) \|$", CHOOSE.read_text(), re.M))
+def test_what_was_measured_stands_in_the_table_beside_it(row):
+    finding, target = re.fullmatch(r"\| (.*) \| \[.*\]\((.*)\) \|", row).groups()
+    figures = re.findall(r"\.\d{2,}|\d+\.\d %", finding)
+    assert figures
+    table = (CHOOSE.parent / target).read_text()
+    assert [figure for figure in figures if figure not in table] == []
 
 
 def test_a_guide_with_another_output_is_found(tmp_path):
