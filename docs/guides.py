@@ -1,4 +1,4 @@
-"""Runs the pages of docs/guides and writes what they show: `python docs/guides.py` after a change of either.
+"""Runs guides and tutorials and writes what they show: `python docs/guides.py` after a change of a page or a command.
 
 On such a page
 
@@ -26,8 +26,13 @@ from unittest.mock import patch
 
 from crowdrank.cli import run
 
-PAGES = sorted((Path(__file__).parent / "guides").glob("*.md"))
-WIDTH = 110
+DOCS = Path(__file__).parent
+PAGES = [
+    *sorted((DOCS / "guides").glob("*.md")),
+    DOCS / "asking" / "tutorial.md",
+    DOCS / "rankers" / "tutorial.md",
+]
+WIDTH = 84
 BLOCK = re.compile(
     r"```console\n(?P<commands>.*?)```"
     r"|```\{code-block\} \w+\n:caption: (?P<name>\S+)\n\n?(?P<content>.*?)```"
@@ -60,7 +65,8 @@ def run_page(text: str, folder: Path) -> str:
             raise ValueError(f"This block prints something, but no text block follows it:\n{block['code']}")
         return f"```python\n{block['code']}```{shown}"
 
-    with chdir(folder):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with chdir(folder), patch.dict(os.environ, PATH=path, COLUMNS=str(WIDTH)):
         return BLOCK.sub(run_block, text)
 
 
@@ -88,7 +94,7 @@ def run_command(command: str) -> str:
     words, sign, after = re.fullmatch(r"(.*?)(?: ([|>]) (.*))?", rest).groups()  # type: ignore[union-attr]
     seen = Terminal()
     piped = io.StringIO() if sign else seen
-    with patch.dict(os.environ, COLUMNS=str(WIDTH)), redirect_stderr(plain(seen)), redirect_stdout(piped):
+    with redirect_stderr(plain(seen)), redirect_stdout(piped):
         run(shlex.split(words))
     shown = re.sub(r"\x1b\[[\d;]*m", "", seen.getvalue())
     lines = [textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in shown.splitlines()]
@@ -105,12 +111,8 @@ def plain(terminal: Terminal) -> io.StringIO:
 
 
 def run_shell(command: str, given: str) -> str:
-    """What a command prints in a shell in which `python` is this one."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", command], input=given, capture_output=True, text=True, check=True,
-        env={**os.environ, "PATH": path},
-    )  # fmt: skip
+    """What a command prints in a shell."""
+    done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=True)
     return done.stdout + done.stderr
 
 
