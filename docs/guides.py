@@ -1,4 +1,4 @@
-"""Runs guides and tutorials and writes what they show: `python docs/guides.py` after a change of a page or a command.
+"""Runs guides and tutorials, and writes what they show: `python docs/guides.py [PAGE ...]`, or `make guides`.
 
 On such a page
 

@@ -80,24 +80,6 @@ def test_every_parameter_of_a_ranker_is_explained(kind):
             assert shown in {*forms, f"{default:g}" if isinstance(default, float) else ""}, row
 
 
-@pytest.mark.lightgbm
-def test_the_tutorial_of_rankers_runs(crowdrank, tmp_path):
-    """Every command as it is shown; the last one is refused as the page says."""
-    page = (ROOT / "docs" / "rankers" / "tutorial.md").read_text().replace("\\\n", " ")
-    *shown, refused = re.findall(r"^    crowdrank (.*)$", page, re.M)
-    for line in shown:
-        ran = crowdrank(*shlex.split(line))
-        assert ran.code == 0, ran.err
-    assert float(ran.out.split()[1]) > 0.5  # nDCG@10 of queries that were never seen
-    ran = crowdrank(*shlex.split(refused))
-    assert ran.code == 2
-    assert "there are no columns of features" in ran.err
-    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "importance" in done.stdout
-    assert "score" in done.stdout
-
-
 @pytest.mark.long
 def test_the_tutorial_of_annotators_runs(crowdrank, tmp_path):
     """Every command as it is shown, with the file that the page shows."""
@@ -146,26 +128,14 @@ def test_the_tutorial_of_expert_queries_runs(crowdrank, tmp_path):
     assert "honeypots_right|1" in done.stdout
 
 
-def test_the_tutorial_of_asking_runs(crowdrank, tmp_path):
-    """Every command as it is shown; the accuracies are those of the page."""
-    page = (ROOT / "docs" / "asking" / "tutorial.md").read_text()
-    for name, code in zip(("answer.py", "judge.py"), re.findall(r"```python\n(.*?)```", page, re.S), strict=True):
-        (tmp_path / name).write_text(code)
-    found = []
-    for program, line in re.findall(r"^    (crowdrank|python) (.*)$", page, re.M):
-        if program == "python":
-            subprocess.run(f"{sys.executable} {line}", shell=True, cwd=tmp_path, check=True)
-            continue
-        ran = crowdrank(*shlex.split(line.replace('"python ', f'"{sys.executable} ')))
-        assert ran.code == 0, ran.err
-        if line.startswith("rank"):
-            found.append(float(re.search(r"acc by gold: ([\d.]+)", ran.err)[1]))
-    shown = [float(value) / 100 for value in re.findall(r"(\d\d) %", page)]
-    assert found[:3] == pytest.approx(shown[:3], abs=0.006)
-    assert found[1] > found[2] > found[0]
+def _needs(page):
+    return [pytest.mark.lightgbm] if page.parent.name == "rankers" else []
 
 
-@pytest.mark.parametrize("page", GUIDES["PAGES"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=_needs(page), id=f"{page.parent.name}-{page.stem}") for page in GUIDES["PAGES"]],
+)
 def test_the_guides_show_what_their_commands_print(page, tmp_path):
     """Every command and every block of Python, in the order of the page; but for the seconds."""
     assert GUIDES["run_page"](page.read_text(), tmp_path) == page.read_text(), "run `python docs/guides.py`"
