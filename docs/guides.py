@@ -66,7 +66,7 @@ def run_page(text: str, folder: Path) -> str:
         return f"```python\n{block['code']}```{shown}"
 
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    with chdir(folder), patch.dict(os.environ, PATH=path, COLUMNS=str(WIDTH)):
+    with chdir(folder), patch.dict(os.environ, PATH=path, COLUMNS=str(WIDTH), TERM="xterm"):
         return BLOCK.sub(run_block, text)
 
 

@@ -25,6 +25,7 @@ from crowdrank.rankers.scorers.net import Net
 from crowdrank.rankers.scorers.trees import Trees
 from crowdrank.report.notes import KINDS
 from crowdrank.select.policy import SELECTORS
+from helpers import random_votes
 
 README = (ROOT / "README.md").read_text()
 
@@ -148,6 +149,13 @@ def test_what_was_measured_stands_in_the_table_beside_it(row):
     assert figures
     table = (CHOOSE.parent / target).read_text()
     assert [figure for figure in figures if figure not in table] == []
+
+
+def test_the_command_of_the_front_page_runs(crowdrank, tmp_path):
+    (tmp_path / "votes.csv").write_text(random_votes(votes=60).write_csv())
+    shown = re.findall(r"^    crowdrank (.*)$", (ROOT / "docs" / "index.md").read_text(), re.M)
+    assert [crowdrank(*line.split()).code for line in shown] == [0]
+    assert (tmp_path / "result" / "report.html").exists()
 
 
 def test_a_guide_with_another_output_is_found(tmp_path):
