@@ -78,12 +78,15 @@ def kept_table(target: str, seeds: int | None, work: Path | None) -> PaperTable:
 
 
 def paper_section(target: str, table: PaperTable) -> Iterator[str]:
-    """A reproduced table with its remarks."""
-    yield f"\n## {table.title}\n\n`crowdrank reproduce {target}`\n"
-    yield from lines(table.columns, table.text_rows())
-    yield ""
-    for remark in table.remarks:
-        yield f"- {remark}"
+    """A reproduced table with its title, between marks, so that it can be replaced alone."""
+    title = f"## {table.title}\n\n`crowdrank reproduce {target}`"
+    yield f"\n<!-- {target} -->\n\n{title}\n\n{table_with_remarks(table)}\n\n<!-- end of {target} -->"
+
+
+def table_with_remarks(table: PaperTable) -> str:
+    """A reproduced table, and its remarks as a list."""
+    remarks = [f"- {remark}" for remark in table.remarks]
+    return "\n".join([*lines(table.columns, table.text_rows()), "", *remarks])
 
 
 def lines(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> Iterator[str]:

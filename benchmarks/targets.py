@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.page import DOCS, fill_marks, kept_table, lines
+from benchmarks.page import DOCS, fill_marks, kept_table, table_with_remarks
 
 
 def main() -> None:
@@ -21,8 +21,9 @@ def main() -> None:
     for target in given.targets:
         page = next(page for page in sorted(DOCS.rglob("*.md")) if f"<!-- {target} -->" in page.read_text())
         table = kept_table(target, given.seeds, given.work)
-        remarks = [f"- {remark}" for remark in table.remarks]
-        fill_marks(page, target, "\n".join([*lines(table.columns, table.text_rows()), "", *remarks]))
+        titled = f"`crowdrank reproduce {target}`" in page.read_text()  # on a page of figures
+        title = f"## {table.title}\n\n`crowdrank reproduce {target}`\n\n" if titled else ""
+        fill_marks(page, target, title + table_with_remarks(table))
 
 
 if __name__ == "__main__":

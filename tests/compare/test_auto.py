@@ -153,7 +153,7 @@ class TestSettings:
         assert fitted.fit_.details["auto"]["folds"] == 3
 
     def test_an_unknown_one_is_an_error(self):
-        with pytest.raises(cr.UsageError, match=r"(?s)auto has no parameter 'power'.*folds.*prior"):
+        with pytest.raises(cr.UsageError, match=r"(?s)auto has no parameter 'power'.*folds.*candidates"):
             cr.Auto().set_params(power=1)
 
     def test_one_of_a_candidate_that_cannot_run_here_is_of_no_use_and_no_error(self):

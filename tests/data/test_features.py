@@ -310,6 +310,7 @@ class TestTables:
             ("doc,x\na,1\n", r"column 'item': missing: features need it. The columns are 'doc', 'x'"),
             ("item,label\na,1\n", r"there are no columns of features"),
             ("item,x\n", r"there are no rows"),
+            ("item,x,weight\r\n\r", r"there are no rows"),
             ("item,x,x\na,1,2\n", r"column 'x': there are two columns with this name"),
             ("item,x\na,1\nb,2\na,3\n", r"1 row repeats the item of an earlier row: 'a'"),
         ],

@@ -251,8 +251,8 @@ class TestNotes:
             return notes, fitted.fit_.details["calibration"]["known_wanted"]
 
         (free,), wanted = told(0)
-        assert "how well the workers agree" in free
-        assert f"About {wanted} known labels" in free
+        assert "how well workers agree" in free
+        assert f"about {wanted} known labels" in free
         (few,), _ = told(5)
         assert "only 5 known labels" in few
         assert told(120)[0] == []

@@ -214,6 +214,13 @@ class TestTrueSkill:
         model = cr.TrueSkill(sigma=1e4, draw=0.1).fit(votes_of(*rows))
         assert model.ranking_.polars()["score"].is_finite().all()
 
+    @pytest.mark.parametrize("name", ["sigma", "tau"])
+    def test_the_margin_of_ties_is_not_lost(self, name):
+        frame = votes_of(("a", "b", "a"), ("b", "a", "tie"))
+        assert cr.TrueSkill(**{name: 1e6}, draw=1e-6).fit(frame).ranking_.polars()["score"].is_finite().all()
+        with pytest.raises(cr.UsageError, match=f"{name!r} must be a number between .* and 1e.06"):
+            cr.TrueSkill(**{name: 1e12}).fit(frame)
+
     def test_without_the_package(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "trueskillthroughtime", None)
         with pytest.raises(cr.UsageError, match=r"(?s)needs the package.*crowdrank\[trueskill\]"):

@@ -151,7 +151,7 @@ class TestCommand:
             ran = crowdrank("report", *words)
             assert ran.code == 2
             assert problem in ran.err
-            assert "crowdrank rank JUDGMENTS --out DIR" in ran.err
+            assert "wrote with --out DIR" in ran.err
         ran = crowdrank("report", "A", "B", "--out", "A")
         assert ran.code == 2
         assert "this folder is compared, so it is kept" in ran.err

@@ -58,6 +58,6 @@ def test_without_known_labels_a_caution_says_what_the_probability_is(fitted):
     report = build(cr.DawidSkene().fit(labels).result_)
     assert report.trust is None
     (caution,) = [own for own in report.cautions if own.code == "uncalibrated"]
-    assert "how well the workers agree" in caution.messages[0]
+    assert "how well workers agree" in caution.messages[0]
     assert TITLE not in to_html(report)
-    assert "how well the workers agree" in to_markdown(report)
+    assert "how well workers agree" in to_markdown(report)

@@ -255,7 +255,7 @@ def test_the_command_keeps_its_cells(crowdrank, tmp_path, monkeypatch):
     words = ("reproduce", "ltrma-figure9", "--seeds", "1", "--work", "kept", "--json")
     first = crowdrank(*words)
     assert first.code == 0, first.err
-    assert first.err == ""
+    assert first.err == "Reproduced ltrma-figure9; its parts are in kept\n"
     assert len((tmp_path / "kept" / "ltrma-figure9.jsonl").read_text().splitlines()) == len(FEW)
     monkeypatch.setattr("crowdrank.reproduce.ltrma_simulated.run", None)  # so that nothing can be computed
     assert crowdrank(*words).out == first.out

@@ -143,7 +143,7 @@ class Model(PredictingModel):
     def report(self, path: str | Path) -> Path:
         """Write the report of the fit: a page, Markdown or JSON, by the ending .html, .md or .json.
 
-        It is the report of ``crowdrank rank --out``: the ranking, the workers, what to know, and the next votes.
+        It is the report of ``crowdrank rank``: the ranking, the workers, what to know, and the next votes.
         """
         return self._write_report(path)
 

@@ -1,4 +1,4 @@
-"""A result that `crowdrank rank --out` wrote, read back from its folder."""
+"""A result that `crowdrank rank` wrote, read back from its folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Remedy
 
 IDS = {"query": pl.String, "item": pl.String, "worker": pl.String}
 FORMS = ("csv", "parquet", "json")
@@ -17,7 +17,7 @@ NEEDED = {
     "ranking": ("query", "item", "rank", "tier", "score", "stderr", "rank_low", "rank_high"),
     "workers": ("worker", "judgments", "quality", "low", "high", "verdict"),
 }
-WRITE = "Name a folder that `crowdrank rank JUDGMENTS --out DIR` wrote."
+WRITE = ("Name a folder that `crowdrank rank` wrote with ", Remedy("out", "DIR"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,9 +149,9 @@ def inverse_of(stack: Floats) -> Floats:
         return 1.0 / stack
     try:
         np.linalg.cholesky(stack)
-    except np.linalg.LinAlgError:
+        inverse = np.linalg.inv(stack).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:  # a matrix that is positive by a rounding error may still have no inverse
         raise NotPositiveError from None
-    inverse = np.linalg.inv(stack).astype(np.float64, copy=False)
     return 0.5 * (inverse + inverse.transpose(0, 2, 1))
 
 

@@ -186,6 +186,8 @@ def _assemble(tables: list[_OpenFeatures], rows: _Rows, store: ValueStore) -> Fe
     names, values = store.finish(lambda every: sorted(every, key=int) if found is None else found.names)
     if not names:
         raise InputError("there are no features.", source=source)
+    if not any(len(ids) for ids, _ in rows.item):
+        raise InputError("there are no rows.", source=source, hint="Write a header line and at least one row.")
     items, item = _number_ids(rows.item)
     queries, query = _number_ids(rows.query) if rows.query else (None, None)
     features = Features(

@@ -44,6 +44,10 @@ FAR = 30.0
 """A surprise is cut off at this many standard deviations, because the moments underflow beyond."""
 
 
+MOST_DEVIATION = 1e6
+"""The largest sigma and tau: beside larger ones the margin of ties is lost in rounding."""
+
+
 class TrueSkill(OnlineModel["SkillState"]):
     """TrueSkill: skills N(mu, sigma^2) filtered vote by vote (Herbrich et al. 2007).
 
@@ -84,8 +88,8 @@ class TrueSkill(OnlineModel["SkillState"]):
         draw = ties if self.draw == ESTIMATED else number("draw", self.draw, low=1e-9, high=1 - 1e-9)
         return SkillState(
             beta=beta,
-            sigma=number("sigma", self.sigma, low=1e-6),
-            tau=number("tau", self.tau, low=0.0),
+            sigma=number("sigma", self.sigma, low=1e-6, high=MOST_DEVIATION),
+            tau=number("tau", self.tau, low=0.0, high=MOST_DEVIATION),
             margin=float(library.compute_margin(draw, math.sqrt(2.0) * beta)),
             moments=library.v_w,
         )
