@@ -25,10 +25,15 @@ from crowdrank.rankers.scorers.net import Net
 from crowdrank.rankers.scorers.trees import Trees
 from crowdrank.report.notes import KINDS
 from crowdrank.select.policy import SELECTORS
+from helpers import random_votes
 
 README = (ROOT / "README.md").read_text()
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "reference.py"))["PAGES"]
+
+CHOOSE = ROOT / "docs" / "guides" / "choose.md"
+
+GUIDES = runpy.run_path(str(ROOT / "docs" / "guides.py"))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -74,24 +79,6 @@ def test_every_parameter_of_a_ranker_is_explained(kind):
             shown = row.split("|")[2].strip().strip("`")
             forms = {str(default), str(default).lower(), str(default).replace("(", "[").replace(")", "]")}
             assert shown in {*forms, f"{default:g}" if isinstance(default, float) else ""}, row
-
-
-@pytest.mark.lightgbm
-def test_the_tutorial_of_rankers_runs(crowdrank, tmp_path):
-    """Every command as it is shown; the last one is refused as the page says."""
-    page = (ROOT / "docs" / "rankers" / "tutorial.md").read_text().replace("\\\n", " ")
-    *shown, refused = re.findall(r"^    crowdrank (.*)$", page, re.M)
-    for line in shown:
-        ran = crowdrank(*shlex.split(line))
-        assert ran.code == 0, ran.err
-    assert float(ran.out.split()[1]) > 0.5  # nDCG@10 of queries that were never seen
-    ran = crowdrank(*shlex.split(refused))
-    assert ran.code == 2
-    assert "there are no columns of features" in ran.err
-    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "importance" in done.stdout
-    assert "score" in done.stdout
 
 
 @pytest.mark.long
@@ -142,23 +129,40 @@ def test_the_tutorial_of_expert_queries_runs(crowdrank, tmp_path):
     assert "honeypots_right|1" in done.stdout
 
 
-def test_the_tutorial_of_asking_runs(crowdrank, tmp_path):
-    """Every command as it is shown; the accuracies are those of the page."""
-    page = (ROOT / "docs" / "asking" / "tutorial.md").read_text()
-    for name, code in zip(("answer.py", "judge.py"), re.findall(r"```python\n(.*?)```", page, re.S), strict=True):
-        (tmp_path / name).write_text(code)
-    found = []
-    for program, line in re.findall(r"^    (crowdrank|python) (.*)$", page, re.M):
-        if program == "python":
-            subprocess.run(f"{sys.executable} {line}", shell=True, cwd=tmp_path, check=True)
-            continue
-        ran = crowdrank(*shlex.split(line.replace('"python ', f'"{sys.executable} ')))
-        assert ran.code == 0, ran.err
-        if line.startswith("rank"):
-            found.append(float(re.search(r"acc by gold: ([\d.]+)", ran.err)[1]))
-    shown = [float(value) / 100 for value in re.findall(r"(\d\d) %", page)]
-    assert found[:3] == pytest.approx(shown[:3], abs=0.006)
-    assert found[1] > found[2] > found[0]
+def _needs(page):
+    return [pytest.mark.lightgbm] if page.parent.name == "rankers" else []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=_needs(page), id=f"{page.parent.name}-{page.stem}") for page in GUIDES["PAGES"]],
+)
+def test_the_guides_show_what_their_commands_print(page, tmp_path):
+    """Every command and every block of Python, in the order of the page; but for the seconds."""
+    assert GUIDES["run_page"](page.read_text(), tmp_path) == page.read_text(), "run `python docs/guides.py`"
+
+
+@pytest.mark.parametrize("row", re.findall(r"^\| .* \| \[.*\) \|$", CHOOSE.read_text(), re.M))
+def test_what_was_measured_stands_in_the_table_beside_it(row):
+    finding, target = re.fullmatch(r"\| (.*) \| \[.*\]\((.*)\) \|", row).groups()
+    figures = re.findall(r"\.\d{2,}|\d+\.\d %", finding)
+    assert figures
+    table = (CHOOSE.parent / target).read_text()
+    assert [figure for figure in figures if figure not in table] == []
+
+
+def test_the_command_of_the_front_page_runs(crowdrank, tmp_path):
+    (tmp_path / "votes.csv").write_text(random_votes(votes=60).write_csv())
+    shown = re.findall(r"^    crowdrank (.*)$", (ROOT / "docs" / "index.md").read_text(), re.M)
+    assert [crowdrank(*line.split()).code for line in shown] == [0]
+    assert (tmp_path / "result" / "report.html").exists()
+
+
+def test_a_guide_with_another_output_is_found(tmp_path):
+    page = "```console\n$ echo one\ntwo\n```\n\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
+    assert GUIDES["run_page"](page, tmp_path) == page.replace("two", "one").replace("3", "2")
+    with pytest.raises(ValueError, match="no text block follows"):
+        GUIDES["run_page"]("```python\nprint(1)\n```\n", tmp_path)
 
 
 def test_every_setting_of_the_selection_is_explained():

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from crowdrank.measures import Evaluation
 
+SHORT = 16
+"""A column of cells with up to so many characters keeps its width on a narrow terminal; longer ones wrap."""
+
 
 def print_measured(measured: Evaluation) -> None:
     """Print the measures by gold, and what the gold covers, on stderr."""
@@ -34,11 +37,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], lef
     from rich.text import Text
 
     shown = Table(title=title or None, title_justify="left", header_style="bold")
-    for name in columns:
-        if name in left:
-            shown.add_column(name, justify="left", overflow="fold")
-        else:
-            shown.add_column(name, justify="right", no_wrap=True)
+    for place, name in enumerate(columns):
+        short = all(len(str(row[place])) <= SHORT for row in rows)
+        shown.add_column(name, justify="left" if name in left else "right", overflow="fold", no_wrap=short)
     for row in rows:
         shown.add_row(*(Text(str(cell)) for cell in row))
     console = Console()
