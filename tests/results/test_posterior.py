@@ -91,15 +91,18 @@ def test_draws_of_a_rescaled_and_a_scaled_covariance():
     scores, weights = rng.normal(size=7), rng.normal(size=(5, 2))
     jacobian = np.hstack([1.5 * np.eye(7), np.outer(scores, weights.ravel())])
     want = jacobian @ np.linalg.inv(whole) @ jacobian.T
-    rescaled = Rescaled(inner, scores, 1.5, weights)
+    units = np.array([1.0, 1 / 1.5])
+    rescaled = Rescaled(inner, scores, 1.5, weights, units)
     np.testing.assert_allclose(rescaled.block(np.arange(7)), want, atol=1e-12)
-    drawn, _ = rescaled.sample(parts_of(matrix), 200_000, np.random.default_rng(3))
+    drawn, workers = rescaled.sample(parts_of(matrix), 200_000, np.random.default_rng(3))
     np.testing.assert_allclose(drawn.T @ drawn / len(drawn), want, atol=0.02 * np.abs(want).max())
+    np.testing.assert_allclose(rescaled.worker_variance(), inner.worker_variance() * units**2)
+    np.testing.assert_allclose((workers**2).mean(axis=0), rescaled.worker_variance(), rtol=0.02)
     one = np.zeros((5, 2))
     one[3, 1] = 1.0
     across, own = rescaled.with_combination(one)
-    np.testing.assert_allclose(across, (jacobian @ np.linalg.inv(whole))[:, 7 + 7], atol=1e-12)
-    assert own == pytest.approx(np.linalg.inv(whole)[14, 14])
+    np.testing.assert_allclose(across, (jacobian @ np.linalg.inv(whole))[:, 7 + 7] / 1.5, atol=1e-12)
+    assert own == pytest.approx(np.linalg.inv(whole)[14, 14] / 1.5**2)
     np.testing.assert_allclose(Scaled(inner, 3.0).block(np.arange(7)), 9 * inner.block(np.arange(7)))
 
 

@@ -165,7 +165,7 @@ def test_scores_in_another_unit_that_is_uncertain_too():
     block = np.linalg.inv(whole(random_arrow()))
     onto = np.vstack([np.eye(10)[:6], np.append(np.zeros(6), weights)])
     expected = jacobian @ onto @ block @ onto.T @ jacobian.T
-    found = Rescaled(inner, scores, scale, weights)
+    found = Rescaled(inner, scores, scale, weights, np.ones(1))
     nodes = np.flatnonzero(PART == 0)
     np.testing.assert_allclose(found.block(nodes), expected[np.ix_(nodes, nodes)], rtol=1e-9)
     centre = np.eye(3) - 1 / 3

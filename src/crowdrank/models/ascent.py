@@ -345,7 +345,8 @@ class Ascent:
             return moved, None, scale
         weights = np.zeros_like(workers)
         weights[people, place] = np.where(fixed_parameters(top)[people, place], 0.0, rate / self.members)
-        return moved, Rescaled(covariance, point.scores, scale, weights), scale
+        units = np.array([1.0 / scale if column.is_scaled else 1.0 for column in self.columns])
+        return moved, Rescaled(covariance, point.scores, scale, weights, units), scale
 
     def uncertainty(
         self, top: Maximum, worker_variance: Floats | None = None

@@ -40,12 +40,23 @@ class Derived(Covariance):
 class Rescaled(Derived):
     """The covariance of c s if the scale c is also uncertain: d(c s) = c ds + s dc.
 
-    c is the ``scale``, and dc is the combination ``weights`` (K, b) of the worker parameters.
+    c is the ``scale``, and dc is the combination ``weights`` (K, b) of the worker parameters. ``units`` (b,): what
+    the worker parameters are multiplied with, such as slopes that are divided by c.
     """
 
     scores: Floats
     scale: float
     weights: Floats
+    units: Floats
+
+    def worker_variance(self) -> Floats:
+        """Variance of each worker parameter in its unit. That of a held one stays."""
+        free = self.inner.free_worker_variance()
+        return self.inner.worker_variance() - free + self.units**2 * free
+
+    def free_worker_variance(self) -> Floats:
+        """The same, 0 for a held parameter."""
+        return self.units**2 * self.inner.free_worker_variance()
 
     @cached_property
     def _with_scale(self) -> tuple[Floats, float]:
@@ -71,12 +82,12 @@ class Rescaled(Derived):
         """The draws of the inner covariance, rescaled."""
         scores, workers = self.inner.sample(parts, count, generator)
         change = np.einsum("kb,mkb->m", self.weights, workers)
-        return self.scale * scores + change[:, None] * self.scores, workers
+        return self.scale * scores + change[:, None] * self.scores, self.units * workers
 
     def with_combination(self, weights: Floats) -> tuple[Floats, float]:
         """Covariance of the rescaled scores with a combination of worker parameters, and its variance."""
-        across, own = self.inner.with_combination(weights)
-        together = self.inner.with_combination(weights + self.weights)[1]
+        across, own = self.inner.with_combination(self.units * weights)
+        together = self.inner.with_combination(self.units * weights + self.weights)[1]
         with_scale = 0.5 * (together - own - self._with_scale[1])
         return self.scale * np.broadcast_to(across, len(self.scores)) + with_scale * self.scores, own
 

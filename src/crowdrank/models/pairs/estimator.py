@@ -92,10 +92,7 @@ class PairedModel(VotesModel):
         outcome = self._outcome(
             climb, top, scores, fitted_workers.workers(), covariance, notes, details, fitted.point.scores
         )
-        roots = fitted_workers.roots()
-        if roots is not None:  # of slopes in units of the average judge
-            roots = roots / np.array([scale if column.is_scaled else 1.0 for column in climb.columns])[:, None]
-        return replace(outcome, predictor=_predictor(climb, top, scores.score, roots))
+        return replace(outcome, predictor=_predictor(climb, top, scores.score, fitted_workers.roots()))
 
     def _score_intervals(
         self,
