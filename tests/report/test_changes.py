@@ -82,6 +82,13 @@ class TestStatistics:
         assert found.cautions[0].title == "Noise is not known for some items"
         assert json.loads(to_json(found))["counts"] == {"unknown": 4}
 
+    def test_groups_that_nothing_links_have_no_common_level(self):
+        apart = result({**FLAT, "c": 2.0, "d": 1.5})
+        apart.fit["warnings"] = [{"code": "disconnected", "message": "..."}]
+        found = build_changes(apart, result(FLAT))
+        assert found.counts == {"unknown": 4}
+        assert found.cautions[0].code == "disconnected"
+
     def test_nothing_in_common(self):
         found = build_changes(result({"a": 1.0}), result({"b": 1.0}))
         assert found.headline == ("The two rankings have no item in common, so nothing can be compared.",)

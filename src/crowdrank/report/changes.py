@@ -6,8 +6,10 @@ if the models differ. With scores s and standard errors e before and after, the 
     d = s' - s,    with the standard error sqrt(e^2 + e'^2),
 
 and its p value that of a normal d / error. Of all items, those are beyond the noise whose p value passes the
-step-up test of Benjamini and Hochberg (1995) at 10 %: at most a tenth of them is expected to be noise. If the two
-results share votes, their errors are not independent and the test is cautious.
+step-up test of Benjamini and Hochberg (1995) at 10 %: at most a tenth of them is expected to be noise, if standard
+errors are right. Those of plain models are too small with few votes on items that are far apart. If the two
+results share votes, their errors are not independent. Groups of items that nothing links have no common level of
+scores, so with such groups no move can be told from noise.
 """
 
 from __future__ import annotations
@@ -94,7 +96,8 @@ def build_changes(before: SavedResult, after: SavedResult) -> ChangeReport:
         after.ranking, on=["query", "item"], how="inner", suffix="_after", nulls_equal=True
     )
     rescaled = before.fit["model"] != after.fit["model"]
-    moved = _judge(_changes(joined, rescaled=rescaled)) if joined.height else joined
+    linked = not any(_has_groups(own) for own in (before, after))
+    moved = _judge(_changes(joined, rescaled=rescaled, linked=linked)) if joined.height else joined
     counts = _counts(moved)
     gone, new = (_only(one, other) for one, other in ((before, after), (after, before)))
     workers = _worker_changes(before.workers, after.workers)
@@ -104,7 +107,7 @@ def build_changes(before: SavedResult, after: SavedResult) -> ChangeReport:
     return ChangeReport(
         title="What moved between two rankings",
         facts=tuple(f"{word}: {_describe(own)}" for word, own in (("before", before), ("after", after))),
-        cautions=_cautions(moved),
+        cautions=_cautions(moved, linked=linked),
         before=before.name,
         after=after.name,
         headline=tuple(_headline(moved, counts, tau, gone, new)),
@@ -119,8 +122,14 @@ def build_changes(before: SavedResult, after: SavedResult) -> ChangeReport:
     )
 
 
-def _changes(joined: pl.DataFrame, *, rescaled: bool) -> pl.DataFrame:
-    """Ranks among the common items, and the change of the score with its standard error."""
+def _has_groups(result: SavedResult) -> bool:
+    """Whether a result says that some items are compared with none of the others."""
+    return any(note.get("code") == "disconnected" for note in result.fit.get("warnings", ()))
+
+
+def _changes(joined: pl.DataFrame, *, rescaled: bool, linked: bool) -> pl.DataFrame:
+    """Ranks among the common items, and the change of the score with its standard error, which is null if not
+    all items are ``linked``."""
     spread = pl.col("score").std().over("query") if rescaled else pl.lit(1.0)
     spread_after = pl.col("score_after").std().over("query") if rescaled else pl.lit(1.0)
     return joined.with_columns(
@@ -128,7 +137,9 @@ def _changes(joined: pl.DataFrame, *, rescaled: bool) -> pl.DataFrame:
         after=pl.col("rank_after").rank("ordinal").over("query").cast(pl.Int64),
         own=(pl.col("score") - pl.col("score").mean().over("query")) / spread,
         own_after=(pl.col("score_after") - pl.col("score_after").mean().over("query")) / spread_after,
-        error=((pl.col("stderr") / spread) ** 2 + (pl.col("stderr_after") / spread_after) ** 2).sqrt(),
+        error=((pl.col("stderr") / spread) ** 2 + (pl.col("stderr_after") / spread_after) ** 2).sqrt()
+        if linked
+        else pl.lit(None, pl.Float64),
     ).with_columns(change=pl.col("own_after") - pl.col("own"))
 
 
@@ -236,7 +247,7 @@ def _headline(
     beyond = counts.get("up", 0) + counts.get("down", 0)
     of = count_noun(moved.height, "item")
     if counts.get("unknown", 0) == moved.height:
-        found = [f"How large the noise is, is not known for {of} that both rank: there are no standard errors."]
+        found = [f"Whether noise explains the moves of {of} that both rank is not known."]
     elif not beyond:
         found = [f"Nothing moved beyond the noise, of {of} that both rank."]
     else:
@@ -270,10 +281,16 @@ def _first_places(moved: pl.DataFrame) -> list[str]:
     return [f"{quote_name(both['one'][0])} is first in both."]
 
 
-def _cautions(moved: pl.DataFrame) -> tuple[Caution, ...]:
+def _cautions(moved: pl.DataFrame, *, linked: bool) -> tuple[Caution, ...]:
     unknown = moved.filter(verdict="unknown").height if moved.height else 0
     if not unknown:
         return ()
+    if not linked:
+        message = (
+            "In one of the rankings, no judgment links some groups of items, so their scores have no common level."
+        )
+        advice = "Compare rankings in which judgments link all items."
+        return (Caution("disconnected", "Moves cannot be told from noise", (message,), advice),)
     message = f"{count_noun(unknown, 'item')} of {moved.height:,} have no standard error in one of the rankings."
     advice = "Their moves may be noise; rank both with a model that has intervals."
     return (Caution("no-intervals", "Noise is not known for some items", (message,), advice),)
@@ -287,6 +304,6 @@ def _explain(*, rescaled: bool) -> str:
     )
     return (
         f"{scale}The bar holds the true change with a probability of 90 %, so some bars miss 0 by chance. Among "
-        "the moves beyond the noise, at most a tenth is expected to be chance. Rankings that share votes move "
-        "together, so the test is cautious."
+        "the moves beyond the noise, at most a tenth is expected to be chance, if the standard errors are right; "
+        "with few votes those of plain models are too small."
     )
