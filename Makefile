@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test test-long check types docs bench reference lock clean
+.PHONY: setup demo test test-long check types docs bench reference outputs lock clean
 
 setup: $(STAMP)
 
@@ -53,6 +53,9 @@ bench: $(BENCH)
 
 reference: $(STAMP)
 	$(BIN)/python docs/reference.py
+
+outputs: $(STAMP)
+	$(BIN)/python docs/outputs.py
 
 lock: $(BENCH)
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt

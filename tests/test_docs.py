@@ -1,7 +1,6 @@
 """The docs say what is there: commands, models, examples, public names."""
 
 import dataclasses
-import doctest
 import inspect
 import re
 import runpy
@@ -184,49 +183,6 @@ def test_the_flat_names_are_complete():
     assert dir(cr) == sorted([*cr.__all__, "__version__"])
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         cr.nonsense  # noqa: B018
-
-
-def test_the_readmes_example_runs(tmp_path, crowdrank):
-    shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
-    assert crowdrank(*shown.split()).code == 0
-    code = re.search(r"```python\n(.*?)```", README, re.S)[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "rank_high" in done.stdout
-    assert "verdict" in done.stdout
-
-
-def test_the_readmes_ranking_is_real(crowdrank, tmp_path):
-    shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
-    crowdrank(*shown.split())
-    printed = re.findall(
-        r"│ +\d+ │ +([\d-]+) │ +\d+ │ (item-\d) +│ +([\d.-]+) │ +([\d.-]+) to ([\d.-]+) │", README
-    )
-    rows = [line.split(",") for line in crowdrank("rank", "sim/judgments.csv").out.splitlines()[1:]]
-    numbers = [[f"{float(row[place]):.3f}" for place in (4, 6, 7)] for row in rows]
-    assert printed == [(f"{row[8]}-{row[9]}", row[1], *own) for row, own in zip(rows, numbers, strict=True)]
-
-
-def test_the_readmes_comparison_is_real(crowdrank):
-    """But for the seconds."""
-    for shown in (r"\$ crowdrank (simulate .*)\n", r"\$ crowdrank (compare .*)\n"):
-        ran = crowdrank(*re.search(shown, README)[1].split())
-    printed = re.search(r"^    model +log loss.*?\n\n", README, re.M | re.S)[0]
-    ours, theirs = (
-        [
-            [word for word in line.split() if not re.fullmatch(r"\d+\.\d\d", word)]
-            for line in text.strip().splitlines()
-        ]
-        for text in (ran.out, printed)
-    )
-    assert ours == theirs
-
-
-def test_the_page_on_python_runs(tmp_path, monkeypatch):
-    """Every block, with the output that is shown."""
-    monkeypatch.chdir(tmp_path)
-    failed, tried = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
-    assert tried > 15
-    assert not failed
 
 
 @pytest.mark.parametrize(
