@@ -1,9 +1,14 @@
 """Runs what README.md and the pages show, and writes the outputs into them: `make outputs`.
 
-Each page runs in a folder of its own, with the files that it names (`usual_files.py`). Commands after `$`
-run as on a terminal, examples after `>>>` as in a console; both get the output of the run. Blocks of Python are
-run. What differs only in seconds stays as it is, and so does a block that needs real data or a package that is not
-there. Name pages to run only these."""
+Each page runs from top to bottom in a folder of its own, with the files that it names (`usual_files.py`):
+
+- commands after `$`, in an indented or a `console` block, get what they print on a terminal,
+- examples after `>>>` in a `pycon` block get what a console shows,
+- a `python` block runs in one session with the others; a `text` block right after it gets what it prints,
+- a `code-block` with a caption is a file of that name.
+
+What differs only in seconds stays as it is, and so does a block that needs real data or a package that is missing.
+Name pages to run only these."""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 import traceback
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -33,10 +39,18 @@ ROOT = DOCS.parent
 DATA = Path(os.environ.get("CROWDRANK_DATA", ROOT.parent / "shared" / "data"))
 usual_files = runpy.run_path(str(DOCS / "usual_files.py"))["usual_files"]
 
-TERMINAL = {"COLUMNS": "115", "LINES": "50", "NO_COLOR": "1"}
-BLOCK = re.compile(r"^```(pycon|python)\n(.*?)^```$|^    \$ [^\n]*\n(?:    [^\n]*\n)*", re.M | re.S)
+WIDTH = 84
+BLOCK = re.compile(
+    r"^```console\n(?P<console>.*?)^```$"
+    r"|^```pycon\n(?P<examples>.*?)^```$"
+    r"|^```python\n(?P<code>.*?)^```$(?P<between>\n+```text\n)?(?P<printed>.*?(?(between)^```$))"
+    r"|^```\{code-block\} \w+\n:caption: (?P<file>\S+)\n\n?(?P<content>.*?)^```$"
+    r"|^(?P<indented>    \$ [^\n]*\n(?:    [^\n]*\n)*)",
+    re.M | re.S,
+)
 TYPED = re.compile(r"((?:[^\n]*\\\n)*[^\n]*\n)(.*)", re.S)
-STYLE = re.compile(r"\x1b\[\d*m")
+PIPED = re.compile(r"(.*?)(?: ([|>]) (.*))?")
+STYLE = re.compile(r"\x1b\[[\d;]*m")
 SECONDS = re.compile(r" *\d+\.\d\d(?!\d)")
 FIGURE = re.compile(r"\d+\.\d+")
 PEERS = ("arena_rank", "choix", "crowdkit", "evalica", "lightgbm")
@@ -67,33 +81,48 @@ class Page:
 
     def rewritten(self) -> str:
         """The page with the outputs of this run."""
-        with patch.dict(os.environ, TERMINAL):
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        with patch.dict(os.environ, PATH=path, COLUMNS=str(WIDTH), LINES="50", NO_COLOR="1"):
             return BLOCK.sub(self._block, self.path.read_text())
 
     def _block(self, found: re.Match[str]) -> str:
-        kind, code = found.groups()
+        """A block with its outputs, or as it is if it needs a package of others that is not there."""
         try:
-            if kind == "pycon":
-                return f"```pycon\n{''.join(self._examples(code))}```"
-            if kind == "python":
-                with redirect_stdout(io.StringIO()):
-                    exec(compile(code, str(self.path), "exec"), self.names)
-                return found[0]
+            return self._run(found)
         except ModuleNotFoundError as error:
             if error.name not in PEERS:
                 raise
             self.missing.add(error.name)
             return found[0]
-        return "".join(f"    $ {self._command(step)}" for step in re.split(r"^    \$ ", found[0], flags=re.M)[1:])
 
-    def _command(self, step: str) -> str:
+    def _run(self, found: re.Match[str]) -> str:
+        if found["console"]:
+            return f"```console\n{self._commands(found['console'], '')}```"
+        if found["indented"]:
+            return self._commands(found["indented"], "    ")
+        if found["examples"]:
+            return f"```pycon\n{''.join(self._examples(found['examples']))}```"
+        if found["file"]:
+            Path(found["file"]).write_text(found["content"], encoding="utf-8")
+            return found[0]
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(compile(found["code"], str(self.path), "exec"), self.names)
+        after = f"{found['between']}{printed.getvalue()}```" if found["between"] else ""
+        return f"```python\n{found['code']}```{after}"
+
+    def _commands(self, block: str, indent: str) -> str:
+        """The commands of a block, each followed by what it prints; no blank lines if it is indented."""
+        steps = re.split(rf"^{indent}\$ ", block, flags=re.M)[1:]
+        return "".join(f"{indent}$ {self._command(step, indent)}" for step in steps)
+
+    def _command(self, step: str, indent: str) -> str:
         typed, shown = TYPED.fullmatch(step).groups()  # type: ignore[union-attr]
         words = typed.replace("\\\n", " ").strip()
         real = is_real(words)
         if real and not self.real:
             return step
-        lines = printed_by(words).splitlines()
-        printed = "".join(f"    {line.rstrip()}\n" for line in lines if line.strip())
+        lines = (line.rstrip() for line in printed_by(words).splitlines())
+        printed = "".join(f"{indent}{line}\n" for line in lines if line or not indent)
         return typed + (shown if alike(shown, printed, real) else printed)
 
     def _examples(self, code: str) -> Iterator[str]:
@@ -138,16 +167,25 @@ class Beside(io.StringIO):
         return self.other.write(text)
 
 
-def printed_by(words: str) -> str:
-    """What a command prints on a terminal 115 columns wide, without its progress."""
-    if not words.startswith("crowdrank "):
-        done = subprocess.run(words, shell=True, capture_output=True, text=True, check=True)
-        return done.stdout
+def printed_by(command: str) -> str:
+    """What a command prints on a terminal, in lines that fit and without its progress."""
+    if not command.startswith("crowdrank "):
+        return printed_in_shell(command, "")
+    words, sign, rest = PIPED.fullmatch(command).groups()  # type: ignore[union-attr]
     expanded = [sorted(glob.glob(word)) or [word] for word in shlex.split(words)[1:]]
-    shown = Terminal()
-    with redirect_stdout(shown), redirect_stderr(Beside(shown)):
+    seen = Terminal()
+    piped = io.StringIO() if sign else seen
+    with redirect_stdout(piped), redirect_stderr(Beside(seen)):
         run([word for some in expanded for word in some])
-    return STYLE.sub("", shown.getvalue())
+    lines = STYLE.sub("", seen.getvalue()).splitlines()
+    fitting = "".join(f"{textwrap.fill(line, WIDTH, break_on_hyphens=False)}\n" for line in lines)
+    return fitting + (printed_in_shell(f"cat {sign} {rest}", piped.getvalue()) if sign else "")
+
+
+def printed_in_shell(command: str, given: str) -> str:
+    """What a command of the system prints, with this on its standard input."""
+    done = subprocess.run(["bash", "-c", command], input=given, capture_output=True, text=True, check=True)
+    return done.stdout + done.stderr
 
 
 def is_real(words: str) -> bool:

@@ -56,7 +56,21 @@ inf
 ```
 
 ```python
-assert number == 1
+print(number)
+```
+
+```text
+5
+```
+
+```{code-block} text
+:caption: file.txt
+seven
+```
+
+```console
+$ cat file.txt
+$ crowdrank models bt --json | head -c 11
 ```
 """
 
@@ -72,6 +86,9 @@ def test_a_page_that_differs_is_written_anew(tmp_path):
     assert ">>> number + 1\n2\n" in text
     assert 'print("a\\n\\nb")\na\n<BLANKLINE>\nb\n' in text
     assert "Traceback (most recent call last):\n    ...\nZeroDivisionError: division by zero\n\n```" in text
+    assert "```text\n1\n```" in text
+    assert "$ cat file.txt\nseven\n" in text
+    assert '| head -c 11\n{\n  "model"\n```' in text
     page.write_text(text)
     assert OUTPUTS["rewrite"](page, real=False)[0] == text
 
