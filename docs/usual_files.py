@@ -99,6 +99,8 @@ FILES: dict[str, Callable[[Path], object]] = {
     "expert.csv": lambda path: shop().labeled("target").write_csv(path),
     "known.csv": lambda path: shop().honeypots.write_csv(path),
     "lists.csv": lambda path: lists().write_csv(path),
+    "ratings.csv": lambda path: shop().judgments.write_csv(path),
+    "grades.csv": lambda path: crowd(1).gold.with_columns(pl.col("item").replace(ITEMS)).write_csv(path),
     "features.txt": letor,
     "train.txt": letor,
     "new.txt": letor,

@@ -115,10 +115,10 @@ def test_only_seconds_may_differ_and_last_digits_of_real_data(shown, printed, re
     assert OUTPUTS["alike"](shown, printed, real) is expected
 
 
-def _commands():
+def _commands(prompt=r"(?:\$ )?"):
     for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]:
         text = path.read_text().replace("\\\n", " ")
-        for line in re.findall(r"^    (?:\$ )?crowdrank (.+)$", text, re.M):
+        for line in re.findall(rf"^    {prompt}crowdrank (.+)$", text, re.M):
             yield path.name, line.split(" > ")[0]
 
 
@@ -135,3 +135,28 @@ def test_every_command_of_a_page_is_understood(name):
             make(given["model"] or "auto", settings)
         if words[0] == "train" and given["model"]:
             make_ranker(given["model"], given["scorer"], settings)
+
+
+FILE = re.compile(r"[\w/.-]+\.(csv|txt|parquet|soc|gz|toml)|ranker|january|february")
+SKIPPED = ("reproduce", "demo", "completion", "replay", "ask", "export", "simulate ltrma-letor",
+           "train features.csv --gold grades.csv", "rank lists.csv --model condorcet --set order")  # fmt: skip
+"""They take minutes, or need a judge or files that are not among the usual ones."""
+
+
+@pytest.mark.long
+def test_the_commands_of_the_pages_run(crowdrank, tmp_path):
+    """Those without shown output whose files are among the usual ones."""
+    usual = OUTPUTS["usual_files"]
+    ran = 0
+    for number, (page, line) in enumerate(_commands(prompt="")):
+        words = shlex.split(line, comments=True)
+        read = [word for word, before in zip(words[1:], words, strict=False) if before != "--out"]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        usual(folder, line)
+        if line.startswith(SKIPPED) or not all((folder / word).exists() for word in read if FILE.fullmatch(word)):
+            continue
+        done = crowdrank(*words, cwd=folder)
+        assert done.code == 0, f"{page}: {line}\n{done.err}"
+        ran += 1
+    assert ran > 40
