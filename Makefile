@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test test-long check types docs bench reference guides lock clean
+.PHONY: setup demo test test-long check types docs bench reference outputs lock clean
 
 setup: $(STAMP)
 
@@ -54,8 +54,8 @@ bench: $(BENCH)
 reference: $(STAMP)
 	$(BIN)/python docs/reference.py
 
-guides: $(STAMP)
-	$(BIN)/python docs/guides.py
+outputs: $(STAMP)
+	$(BIN)/python docs/outputs.py
 
 lock: $(BENCH)
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt

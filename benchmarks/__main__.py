@@ -20,7 +20,7 @@ NAMES = (
     "startup", "reading", "features", "peers", "labels", "consensus", "worker_weights", "growth", "long_lists",
     "crowd_agg",
     "tpp", "rankers", "ranker_growth", "row_growth", "ltrma", "asking", "cluster", "coverage", "choices",
-    "robustness", "threads",
+    "robustness", "public_votes", "threads",
 )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """The docs say what is there: commands, models, examples, public names."""
 
 import dataclasses
-import doctest
 import inspect
 import re
 import runpy
@@ -32,8 +31,6 @@ README = (ROOT / "README.md").read_text()
 PAGES = runpy.run_path(str(ROOT / "docs" / "reference.py"))["PAGES"]
 
 CHOOSE = ROOT / "docs" / "guides" / "choose.md"
-
-GUIDES = runpy.run_path(str(ROOT / "docs" / "guides.py"))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -129,19 +126,6 @@ def test_the_tutorial_of_expert_queries_runs(crowdrank, tmp_path):
     assert "honeypots_right|1" in done.stdout
 
 
-def _needs(page):
-    return [pytest.mark.lightgbm] if page.parent.name == "rankers" else []
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=_needs(page), id=f"{page.parent.name}-{page.stem}") for page in GUIDES["PAGES"]],
-)
-def test_the_guides_show_what_their_commands_print(page, tmp_path):
-    """Every command and every block of Python, in the order of the page; but for the seconds."""
-    assert GUIDES["run_page"](page.read_text(), tmp_path) == page.read_text(), "run `python docs/guides.py`"
-
-
 @pytest.mark.parametrize("row", re.findall(r"^\| .* \| \[.*\) \|$", CHOOSE.read_text(), re.M))
 def test_what_was_measured_stands_in_the_table_beside_it(row):
     finding, target = re.fullmatch(r"\| (.*) \| \[.*\]\((.*)\) \|", row).groups()
@@ -156,13 +140,6 @@ def test_the_command_of_the_front_page_runs(crowdrank, tmp_path):
     shown = re.findall(r"^    crowdrank (.*)$", (ROOT / "docs" / "index.md").read_text(), re.M)
     assert [crowdrank(*line.split()).code for line in shown] == [0]
     assert (tmp_path / "result" / "report.html").exists()
-
-
-def test_a_guide_with_another_output_is_found(tmp_path):
-    page = "```console\n$ echo one\ntwo\n```\n\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
-    assert GUIDES["run_page"](page, tmp_path) == page.replace("two", "one").replace("3", "2")
-    with pytest.raises(ValueError, match="no text block follows"):
-        GUIDES["run_page"]("```python\nprint(1)\n```\n", tmp_path)
 
 
 def test_every_setting_of_the_selection_is_explained():
@@ -188,49 +165,6 @@ def test_the_flat_names_are_complete():
     assert dir(cr) == sorted([*cr.__all__, "__version__"])
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         cr.nonsense  # noqa: B018
-
-
-def test_the_readmes_example_runs(tmp_path, crowdrank):
-    shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
-    assert crowdrank(*shown.split()).code == 0
-    code = re.search(r"```python\n(.*?)```", README, re.S)[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "rank_high" in done.stdout
-    assert "verdict" in done.stdout
-
-
-def test_the_readmes_ranking_is_real(crowdrank, tmp_path):
-    shown = re.search(r"\$ crowdrank (simulate .*)\n", README)[1]
-    crowdrank(*shown.split())
-    printed = re.findall(
-        r"│ +\d+ │ +([\d-]+) │ +\d+ │ (item-\d) +│ +([\d.-]+) │ +([\d.-]+) to ([\d.-]+) │", README
-    )
-    rows = [line.split(",") for line in crowdrank("rank", "sim/judgments.csv").out.splitlines()[1:]]
-    numbers = [[f"{float(row[place]):.3f}" for place in (4, 6, 7)] for row in rows]
-    assert printed == [(f"{row[8]}-{row[9]}", row[1], *own) for row, own in zip(rows, numbers, strict=True)]
-
-
-def test_the_readmes_comparison_is_real(crowdrank):
-    """But for the seconds."""
-    for shown in (r"\$ crowdrank (simulate .*)\n", r"\$ crowdrank (compare .*)\n"):
-        ran = crowdrank(*re.search(shown, README)[1].split())
-    printed = re.search(r"^    model +log loss.*?\n\n", README, re.M | re.S)[0]
-    ours, theirs = (
-        [
-            [word for word in line.split() if not re.fullmatch(r"\d+\.\d\d", word)]
-            for line in text.strip().splitlines()
-        ]
-        for text in (ran.out, printed)
-    )
-    assert ours == theirs
-
-
-def test_the_page_on_python_runs(tmp_path, monkeypatch):
-    """Every block, with the output that is shown."""
-    monkeypatch.chdir(tmp_path)
-    failed, tried = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False)
-    assert tried > 15
-    assert not failed
 
 
 @pytest.mark.parametrize(

@@ -381,3 +381,14 @@ class TestMistakes:
         assert "Traceback" not in err
         assert out == ""
         assert not (tmp_path / "result").exists()
+
+
+def test_the_parameter_order_of_condorcet_is_its_own(crowdrank, tmp_path):
+    """For other models, ``--set order`` is the order of labels that are text."""
+    (tmp_path / "lists.csv").write_text("worker,item,rank\nw1,a,1\nw1,b,2\nw1,c,3\nw2,b,1\nw2,a,2\nw2,c,3\n")
+    ran = crowdrank("rank", "lists.csv", "--model", "condorcet", "--set", "order=majority-sort")
+    assert ran.code == 0, ran.err
+    assert ran.out.count("\n") == 4
+    ran = crowdrank("rank", "lists.csv", "--model", "borda", "--set", "order=majority-sort")
+    assert ran.code == 2
+    assert "'order' applies only to ratings" in ran.err

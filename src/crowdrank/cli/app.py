@@ -103,7 +103,7 @@ def _shared_options() -> list[click.Option]:
     ]  # fmt: skip
 
 
-app = _Commands(
+app: click.Group = _Commands(
     "crowdrank",
     help="Trustworthy rankings from the noisy judgments of a crowd.",
     params=_shared_options(),

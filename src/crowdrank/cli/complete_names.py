@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("names.json")
-DEFAULTS = {"rank": ("auto", "plackett-luce", "dawid-skene"), "next": (), "ask": (), "replay": ()}
+DEFAULTS: dict[str, tuple[str, ...]] = {
+    "rank": ("auto", "plackett-luce", "dawid-skene"),
+    "next": (),
+    "ask": (),
+    "replay": (),
+}
 """The models whose parameters are offered if none is named."""
 
 

@@ -18,7 +18,7 @@ import click
 
 from crowdrank.cli.complete_names import completer
 
-SETTINGS = {"help_option_names": ("-h", "--help"), "max_content_width": 100}
+SETTINGS: dict[str, Any] = {"help_option_names": ("-h", "--help"), "max_content_width": 100}
 """What the help of all commands has in common."""
 
 
@@ -36,6 +36,12 @@ class Option:
     ``names``: the kind of names that a shell completes. ``min``: the least number. ``envvar``: the variable of the
     environment that gives it.
     """
+
+    flags: tuple[str, ...]
+    help: str
+    names: str
+    min: int | None
+    envvar: str | None
 
     def __init__(
         self, *flags: str, help: str, names: str = "", min: int | None = None, envvar: str | None = None

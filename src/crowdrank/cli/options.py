@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -135,9 +136,12 @@ def join_columns(given: list[str] | None) -> str:
     return join_names([*others, f"ignore={'+'.join(ignored)}"] if ignored else others)
 
 
-def take_order(settings: dict[str, Any]) -> Any:
-    """The order of labels that are text: it is given like a parameter, but it is a property of the judgments."""
-    return settings.pop("order", None)
+def take_order(settings: dict[str, Any], own: Container[str] = ()) -> Any:
+    """The order of labels that are text: it is given like a parameter, but it is a property of the judgments.
+
+    A model that has such a parameter among its ``own`` keeps it.
+    """
+    return None if "order" in own else settings.pop("order", None)
 
 
 def require_gold(measures: str, gold: list[str] | None) -> None:

@@ -79,11 +79,14 @@ def command(
     (difficulty, domain) and skills.csv (workers by domain).
     Without --out the ranking goes to stdout: a table on a terminal, CSV in a pipe. Warnings go to stderr.
     """
+    from crowdrank.models.registry import find
+
     check_format(form)
     parameters = {"seed": seed, **parse_settings(settings or [])}
+    own = find(model).load().parameters() if model else ()
     sources = Sources(
         judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
-        ",".join(outcomes or []), allow_dropped, take_order(parameters),
+        ",".join(outcomes or []), allow_dropped, take_order(parameters, own),
     )  # fmt: skip
     require_gold(measures, gold)
     request = _Request(sources, model, parameters, anchors, measures, engine, form)

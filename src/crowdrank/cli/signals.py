@@ -16,6 +16,9 @@ WORDS = {signal.SIGINT: "interrupted"}
 class Interrupted(KeyboardInterrupt):
     """The command was asked to end."""
 
+    exit_code: int
+    words: str
+
     def __init__(self, number: int) -> None:
         super().__init__()
         self.exit_code, self.words = 128 + number, WORDS.get(signal.Signals(number), "terminated")

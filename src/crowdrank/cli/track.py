@@ -26,6 +26,14 @@ TOLERANCE = 1e-8
 class Tracker:
     """What is known about the work: the step, how much of how much is done, and the steps of a fit."""
 
+    words: str
+    began: float
+    iteration: int
+    objective: float
+    step: Step
+    first: float
+    since: float
+
     def __init__(self, what: str) -> None:
         self.words, self.began = what, time.perf_counter()
         self.iteration, self.objective = 0, math.nan

@@ -78,9 +78,10 @@ _PASS = "one pass over the judgments"
 _PAIRS_PASS = "one pass over the pairs; long lists are sampled"
 _CLIMB = "a few Newton steps, each a pass over the distinct pairs; the intervals factor a matrix of the items"
 _WORKERS = "tens of Newton steps, each a pass; the intervals factor a matrix of the items or of the workers"
-_EM = "tens of passes (EM)"
+_EM = "tens or hundreds of passes (EM)"
 _VOTES = "one short step for each vote, in their order; it uses one thread"
-_GRID = "tens of rounds, each over all votes and a grid of expertises: tens of times the time of crowd-bt"
+_ROUNDS = "tens of rounds, each over the items that every worker judged"
+_GRID = "tens of rounds, each over all votes and a grid of expertises"
 COSTS = {
     **dict.fromkeys(("win-rate", "borda", "condorcet"), _PAIRS_PASS),
     **dict.fromkeys(("median-rank", "rrf", "root-rank", "majority-vote", "average"), _PASS),
@@ -89,19 +90,19 @@ COSTS = {
     **dict.fromkeys(("dawid-skene", "glad", "ordinal", "em-elo"), _EM),
     **dict.fromkeys(("elo", "trueskill", "online-crowd-bt"), _VOTES),
     **dict.fromkeys(("tpp-unidom", "tpp-uniexp", "tpp-unidiff"), _GRID),
-    "greedy-order": "one pass over the pairs, then time with the square of the items of a query",
-    "svp": "tens of rounds, each with a decomposition of the judged pairs",
+    "greedy-order": "one pass over the pairs; then the items of a query are taken one by one",
+    "svp": "tens or hundreds of steps, each over the judged pairs",
     "crowd-lists": "every two workers are compared: time with the square of the workers",
-    "mpm": "tens of passes, each over all pairs of items",
-    "st-agg": "for each item, time with the square of the items that it was compared with",
-    "crowdagg-ndcg": "several rounds, each over every list and its items squared",
-    "crowdagg-rbp": "several rounds, each over every list and its items squared",
+    "mpm": "tens of steps, each over the net wins of every worker and item",
+    "st-agg": "one pass over the pairs; then the expected discount of each item from the pairs that it is in",
+    "crowdagg-ndcg": _ROUNDS,
+    "crowdagg-rbp": _ROUNDS,
     "tpp": f"{_GRID}, and several fits if the number of domains is estimated",
     "plackett-luce": "a few Newton steps, each a pass over the lists; the intervals factor a matrix of the items",
     "crowd-luce": "tens of Newton steps, each a pass over the lists",
-    "mallows": "a search for the consensus order, with the square of the items of a query, in each of some rounds",
-    "trm": "tens of rounds over all lists: the slowest model of lists",
-    "auto": "folds + 1 fits of every candidate, on a sample of the votes if there are many",
+    "mallows": "a few rounds, each over the pairs of every list and with a search for the best order",
+    "trm": "rounds over all lists until the scores settle; far slower than plackett-luce",
+    "auto": "a fit of every candidate to each fold, on a sample if there are many votes; then one fit to all",
 }
 """What the time of a fit grows with."""
 

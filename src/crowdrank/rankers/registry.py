@@ -104,7 +104,7 @@ _ENTRIES = (
         "from annotators' lists, ratings or pairs: regression on the places, weighted by precision",
         "Raykar et al. 2010",
         "judgments",
-        _EM,
+        "up to 200 turns, each a regression and a pass over the lists",
         {**_CROWD_VARIES, "net": frozenset({"names", "weights", "shards"})},
     ),
     RankerEntry(

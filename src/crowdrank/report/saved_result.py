@@ -13,7 +13,7 @@ from crowdrank.errors import InputError, Remedy
 
 IDS = {"query": pl.String, "item": pl.String, "worker": pl.String}
 FORMS = ("csv", "parquet", "json")
-NEEDED = {
+NEEDED: dict[str, tuple[str, ...]] = {
     "ranking": ("query", "item", "rank", "tier", "score", "stderr", "rank_low", "rank_high"),
     "workers": ("worker", "judgments", "quality", "low", "high", "verdict"),
 }

@@ -42,6 +42,10 @@ def _running_sums(values: Floats, start: Integers) -> Floats:
 class ListMatrix:
     """A symmetric matrix of nodes: a sparse one, plus that of ``lists``."""
 
+    sparse: Matrix
+    lists: tuple[ListFactors, ...]
+    shape: tuple[int, int]
+
     __array_ufunc__ = None  # so that an array leaves sums to this class
 
     def __init__(self, sparse: Matrix, lists: tuple[ListFactors, ...]) -> None:

@@ -166,6 +166,7 @@ class ExpectedLists:
     sizes: NDArray[Any]
     start: NDArray[Any]
     judges: NDArray[Any]
+    decided: NDArray[Any]
 
     def __init__(self, contests: JudgeContests, measure: ExpectedMeasure, votes: Votes) -> None:
         self.contests, self.measure = contests, measure

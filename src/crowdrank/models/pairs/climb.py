@@ -33,6 +33,7 @@ class PairedClimb(Ascent):
     design: Design
     votes: Votes
     rows: Tally
+    compiled: bool
 
     def __init__(
         self,
