@@ -24,6 +24,7 @@ import sys
 import tempfile
 import textwrap
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -207,7 +208,9 @@ def alike(shown: str, printed: str, real: bool) -> bool:
 def rewrite(path: Path, real: bool) -> tuple[str, set[str]]:
     """A page with the outputs of a run in a new folder, and the packages that were missing."""
     page = Page(path, real)
-    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), warnings.catch_warnings():
+        if any(peer in path.read_text() for peer in PEERS):
+            warnings.simplefilter("ignore")  # what others warn of is not ours to mend
         usual_files(Path(folder), path.read_text())
         if real:
             for data in DATA.iterdir():

@@ -207,6 +207,7 @@ SLOW = {
 """What is made slow so that a signal comes while it runs."""
 
 
+@pytest.mark.long
 class TestSignals:
     def interrupt(self, tmp_path, where, number, *words):
         """Send the signal as soon as the slow function runs; what it ends with."""
@@ -256,6 +257,7 @@ class TestSignals:
         assert "Traceback" not in err or begun.returncode == -2
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system cannot pin a process")
 def test_one_core_no_terminal_and_a_reader_that_leaves(tmp_path, votes_file):
     run = f"{sys.executable} -c '{COMMAND[-1]}' rank {votes_file} --model bt </dev/null 2>&1 | head -c 1"

@@ -134,6 +134,7 @@ class TestChoice:
         assert one.fit_.details["auto"] == two.fit_.details["auto"]
         same(two, one)
 
+    @pytest.mark.long
     def test_it_stands_in_a_comparison_with_inner_folds(self, spammed, monkeypatch):
         monkeypatch.setitem(CANDIDATES, "pairs", ("bt", "crowd-bt", "variance-bt"))
         compared = cr.compare_models(spammed.head(500), ["auto", *CANDIDATES["pairs"]], folds=3)
