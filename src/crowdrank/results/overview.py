@@ -7,6 +7,7 @@ text around it, so it can be read on light and on dark pages.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -85,12 +86,13 @@ class Overview:
         return f'<div style="color:inherit;background:transparent">{"".join(parts)}</div>'
 
 
-class HasOverview:
+class HasOverview(ABC):
     """Something that a notebook shows as a short table, and ``repr`` as plain text."""
 
+    @abstractmethod
     def overview(self) -> Overview:
         """What is worth seeing first."""
-        raise NotImplementedError
+        ...
 
     def __repr__(self) -> str:
         return self.overview().to_text()
