@@ -144,6 +144,7 @@ def test_rankers_questions_and_comparisons():
     shown = {
         "size": ranker,
         "Trained listmle": ranker.trained_,
+        "4 documents with 1 feature": ranker.fit_,
         "Questions: 3, best first": cr.next_questions(votes, 3),
         "Comparison of 2 models": found,
         "votes to 0.90": study,
