@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import polars as pl
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 FOLDER = Path(__file__).with_suffix("")
 CELL = re.compile(r"^# %%( \[markdown\])?\n(.*?)(?=^# %%|\Z)", re.M | re.S)
 TAG = re.compile(r"<[^>]*>")
 NUMBER = re.compile(r"\d[\d.e+-]*")
+WIDTH = 100
+"""Of a frame as text, in letters, whatever the terminal; that of a notebook."""
 FORMS = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
 """How a value is shown, and the method that says it."""
 METADATA = {
@@ -69,7 +72,7 @@ def run_notebook(path: Path) -> Any:
     """A source as a notebook with the outputs of a run in a new folder."""
     names: dict[str, Any] = {"__name__": "__main__"}
     found = list(cells(path.read_text(encoding="utf-8")))
-    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+    with tempfile.TemporaryDirectory() as folder, chdir(folder), pl.Config(tbl_width_chars=WIDTH):
         for number, cell in enumerate((cell for cell in found if cell.cell_type == "code"), 1):
             cell.execution_count, cell.outputs = number, run_cell(cell.source, names)
             for output in cell.outputs:
