@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from crowdrank.compare.comparison import Comparison, Row, attempt, runnable, score_trials
+from crowdrank.compare.comparison import attempt, runnable, score_trials
+from crowdrank.compare.figures import Comparison, Row
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.split import Split, sample_queries, split
 from crowdrank.data import (

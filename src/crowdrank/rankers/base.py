@@ -53,8 +53,8 @@ class TrainedRanker(HasOverview):
         """The features that matter most, the value on the validation queries, and how training went."""
         fit, curve, features = self.fit.overview(), self.validation, self.importance.overview()
         facts = [f"{self.scorer} scorer, {count_noun(len(self.importance.feature), 'feature')}", fit.facts[-1]]
-        if curve is not None and curve.value:
-            facts.append(f"{curve.measure} {shown_value(max(curve.value))} on the validation queries")
+        if curve is not None and curve.kept is not None:
+            facts.append(f"{curve.measure} {shown_value(curve.kept)} on the validation queries")
         return replace(features, title=f"Trained {self.fit.model}", facts=facts, notes=fit.notes)
 
 

@@ -44,6 +44,11 @@ class ValidationCurve(Table):
     value: tuple[float, ...]
     chosen: int | None = None
 
+    @property
+    def kept(self) -> float | None:
+        """The measure of the step that is kept; None if no step is."""
+        return None if self.chosen is None else self.value[self.step.index(self.chosen)]
+
     def polars(self) -> pl.DataFrame:
         """step, value."""
         return pl.DataFrame(
