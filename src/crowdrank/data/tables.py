@@ -129,6 +129,13 @@ class Pairs(Judgments):
 
     ``sided`` is False if the file says only who won, not which item was on which side. ``judged`` is every item
     that was judged, if the pairs were made from other judgments and may not name them all.
+
+    >>> import crowdrank as cr
+    >>> votes = cr.read([("ann", "a", "b", "a"), ("bob", "b", "a", "tie")])
+    >>> votes
+    Pairs(rows=2, workers=2, items=2, queries=1)
+    >>> votes.index.items.gather(votes.left).to_list(), votes.outcome  # LEFT is 0 and TIE is 2
+    (['a', 'b'], array([0, 2], dtype=int8))
     """
 
     kind = "pairs"
@@ -220,7 +227,14 @@ class GradedJudgments(Judgments):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ratings(GradedJudgments):
-    """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``."""
+    """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``.
+
+    >>> import crowdrank as cr
+    >>> rows = {"worker": ["ann", "ann"], "item": ["a", "b"], "label": ["good", "bad"]}
+    >>> labels = cr.read(rows, order="bad,good")
+    >>> labels.names, labels.label
+    (('bad', 'good'), array([1., 0.]))
+    """
 
     item: Ints
     label: Floats
@@ -261,6 +275,13 @@ class Rankings(Judgments):
     below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items. ``pairs``
     says which pairs a model of pairs sees: ``"all"`` of a list, only the ``"adjacent"`` ones, a sample with a
     number of opponents for each item, or ``"auto"``, a sample of long lists only.
+
+    >>> import crowdrank as cr
+    >>> lists = {"worker": ["ann", "ann", "bob"], "item": ["a", "b", "b"], "rank": [1, 2, 1]}
+    >>> cr.read(lists)
+    Rankings(rows=3, workers=2, items=2, queries=1, lists=2)
+    >>> cr.to_pairs(cr.read(lists)).rows, cr.to_pairs(cr.read(lists, missing="below")).rows
+    (1, 2)
     """
 
     kind = "rankings"

@@ -96,6 +96,13 @@ class Model(PredictingModel):
     ``labels_``, ``confusion_`` and ``queries_`` (None for models without such a table).
 
     ``seed``: of everything random.
+
+    >>> import crowdrank as cr
+    >>> for model in (cr.BradleyTerry(regularization=0.5), cr.WinRate()):
+    ...     best = model.fit([("a", "b"), ("b", "c")]).ranking_.frame()["item"][0]
+    ...     print(model, isinstance(model, cr.Model), best)
+    BradleyTerry(regularization=0.5) True a
+    WinRate() True a
     """
 
     seed: int = 0

@@ -17,7 +17,15 @@ NOUNS = {"worker": "workers", "item": "items", "query": "queries"}
 
 @dataclass(frozen=True, repr=False)
 class Fit(HasOverview):
-    """How the fit went. ``details`` are figures specific to the model."""
+    """How the fit went. ``details`` are figures specific to the model.
+
+    >>> import crowdrank as cr
+    >>> fit = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]).fit_
+    >>> fit.model, fit.converged, fit.judgments["items"]
+    ('bt', True, 3)
+    >>> [note.message for note in fit.warnings]
+    ['1 of 3 items has fewer than 3 judgments: c.']
+    """
 
     model: str
     parameters: dict[str, Any]

@@ -95,6 +95,14 @@ def read(
     of the rows of a file, that is an error unless ``allow_dropped``.
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
+
+    >>> import polars as pl
+    >>> import crowdrank as cr
+    >>> pl.DataFrame({"rater": ["ann"], "a": ["x"], "b": ["y"], "choice": ["tie"]}).write_csv("votes.csv")
+    >>> cr.read("votes.csv", columns="worker=rater,left=a,right=b,label=choice")
+    Pairs(rows=1, workers=1, items=2, queries=1)
+    >>> cr.read({"worker": ["ann", "ann"], "item": ["x", "y"], "label": [5, 3]})
+    Ratings(rows=2, workers=1, items=2, queries=1)
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")

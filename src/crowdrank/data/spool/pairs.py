@@ -21,6 +21,13 @@ class SpooledPairs(Judgments):
 
     A file numbers the ids in order of first appearance; ``codes`` turns these numbers into the codes of the
     index, which are in sorted order.
+
+    >>> import crowdrank as cr
+    >>> votes = cr.read([("a", "b"), ("a", "b"), ("b", "a")], memory=1)  # one byte, so all goes to disk
+    >>> votes
+    SpooledPairs(rows=3, items=2, queries=1)
+    >>> cr.BradleyTerry().fit(votes).ranking_.frame()["item"].to_list()
+    ['a', 'b']
     """
 
     kind = "pairs"
