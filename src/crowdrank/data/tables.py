@@ -7,7 +7,7 @@ only on the set of ids.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -390,24 +390,3 @@ def join_tables(parts: Sequence[J]) -> J:
 def join_pairs(parts: Sequence[Pairs]) -> Pairs:
     """The votes of all parts in sequence; the parts share an index."""
     return replace(join_tables(parts), judged=None)
-
-
-def code_columns(
-    frame: pl.DataFrame, codes: Mapping[str, NDArray[np.int32]], *items: str
-) -> dict[str, NDArray[Any]]:
-    """The columns of ids as codes, and the optional numbers: arguments for a table of judgments.
-
-    ``items`` are the columns that hold items; ``codes`` maps, for each sort of id, a number to its code.
-    """
-    sorts = {**dict.fromkeys(items, "item"), **{sort: sort for sort in codes if sort != "item"}}
-    coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
-    numbers = [name for name in ("weight", "timestamp") if name in frame.columns]
-    return {**coded, **{name: frame[name].to_numpy() for name in numbers}}
-
-
-def label_numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
-    """The labels as numbers; those that are text have a column ``name``, and are places in ``names``."""
-    if "name" not in frame.columns:
-        return frame["label"].to_numpy()
-    places = pl.Series(range(len(names)), dtype=pl.Float64)
-    return frame["name"].replace_strict(list(names), places).to_numpy()

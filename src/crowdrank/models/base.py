@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import numpy as np
-
 from crowdrank.data import (
     Anchors,
     Ints,
@@ -52,6 +50,7 @@ from crowdrank.results import (
     Table,
     Workers,
 )
+from crowdrank.results.fit import versions
 from crowdrank.results.overview import Overview
 from crowdrank.solve import Spread
 
@@ -387,18 +386,3 @@ def _ranking(ready: Subjects, spread: Spread) -> Ranking:
         rank_high=spread.rank_high,
         backend=ready.backend,
     )
-
-
-def versions() -> dict[str, str]:
-    """The versions of crowdrank and of what it computes with."""
-    import platform
-    from importlib.metadata import version
-
-    import polars
-
-    return {
-        "crowdrank": version("crowdrank"),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "polars": polars.__version__,
-    }

@@ -77,3 +77,18 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
+
+
+def versions() -> dict[str, str]:
+    """The versions of crowdrank and of what it computes with."""
+    import platform
+    from importlib.metadata import version
+
+    import polars
+
+    return {
+        "crowdrank": version("crowdrank"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": polars.__version__,
+    }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +17,6 @@ from crowdrank.results.overview import HasOverview, Interval, Overview, count_no
 
 if TYPE_CHECKING:
     from crowdrank.charts import Chart
-
-LEVEL = 0.9
-"""The level of every interval."""
-Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-"""How many standard errors the interval of a normal estimate extends to each side."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -386,25 +380,3 @@ class Skills(Table):
         """All columns, sorted by worker and domain."""
         names = [column.name for column in fields(self) if column.name != "backend"]
         return pl.DataFrame({name: getattr(self, name) for name in names}).sort("worker", "domain")
-
-
-def agreement_interval(share: Floats, count: Floats) -> tuple[Floats, Floats, Floats]:
-    """The share of agreements among ``count`` comparisons, and the ends of its Jeffreys interval."""
-    from scipy.special import betaincinv
-
-    agreed = share * count
-    alpha, beta = agreed + 0.5, np.maximum(count - agreed, 0.0) + 0.5
-    low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    found = np.where(count > 0, share, 0.5)
-    return found, np.minimum(low, found), np.maximum(high, found)
-
-
-def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
-    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), otherwise unsure.
-
-    If the items are so close that even a perfect worker would agree on less than .6 of an average pair
-    (``tellable`` False), nobody is called a spammer.
-    """
-    spammer = (low >= 0.4) & (high <= 0.6) & tellable
-    words = np.select([low > 0.6, high < 0.5, spammer], ["reliable", "malicious", "spammer"], "unsure")
-    return pl.Series("verdict", words, dtype=pl.String)

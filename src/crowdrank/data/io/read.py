@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from crowdrank.data.coded import code_columns, label_numbers
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.io.census import Census, OpenTable, Rules, check_all
@@ -38,7 +39,7 @@ from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings
 from crowdrank.data.suspicions import find_suspicions
 from crowdrank.data.suspicions.origins import Origin
-from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns, label_numbers
+from crowdrank.data.tables import Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, UsageError
 
 AnyJudgments = Pairs | SpooledPairs | Ratings | SpooledRatings | Rankings | SpooledRankings

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.data.coded import code_columns
 from crowdrank.data.spool.folder import Spool
-from crowdrank.data.tables import Judgments, Pairs, code_columns
+from crowdrank.data.tables import Judgments, Pairs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

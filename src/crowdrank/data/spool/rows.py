@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
+from crowdrank.data.coded import code_columns, label_numbers
 from crowdrank.data.index import Nodes
 from crowdrank.data.spool.folder import Spool, writing
 from crowdrank.data.spool.sort import RunRows, Runs
@@ -23,9 +24,7 @@ from crowdrank.data.tables import (
     NamedNodes,
     Rankings,
     Ratings,
-    code_columns,
     join_tables,
-    label_numbers,
 )
 
 T = TypeVar("T", Ratings, Rankings)
