@@ -89,11 +89,11 @@ def compare_models(
 
     Lists are held out whole, ratings label by label; models predict every pair of held-out items.
 
+    >>> import crowdrank as cr
     >>> votes = [("a", "b"), ("b", "c"), ("a", "c"), ("b", "a"), ("c", "b"), ("a", "c")] * 5
-    >>> winner, loser = zip(*votes)
-    >>> found = compare_models(Pairs.from_votes(winner=winner, loser=loser), ["bt", "thurstone"])
-    >>> sorted(row.model for row in found.rows)
-    ['bt', 'thurstone']
+    >>> found = cr.compare_models(votes, ["bt", "borda"], gold={"item": [*"abc"], "grade": [2, 1, 0]})
+    >>> {row.model: row.gold["tau"] for row in found.rows}
+    {'bt': 1.0, 'borda': 1.0}
     """
     asked = make_all(_requested_names(models), {"seed": whole("seed", seed), **(settings or {})})
     table, notes = _judgments(read(judgments), ties, sample, seed)

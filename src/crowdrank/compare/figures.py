@@ -46,6 +46,14 @@ class Comparison(HasOverview):
 
     ``votes`` were dealt into ``folds``. ``ties`` is True if some votes are ties; the log loss then covers
     three outcomes. ``notes`` say what was left out. ``coverage``: how much of the rankings the gold covers.
+
+    >>> import crowdrank as cr
+    >>> votes = [("a", "b"), ("b", "c"), ("a", "c"), ("b", "a"), ("c", "b"), ("a", "c")] * 5
+    >>> found = cr.compare_models(votes, ["win-rate", "bt"])
+    >>> [row.model for row in found.rows]  # win-rate gives no probabilities, so it comes last
+    ['bt', 'win-rate']
+    >>> round(found.rows[0].log_loss, 2)
+    0.58
     """
 
     rows: tuple[Row, ...]

@@ -17,7 +17,15 @@ NOUNS = {"worker": "workers", "item": "items", "query": "queries"}
 
 @dataclass(frozen=True, repr=False)
 class Fit(HasOverview):
-    """How the fit went. ``details`` are figures specific to the model."""
+    """How the fit went. ``details`` are figures specific to the model.
+
+    >>> import crowdrank as cr
+    >>> fit = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]).fit_
+    >>> fit.model, fit.converged, fit.judgments["items"]
+    ('bt', True, 3)
+    >>> [note.message for note in fit.warnings]
+    ['1 of 3 items has fewer than 3 judgments: c.']
+    """
 
     model: str
     parameters: dict[str, Any]
@@ -76,3 +84,18 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
+
+
+def versions() -> dict[str, str]:
+    """The versions of crowdrank and of what it computes with."""
+    import platform
+    from importlib.metadata import version
+
+    import polars
+
+    return {
+        "crowdrank": version("crowdrank"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": polars.__version__,
+    }
