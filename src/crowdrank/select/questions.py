@@ -48,7 +48,7 @@ class Questions(Table):
     Questions: 3, best first
     question  left  right  worker   gain  why
            4  c     b      ann     0.093  gain
-           5  a     b      bob     0.075  gain
+           5  a     b      bob     0.076  gain
            6  c     a      bob     0.075  gain
     """
 
