@@ -41,6 +41,15 @@ class Spread:
         names = ("score", "stderr", "low", "high")
         return replace(self, **{name: unit * getattr(self, name) for name in names})
 
+    def reaching(self, shift: Floats) -> Spread:
+        """The same with intervals that reach farther on one side: above if the score may be larger by ``shift``,
+        below if that is negative. Ranks, tiers and standard errors stay."""
+        return replace(
+            self,
+            low=self.score - np.hypot(self.score - self.low, np.minimum(shift, 0.0)),
+            high=self.score + np.hypot(self.high - self.score, np.maximum(shift, 0.0)),
+        )
+
     def with_scores(
         self, score: Floats, stderr: Floats, low: Floats | None = None, high: Floats | None = None
     ) -> Spread:
