@@ -215,7 +215,14 @@ def _few(model, crowd):
     table = model.ranking_.polars().join(crowd.gold, on="item")
     truth = (table["grade"] - table["grade"].mean()).to_numpy()
     half = 1.645 * table["stderr"]
-    return [held(table["score"] - half, table["score"] + half, truth), 2 * half.mean(), score, width, rank, rank_width]
+    return [
+        held(table["score"] - half, table["score"] + half, truth),
+        2 * half.mean(),
+        score,
+        width,
+        rank,
+        rank_width,
+    ]
 
 
 HALVED = (cr.BradleyTerry(), cr.VarianceBT(), cr.JudgeBT(), cr.CrowdBT())

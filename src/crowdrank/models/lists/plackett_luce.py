@@ -40,7 +40,7 @@ from crowdrank.prepared.list_shards import note_extremes, require_finite, revers
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, LikelihoodSums, Maximum, Point, Scaled, spread
-from crowdrank.solve.intervals import SOLVED
+from crowdrank.solve.intervals import SOLVED, largest_up_to_one
 
 DIRECTIONS = ("top", "bottom", "auto")
 SLOPES = ("none", "by-worker")
@@ -99,7 +99,7 @@ class PlackettLuce(ListsModel):
             lists.nodes.query,
             lists.parts(),
             level=LEVEL,
-            close=SOLVED,
+            close=SOLVED * largest_up_to_one(lists.judgments_of_nodes),
         )
         scores = reach_outward(ascent, ascent.columns, fitted, scores, sign * BY_LISTS)
         workers, said = _workers(lists, top, covariance, scores.score)
