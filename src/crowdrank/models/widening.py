@@ -12,10 +12,10 @@ coverage on others, and on halves of real votes.
 c is for models with a quality eta: pairs that all workers find hard, and workers who err on all pairs, explain the
 same votes, so the scale of the scores is hardly known.
 
-**Workers are alike.** If votes are few and one-sided, the strength lambda of the scores' prior is estimated too large,
-and all scores shrink. Their order stays, and so do standard errors, ranks and tiers; but the truth lies farther out.
-So intervals reach farther out. With d = ds / d ln lambda, and r the share by which the scores s shrink if ln lambda
-grows by 1, the outer end is at the distance
+**Workers are alike.** If votes are few and one-sided, the strength lambda of the scores' prior is estimated too
+large, and all scores shrink. Their order stays, and so do standard errors, ranks and tiers; but the truth lies
+farther out. So intervals reach farther out. With d = ds / d ln lambda, and r the share by which the scores s
+shrink if ln lambda grows by 1, the outer end is at the distance
 
     z sqrt(variance + (c r d)^2)      r = -(s'd) / (s's)
 
@@ -86,8 +86,8 @@ def reach_outward(
 def shift_by_strength(climb: Ascent, top: Maximum) -> Floats:
     """How the scores at the maximum change with ln lambda, the logarithm of the strength of their prior.
 
-    The slopes of the likelihood and of the prior cancel there. With H the information and g the slope of the prior,
-    which is proportional to lambda: ds / d ln lambda = H^-1 g.
+    The slopes of the likelihood and of the prior cancel there. With H the information and g the slope of the
+    prior, which is proportional to lambda: ds / d ln lambda = H^-1 g.
     """
     slope = climb.priors(top.point).scores
     information = top.curvature.hold(fixed_parameters(top))
