@@ -58,7 +58,7 @@ class FittedWorkers:
         return max(self.curve.perfect, float(own.max(initial=0.0)))
 
     def notes(self) -> list[Note]:
-        """Notes if the votes say little about the quality of the workers, or about the direction of the ranking."""
+        """Notes if the votes say little about the quality of workers, or about the direction of the ranking."""
         if self.curve is None:
             return []
         return [*quality_notes(self.climb.votes, self.best), *self._direction_notes()]
@@ -66,7 +66,7 @@ class FittedWorkers:
     def _direction_notes(self) -> list[Note]:
         """A note if the mean of slopes that may be negative is within two of its standard errors of 0.
 
-        The scores are in units of that mean. The closer it is to 0, the smaller they are, and the larger the slopes.
+        The scores are in units of that mean. Near 0, scores are small and slopes large.
         """
         names = [column.name for column in self.climb.design.columns]
         if SLOPE.name not in names or self.climb.votes.has_gold or len(self.values) < 2:
@@ -77,8 +77,8 @@ class FittedWorkers:
             return []
         message = (
             f"{int((slope < 0).sum())} of {len(slope)} workers answer in reverse, and the slopes vary "
-            f"{spread / max(mean, 1e-9):.1f} times as much as their mean, which is the unit of the scores: scores are "
-            "small, slopes are large, and the ranking may be reversed."
+            f"{spread / max(mean, 1e-9):.1f} times as much as their mean, which is the unit of the scores: scores "
+            "are small, slopes are large, and the ranking may be reversed."
         )
         return [Note("mirror", message, hint=("Gold pairs would decide it: ", Remedy("anchors", "FILE")))]
 
