@@ -26,6 +26,22 @@ FRESH = (
     {"items": 30, "workers": 100, "votes": 2000, "spread": 3.0},
 )
 """Sizes that no setting was chosen on."""
+FEW = (
+    {"items": 20, "workers": 20, "votes": 100, "spread": 3.0},
+    {"items": 20, "workers": 20, "votes": 300, "spread": 3.0},
+    {"items": 20, "workers": 20, "votes": 1000, "spread": 3.0},
+    {"items": 15, "workers": 20, "votes": 60, "spread": 2.5},
+    {"items": 60, "workers": 20, "votes": 600, "spread": 4.0},
+    {"items": 50, "workers": 20, "votes": 200, "spread": 1.5},
+    {"items": 200, "workers": 20, "votes": 2000, "spread": 1.5},
+    {"items": 35, "workers": 20, "votes": 500, "spread": 1.0},
+    {"items": 25, "workers": 20, "votes": 2500, "spread": 1.0},
+    {"items": 40, "workers": 20, "votes": 400, "spread": 0.3},
+    {"items": 40, "workers": 20, "votes": 4000, "spread": 0.3},
+)
+"""Crowds with few votes, and others beside them in which intervals should not become wider."""
+FEW_FIRST = 20_000
+"""The first seed of these. Their constants were chosen on smaller ones."""
 SPARSE = {"items": 50, "workers": 10, "votes": 200}
 PERFECT = {"alpha": 1e9, "beta": 1.0, "spammers": 0.0}
 BETA = {"alpha": 8.0, "beta": 1.5, "spammers": 0.0}
@@ -179,6 +195,36 @@ def main(seeds: int = 40) -> None:
             print("| " + " | ".join(cells) + " |", flush=True)
 
 
+def few(seeds: int = 40) -> None:
+    """Models whose workers are alike with few votes: by the information alone, and with what it leaves out."""
+    print("| model | items | votes | spread | information (width) | intervals (width) | ranks (width) |")
+    print("|---|---|---|---|---|---|---|")
+    for name, model, draw, settings in MODELS[:2]:
+        for setting in FEW:
+            crowds = [draw(seed=FEW_FIRST + seed, **setting, **settings) for seed in range(seeds)]
+            rows = np.array([_few(model.clone(), crowd) for crowd in crowds])
+            error = rows.std(axis=0, ddof=1) / np.sqrt(seeds)
+            own = rows.mean(axis=0)
+            size = [str(setting[key]) for key in ("items", "votes", "spread")]
+            cells = [f"{own[k]:.3f} ± {error[k]:.3f} ({own[k + 1]:.2f})" for k in (0, 2)]
+            print(f"| {' | '.join([name, *size, *cells])} | {own[4]:.3f} ({own[5]:.1f}) |", flush=True)
+
+
+def _few(model, crowd):
+    score, rank, rank_width, width, *_ = one(model, crowd)
+    table = model.ranking_.polars().join(crowd.gold, on="item")
+    truth = (table["grade"] - table["grade"].mean()).to_numpy()
+    half = 1.645 * table["stderr"]
+    return [
+        held(table["score"] - half, table["score"] + half, truth),
+        2 * half.mean(),
+        score,
+        width,
+        rank,
+        rank_width,
+    ]
+
+
 HALVED = (cr.BradleyTerry(), cr.VarianceBT(), cr.JudgeBT(), cr.CrowdBT())
 REAL = {
     "readinglevel/pairs.csv": {},
@@ -212,9 +258,10 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--bootstrap", action="store_true", help="information and resamples of bt instead")
     parser.add_argument("--halves", type=Path, help="halves of the real votes in this folder instead")
+    parser.add_argument("--few", action="store_true", help="bt and thurstone with few votes instead")
     parser.add_argument("--labels", action="store_true", help="ordinal instead")
     given = parser.parse_args()
     if given.halves:
         halves(given.seeds, given.halves)
     else:
-        (resamples if given.bootstrap else graded if given.labels else main)(given.seeds)
+        (resamples if given.bootstrap else few if given.few else graded if given.labels else main)(given.seeds)

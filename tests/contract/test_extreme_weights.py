@@ -55,6 +55,21 @@ def test_tiny_weights_alone_lead_to_the_same_maximum():
     assert tiny.fit_.converged
 
 
+@pytest.mark.parametrize("name", ["bt", "thurstone", "crowd-bt", "plackett-luce", "trm"])
+def test_tiny_weights_beside_priors_keep_the_order(name):
+    """Scores are then about as small as the weights, and differences of that size are no rounding."""
+    entry = entries()[name]
+    frame = random_votes(seed=2, items=6, votes=80, ties=0)
+    order = ["i4", "i5", "i0", "i1", "i3", "i2"]
+    if "pairs" not in entry.kinds:
+        other = pl.when(pl.col("label") == pl.col("left")).then("right").otherwise("left")
+        lists = frame.select(list=pl.int_range(80), item=pl.concat_list("label", other), rank=[1, 2])
+        frame = lists.explode("item", "rank")
+    for unit in (1.0, 1e-6, 1e-12):
+        model = fit(entry, frame.with_columns(weight=pl.lit(unit)))
+        assert model.ranking_.polars()["item"].to_list() == order, unit
+
+
 @pytest.mark.parametrize(
     "name", ["bt", "thurstone", "crowd-bt", "judge-bt", "variance-bt", "mpm", "plackett-luce"]
 )

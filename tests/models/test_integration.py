@@ -8,9 +8,11 @@ import crowdrank as cr
 from crowdrank.compare import compare_models
 from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC
+from crowdrank.models import widening
 from crowdrank.models.pairs.design import Design
 from crowdrank.models.pairs.likelihood import Judge, PairedSums
 from crowdrank.models.pairs.predict import Judged
+from crowdrank.models.widening import shift_by_strength
 from crowdrank.models.worker_parameters import SLOPE
 from crowdrank.prepared.votes import Votes
 from crowdrank.simulate import bt_crowd
@@ -101,6 +103,48 @@ class TestIntervals:
             truth = table["grade"] - table["grade"].mean()
             held.append(((table["low"] <= truth) & (truth <= table["high"])).mean())
         assert np.mean(held) > 0.8  # .57 by the information at the joint maximum
+
+    def test_hold_with_few_one_sided_votes(self):
+        held = []
+        for seed in range(100, 112):
+            crowd = bt_crowd(seed=seed, items=20, workers=10, votes=100, spread=3.0, alpha=1e9, beta=1, spammers=0)
+            table = cr.BradleyTerry().fit(crowd.judgments).ranking_.polars().join(crowd.gold, on="item")
+            truth = table["grade"] - table["grade"].mean()
+            held.append(((table["low"] <= truth) & (truth <= table["high"])).mean())
+        assert np.mean(held) > 0.8  # .65 by the information alone
+
+    def test_few_votes_stretch_intervals_but_not_ranks(self):
+        """The outer end of an interval reaches farther; the inner end, standard errors and ranks stay."""
+        crowd = bt_crowd(seed=1, items=20, workers=10, votes=100, spread=3.0, spammers=0)
+        fitted = cr.BradleyTerry().fit(crowd.judgments)
+        given = cr.BradleyTerry(regularization=fitted.fit_.details["priors"]["regularization"])
+        wide, plain = (model.ranking_.polars() for model in (fitted, given.fit(crowd.judgments)))
+        kept = ["item", "rank", "rank_low", "rank_high", "tier"]
+        assert wide[kept].equals(plain[kept])
+        assert wide["stderr"].to_numpy() == pytest.approx(plain["stderr"].to_numpy(), rel=1e-6)
+        first, last = 0, -1
+        assert wide["high"][first] > plain["high"][first] + 0.5
+        assert wide["low"][first] == pytest.approx(plain["low"][first], abs=1e-6)
+        assert wide["low"][last] < plain["low"][last] - 0.5
+        assert wide["high"][last] == pytest.approx(plain["high"][last], abs=1e-6)
+
+    @pytest.mark.parametrize("model", [cr.BradleyTerry(), cr.BradleyTerry(position="shared"), cr.Thurstone()])
+    def test_the_shift_by_the_strength_is_its_derivative(self, model, monkeypatch):
+        judgments = bt_crowd(seed=3, items=8, workers=5, votes=60).judgments
+        found = []
+
+        def record(climb, top):
+            found.append(shift_by_strength(climb, top))
+            return found[-1]
+
+        monkeypatch.setattr(widening, "shift_by_strength", record)
+        strength = model.fit(judgments).fit_.details["priors"]["regularization"]
+        up, down = (
+            model.clone().set_params(regularization=strength * np.exp(step)).fit(judgments).ranking_.polars()
+            for step in (1e-4, -1e-4)
+        )
+        slope = (up.sort("item")["score"] - down.sort("item")["score"]).to_numpy() / 2e-4
+        assert slope == pytest.approx(found[0] - found[0].mean(), rel=1e-4)
 
     def test_widened_draws_have_the_widened_covariance(self):
         score = np.array([2.0, 0.0, 1.0, 5.0, 4.0])

@@ -155,6 +155,23 @@ def test_asked_for_ties_where_there_are_none():
     assert model.predict_proba(random_votes(ties=0.0))[:, 1].max() < 0.05
 
 
+@pytest.fixture(scope="module")
+def crowd_of_liars():
+    """2,000 votes of 40 workers on 30 items, the scores of which rise; the first workers answer in reverse."""
+
+    def votes(liars):
+        rng = np.random.default_rng(51)
+        slope = np.where(np.arange(40) < liars, -1, 1) * np.abs(rng.normal(1, 0.3, 40))
+        worker, left = rng.integers(0, 40, 2000), rng.integers(0, 30, 2000)
+        right = (left + rng.integers(1, 30, 2000)) % 30
+        ahead = rng.random(2000) < 1 / (1 + np.exp(-0.15 * slope[worker] * (left - right)))
+        names = np.array([f"i{place:02d}" for place in range(30)])
+        label = np.where(ahead, names[left], names[right])
+        return pl.DataFrame({"worker": worker, "left": names[left], "right": names[right], "label": label})
+
+    return votes
+
+
 class TestVarianceBT:
     def test_finds_the_slopes(self):
         crowd = judge_crowd(
@@ -191,6 +208,20 @@ class TestVarianceBT:
         assert model.fit_.details["at_bounds"]["eta"] == ((eta == 0).sum(), (eta == 1).sum())
         assert "bound" in codes(model)
         assert "bound" not in codes(cr.CrowdBT().fit(random_votes(votes=60)))
+
+    @pytest.mark.parametrize(("liars", "said"), [(0, False), (8, False), (16, True)])
+    def test_says_if_nearly_as_many_answer_in_reverse_as_not(self, crowd_of_liars, liars, said):
+        """With 16 liars of 40, the slopes vary several times as much as their mean, which is the unit."""
+        model = cr.VarianceBT(signed=True).fit(crowd_of_liars(liars))
+        assert ("mirror" in codes(model)) == said
+        if said:
+            note = next(note for note in model.fit_.warnings if note.code == "mirror")
+            assert "16 of 40 workers answer in reverse" in note.message
+            assert model.fit_.details["priors"]["slope"] > 3
+
+    def test_gold_pairs_settle_who_answers_in_reverse(self, crowd_of_liars):
+        gold = pl.DataFrame({"left": ["i00"], "right": ["i29"], "label": ["i29"]})
+        assert "mirror" not in codes(cr.VarianceBT(signed=True).fit(crowd_of_liars(16), anchors=gold))
 
     def test_wrong_parameters(self, crowd):
         with pytest.raises(cr.UsageError, match="'slope_limit' must be a number of at least 1"):

@@ -33,7 +33,7 @@ import numpy as np
 
 from crowdrank.data.arrays import Floats, summed
 from crowdrank.kernels.normal_levels import TINY, Above, Between, GridTable, LevelMoments, integral, rest
-from crowdrank.kernels.plackett_luce import Orders
+from crowdrank.kernels.plackett_luce import Orders, SignsOfRows
 from crowdrank.kernels.segments import Rows, pairs, prefix_sums, segment_of, totals
 
 WIDEST = 0.25
@@ -65,6 +65,14 @@ class OrderedNormalsDerivatives:
     down: Floats
     fade: tuple[Floats, Floats]
     inside: Floats
+
+    def noise(self, draw: SignsOfRows) -> Floats:
+        """A random sign times the gradient, one for each list and draw (R, draws).
+
+        On average over what might have been said, it has the covariance of the curvature.
+        """
+        start = self.orders.start
+        return self.gradient[:, None] * draw(start[:-1], 0)[segment_of(start)]
 
     def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
         """Pairs of rows of one list, the earlier one first, with minus their second derivative, some at a time.

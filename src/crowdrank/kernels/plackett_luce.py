@@ -32,6 +32,9 @@ TINY = 1e-300
 LEAST = 1e-100
 """The smallest rate, relative to the largest of its list. Its square does not underflow."""
 
+SignsOfRows = Callable[[Rows, int], NDArray[np.int8]]
+"""Random signs (rows, draws) of some rows; another number gives signs that are independent of the first."""
+
 
 @dataclass(frozen=True, eq=False)
 class Orders:
@@ -117,7 +120,47 @@ class PlackettLuceDerivatives:
     _rate: Floats
     _across: Floats
     _before: Floats
+    _left: Floats
+    _first: Floats
+    _pull: Floats
     _tied: _Tied | None
+
+    def noise(self, draw: SignsOfRows) -> Floats:
+        """Random x of each row (R, draws) whose covariance is the curvature of the lists.
+
+        At stage k, one of the rows from k on is chosen, row j with the probability p_j = w_j / W_k; W_k is the sum
+        of w from k on. The curvature of the stage is the covariance of this choice, diag(p) - p p'. The choice can
+        be made row by row: j is reached with the probability W_j / W_k, and then chosen with the probability
+        w_j / W_j, or left to the later rows l in shares of w_l / W_(j+1). So the curvature of stage k is
+
+            sum over j >= k of  W_j / W_k  w_j W_(j+1) / W_j^2  c_j c_j'
+            c_j = e_j - sum over l > j of  w_l / W_(j+1)  e_l
+
+        c_j is the same at every stage, so one random sign per row has the covariance of all of them. The stage of
+        a tied group adds its gradient times a sign of its own, which has the covariance of the stage on average
+        over what might have been said.
+        """
+        orders, rate, left = self.orders, self._rate, self._left
+        first_row, start = orders.begins[:-1], orders.start
+        stage = np.where((np.diff(orders.begins) == 1) & ~orders.last, 1.0 / left[first_row], 0.0)
+        stages = (earlier_sums(stage, orders.list_start) + stage)[orders.group]
+        after = np.append(left[1:], 0.0)
+        after[start[1:][np.diff(start) > 0] - 1] = 0.0
+        root = np.sqrt(rate * after / left * stages)
+        signs = draw(np.arange(len(rate)), 0)
+        to_later = np.divide(root, after, out=np.zeros_like(root), where=after > 0)
+        found = root[:, None] * signs - rate[:, None] * earlier_sums(to_later[:, None] * signs, start)
+        if self._tied is not None:
+            found += self._noise_of_ties(self._tied.groups, draw(first_row[self._tied.groups], 1))
+        return found
+
+    def _noise_of_ties(self, groups: Rows, signs: NDArray[np.int8]) -> Floats:
+        """The gradient of the stage of each tied group, times its signs."""
+        orders = self.orders
+        drawn = np.zeros((len(orders.begins) - 1, signs.shape[1]))
+        drawn[groups] = signs
+        later = earlier_sums(self._pull[:, None] * drawn, orders.list_start)
+        return self._first[:, None] * drawn[orders.group] - self._rate[:, None] * later[orders.group]
 
     def cross(self, scale: Floats, weight: Floats) -> Iterator[tuple[Rows, Rows, Floats]]:
         """Pairs of rows of one list, the earlier one first, with minus their second derivative, some at a time.
@@ -175,7 +218,8 @@ def derivatives(x: Floats, orders: Orders) -> PlackettLuceDerivatives:
     open_ = np.where(orders.last, 0.0, 1.0)
     slope, bend = open_ * found.slope, open_ * found.bend
     at = orders.list_start
-    passed = earlier_sums(-slope / rest, at)
+    pull = -slope / rest
+    passed = earlier_sums(pull, at)
     before = earlier_sums((bend - slope) / rest**2, at)
     share = rate * passed[group]
     own = open_[group]
@@ -187,6 +231,9 @@ def derivatives(x: Floats, orders: Orders) -> PlackettLuceDerivatives:
         _rate=rate,
         _across=own * found.across / rest[group],
         _before=before[group],
+        _left=left,
+        _first=own * found.first,
+        _pull=pull,
         _tied=tied,
     )
 

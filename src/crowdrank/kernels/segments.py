@@ -65,8 +65,8 @@ def log_suffix_sums(values: Floats, start: Rows) -> Floats:
 
 
 def earlier_sums(values: Floats, start: Rows) -> Floats:
-    """The sum of the rows before each row, within its segment."""
-    shifted = np.concatenate([[0.0], values[:-1]])[: len(values)]
+    """The sum of the rows before each row, within its segment, for each column."""
+    shifted = np.concatenate([np.zeros_like(values[:1]), values[:-1]])
     shifted[start[:-1][np.diff(start) > 0]] = 0.0
     return prefix_sums(shifted, start)
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.kernels import ordered_normals, plackett_luce
 from crowdrank.kernels.plackett_luce import Orders
+from crowdrank.kernels.segments import Rows
 from crowdrank.prepared.list_shards import ListShard
 from crowdrank.random import signs
 from crowdrank.results import EXACT_LIMIT
@@ -62,7 +64,7 @@ class ListSums:
         return Curvature(*self._gradient(shard, terms), *self._curvature(shard, terms))
 
     def information(self, shard: ListShard, draw: Draw) -> Information:
-        """Gradient and observed curvature, with signed noise that has the covariance of the gradients."""
+        """Gradient and observed curvature, with noise that has the covariance of the information."""
         terms = self._terms(shard, draw)
         sums = (*self._gradient(shard, terms), *self._curvature(shard, terms))
         return Information(*sums, self._noise(shard, terms, draw.seed))
@@ -116,15 +118,23 @@ class ListSums:
         return items, coupling, self._by_worker(shard, terms.x / terms.slope * bend)[:, :, None]
 
     def _noise(self, shard: ListShard, terms: _ListTerms, seed: int) -> Floats:
-        """A random sign times the gradient, for each list and draw; it has the covariance of the gradients."""
-        root = np.sqrt(shard.weight)[shard.list]
-        drawn = signs((shard.first + np.arange(len(shard.weight)),), DRAWS, seed)[shard.list]
-        width = shard.workers if self.by_worker else 0
-        noise = np.zeros((len(shard.part) + width, DRAWS))
-        for draw in range(DRAWS):
-            own = drawn[:, draw] * terms.gradient / root
-            noise[: len(shard.part), draw] = summed(shard.node, terms.slope * own, len(shard.part))
-            noise[len(shard.part) :, draw] = self._by_worker(shard, terms.x * own)[:, 0] if self.by_worker else 0.0
+        """Noise (N + K, draws) that has the covariance of the information, from random signs.
+
+        A sign is keyed by the number of the list and the place in it.
+        """
+        first_row = shard.orders.start[:-1][shard.list]
+
+        def draw(rows: Rows, number: int) -> NDArray[np.int8]:
+            keys = shard.first + shard.list[rows], rows - first_row[rows], np.full(len(rows), number)
+            return signs(keys, DRAWS, seed)
+
+        drawn = np.sqrt(terms.weight)[:, None] * terms.found.noise(draw)
+        nodes, width = len(shard.part), shard.workers if self.by_worker else 0
+        noise = np.zeros((nodes + width, DRAWS))
+        for place, own in enumerate(drawn.T):
+            noise[:nodes, place] = summed(shard.node, terms.slope * own, nodes)
+            if self.by_worker:
+                noise[nodes:, place] = self._by_worker(shard, terms.x * own)[:, 0]
         return noise
 
 

@@ -18,6 +18,7 @@ from crowdrank.prepared.spooled import tally_batches, tally_in_memory, tally_spo
 from crowdrank.prepared.subjects import Subjects
 from crowdrank.results import LEVEL, Evidence, Workers
 from crowdrank.solve import Covariance, Spread, spread
+from crowdrank.solve.intervals import largest_up_to_one
 
 if TYPE_CHECKING:
     from crowdrank.data.ids import Backend
@@ -28,7 +29,8 @@ ONE_SIDED = 0.9
 CHANCE = 0.01
 """The same side in both orders is noted if coin tosses would choose it so often with a smaller probability."""
 EQUAL = 1e-9
-"""Scores that differ by less count as tied, since the difference may be rounding."""
+"""Scores that differ by less count as tied, since the difference may be rounding. Of smaller scores, or if the
+judgments weigh less than 1, it is a share."""
 
 
 class Votes(Subjects):
@@ -172,9 +174,9 @@ class Votes(Subjects):
 
     def spread_scores(self, scores: Floats, covariance: Covariance | None) -> Spread:
         """Scores with their uncertainty and ranks. Without a covariance, only scores and ranks."""
-        parts = self.graph.members()
+        parts, close = self.graph.members(), EQUAL * largest_up_to_one(self.graph.wins + self.graph.losses)
         return spread(
-            scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins, close=EQUAL
+            scores, covariance, self.nodes.query, parts, level=LEVEL, tie_break=self.graph.wins, close=close
         )
 
     # ------------------------------------------------------------------------------ what to know
@@ -291,10 +293,10 @@ class Votes(Subjects):
         """
         if self.index.workers is None:
             return None
-        agreed = np.zeros(self.n_workers)
+        agreed, equal = np.zeros(self.n_workers), EQUAL * largest_up_to_one(np.abs(scores))
         for batch in self._votes():
             difference = scores[batch.left] - scores[batch.right]
-            ahead = np.where(np.abs(difference) > EQUAL, np.sign(difference), 0.0)
+            ahead = np.where(np.abs(difference) > equal, np.sign(difference), 0.0)
             said = np.where(batch.outcome == LEFT, 1, np.where(batch.outcome == RIGHT, -1, 0))
             share = (1 + said * ahead) / 2
             assert batch.worker is not None

@@ -16,7 +16,7 @@ from crowdrank.results import Covariance, Z, center
 CLOSE, LEAST = 1e-12, 1e-13
 """Scores that differ by less than this share of the largest one, or by less than this, differ by rounding."""
 SOLVED = 1e-9
-"""The same for scores that a solver finds."""
+"""The same for scores that a solver finds, if the judgments of an item weigh 1 or more."""
 PAIRWISE = 2000
 """In larger parts, resampled items are distinguished by their standard errors, not pair by pair."""
 FEW = 32
@@ -40,6 +40,15 @@ class Spread:
         """The same spread with scores in another unit."""
         names = ("score", "stderr", "low", "high")
         return replace(self, **{name: unit * getattr(self, name) for name in names})
+
+    def reaching(self, shift: Floats) -> Spread:
+        """The same with intervals that reach farther on one side: above if the score may be larger by ``shift``,
+        below if that is negative. Ranks, tiers and standard errors stay."""
+        return replace(
+            self,
+            low=self.score - np.hypot(self.score - self.low, np.minimum(shift, 0.0)),
+            high=self.score + np.hypot(self.high - self.score, np.maximum(shift, 0.0)),
+        )
 
     def with_scores(
         self, score: Floats, stderr: Floats, low: Floats | None = None, high: Floats | None = None
@@ -67,7 +76,8 @@ def spread(
 ) -> Spread:
     """Center the scores within each part, and compute the uncertainty of scores and ranks.
 
-    Scores that differ by less than ``close`` are equal.
+    Scores that differ by less than ``close`` are equal. It should be as small as the judgments weigh: against a
+    prior, judgments of the weight 1e-12 lead to scores of about that size.
 
     Two items of a part can be told apart if their difference exceeds ``z(level)`` times its standard error. Items
     of different parts cannot be told apart, nor can an item that is alone in its part, nor any items if the
@@ -216,6 +226,11 @@ def ranks(
     rank = np.empty(len(score), np.int64)
     rank[order] = np.arange(len(score)) - np.repeat(starts, sizes) + 1
     return rank, sizes[query]
+
+
+def largest_up_to_one(values: Floats) -> float:
+    """The largest of the values, or 1 if that is larger than 1."""
+    return float(min(values.max(initial=0.0), 1.0))
 
 
 def merge_close(values: Floats, query: NDArray[np.int32], least: float = LEAST) -> Floats:

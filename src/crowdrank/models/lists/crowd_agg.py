@@ -31,6 +31,8 @@ the answer is the round of the cycle with the largest L. eta_i is a step functio
 crowds the qualities may go on changing in the fourth digit for hundreds of rounds. If they stayed within 0.001 for
 30 rounds, the answer is the round among these with the largest L, and a note says so.
 
+Qualities may refine the ranking of equal workers, but not overturn it (equality.py): then all count the same.
+
 Scores. An item that a worker left alone has f = E_0 D, by fair coins. The score is the mean over the query's
 workers of a_ij = (f_ij - f of such an item) / E_0 D. So an item that nobody judged has score 0, and the order is
 that of F. The variance is that between workers, with one extra worker who says nothing and one extra vote that is
@@ -42,7 +44,6 @@ a coin toss, v = ((D of a win - D of a loss) / 2 E_0 D)^2. With m workers, and b
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,8 +54,10 @@ from crowdrank.data import Floats, Integers, summed
 from crowdrank.errors import Note, UsageError
 from crowdrank.models.agreement import quality_notes, variance_between
 from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.lists.equality import overturned_queries
 from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists, ExpectedMeasure, ListValues
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
+from crowdrank.models.lists.search_notes import alike_note, calm_note, cycle_note, overturned_note, unfinished_note
 from crowdrank.models.parameters import number
 from crowdrank.prepared.votes import Votes
 from crowdrank.results import LEVEL, Workers, verdicts
@@ -99,22 +102,28 @@ class CrowdAgg(VotesModel):
         contests = JudgeContests.of(votes, self.pair, pool=self.pool)
         lists = ExpectedLists(contests, self._measure(most_contests(contests, votes)), votes)
         found = search(lists, prior, pool=self.pool, limit=1 if equal else ROUNDS, run=run)
-        own = lists.values(found.eta)
+        same = np.zeros(len(lists.sizes), bool)
+        if prior is not None and not equal:
+            same = overturned_queries(lists, found.eta, pool=self.pool)
+        eta, alike = np.where(same[contests.query], 1.0, found.eta), equal or bool(same.all())
+        own = lists.values(eta)
         return Outcome(
             spread=_score_spread(votes, lists, own),
             workers=_workers(
                 votes,
                 lists,
                 own,
-                (0.0, 0.0) if equal and prior else prior,
-                found.eta if self.pool and not equal else None,
+                (0.0, 0.0) if alike and prior else prior,
+                eta if self.pool and not alike else None,
             ),
-            converged=equal or found.converged,
+            converged=alike or found.converged,
             iterations=found.rounds,
             notes=(
                 *votes.notes(regularized=False),
                 *quality_notes(votes, 1.0),
-                *([] if equal else [*found.notes, *_equality_note(found.eta, prior, votes.n_workers)]),
+                *overturned_note(same, pool=self.pool),
+                *([] if alike else found.notes),
+                *(alike_note(eta, votes.n_workers) if prior == "estimated" and not alike else ()),
             ),
             details={"objective": found.objective, "objectives": found.path, "cycle": found.cycle},
         )
@@ -286,9 +295,9 @@ def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: R
         cycle=longest if cycles else 0,
         converged=bool((last >= 0).all()),
         notes=[
-            *_cycle_note(cycles, units, longest),
-            *_calm_note(int(calm.sum()), units),
-            *_unfinished_note(int((last < 0).sum()), len(path)),
+            *cycle_note(cycles, units, longest),
+            *calm_note(int(calm.sum()), units, CALM_BAND, CALM_ROUNDS),
+            *unfinished_note(int((last < 0).sum()), len(path)),
         ],
     )
 
@@ -347,37 +356,6 @@ def _turn_to_keep(path: Floats, first: int, last: int) -> int:
         return len(path) - 1 if last < 0 else int(last)
     own = path[first + 1 : last + 1]
     return int(first) + 1 + int(np.argmax(own >= own.max() - 1e-12 * abs(own.max())))
-
-
-def _cycle_note(cycles: int, units: int, longest: int) -> Iterator[Note]:
-    if cycles:
-        subject = f"In {cycles} of {units} queries rankings" if units > 1 else "Rankings"
-        message = (
-            f"{subject} and qualities repeat in cycles of up to {longest} rounds instead of converging. "
-            "The ranking is the one with the largest objective."
-        )
-        yield Note("cycle", message)
-
-
-def _calm_note(calm: int, units: int) -> Iterator[Note]:
-    if calm:
-        subject = f"In {calm} of {units} queries the qualities" if units > 1 else "The qualities"
-        message = (
-            f"{subject} stayed within {CALM_BAND:g} for {CALM_ROUNDS} rounds but did not come to rest. "
-            "The ranking is the one of these rounds with the largest objective."
-        )
-        yield Note("small-changes", message)
-
-
-def _equality_note(eta: Floats, prior: Prior, workers: int) -> Iterator[Note]:
-    if prior == "estimated" and workers > 1 and np.ptp(eta) < 10.0**-DIGITS:
-        message = "The workers' agreement with each other differs by no more than chance; all count the same."
-        yield Note("equal-weights", message)
-
-
-def _unfinished_note(units: int, rounds: int) -> Iterator[Note]:
-    if units:
-        yield Note("not-converged", f"The rankings did not converge in {rounds} rounds.")
 
 
 # ---------------------------------------------------------------------------------------- results

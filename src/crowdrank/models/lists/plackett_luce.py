@@ -33,13 +33,14 @@ from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import estimable, virtual_votes
 from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
+from crowdrank.models.widening import BY_LISTS, reach_outward
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE_LIMIT, WorkerParameter, limit_slope
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, shards, tie_share
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import NO_WORKERS, At, Bounds, Covariance, LikelihoodSums, Maximum, Point, Scaled, spread
-from crowdrank.solve.intervals import SOLVED
+from crowdrank.solve.intervals import SOLVED, largest_up_to_one
 
 DIRECTIONS = ("top", "bottom", "auto")
 SLOPES = ("none", "by-worker")
@@ -107,8 +108,9 @@ class PlackettLuce(ListsModel):
             lists.nodes.query,
             lists.parts(),
             level=LEVEL,
-            close=SOLVED,
+            close=SOLVED * largest_up_to_one(lists.judgments_of_nodes),
         )
+        scores = reach_outward(ascent, ascent.columns, fitted, scores, sign * BY_LISTS)
         workers, said = _workers(lists, top, covariance, scores.score)
         slopes = np.exp(top.point.workers[:, 0])
         return Outcome(

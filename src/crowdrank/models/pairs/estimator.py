@@ -28,7 +28,7 @@ from crowdrank.models.pairs.predict import Judged
 from crowdrank.models.pairs.quality import FittedWorkers, position_bias
 from crowdrank.models.parameters import AUTO, virtual_votes
 from crowdrank.models.priors import ColumnPrior, NormalPrior
-from crowdrank.models.widening import widen
+from crowdrank.models.widening import BY_LINK, reach_outward, widen
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.prepared.graph import Graph
 from crowdrank.prepared.votes import Votes
@@ -104,7 +104,8 @@ class PairedModel(VotesModel):
     ) -> tuple[Spread, list[Note], dict[str, Any]]:
         """Scores, times ``scale``, with their uncertainty, by the information or by resamples."""
         if self.intervals == "information":
-            return climb.votes.spread_scores(scale * top.point.scores, covariance), [], details
+            scores = climb.votes.spread_scores(scale * top.point.scores, covariance)
+            return reach_outward(climb, climb.design.varying, top, scores, BY_LINK[self.link.name]), [], details
         scores, notes, done = bootstrap_scores(climb, top, self.intervals, self.resamples)
         return scores.times(scale), notes, {**details, "intervals": done}
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.errors import Note
+from crowdrank.errors import Note, Remedy
 from crowdrank.kernels.points import normal_points
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import fixed_parameters
 from crowdrank.models.pairs.climb import PairedClimb
-from crowdrank.models.worker_parameters import POSITION
+from crowdrank.models.worker_parameters import POSITION, SLOPE
 from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Covariance, Maximum
 
@@ -58,8 +58,29 @@ class FittedWorkers:
         return max(self.curve.perfect, float(own.max(initial=0.0)))
 
     def notes(self) -> list[Note]:
-        """Notes if the votes say little about the quality of the workers."""
-        return [] if self.curve is None else quality_notes(self.climb.votes, self.best)
+        """Notes if the votes say little about the quality of workers, or about the direction of the ranking."""
+        if self.curve is None:
+            return []
+        return [*quality_notes(self.climb.votes, self.best), *self._direction_notes()]
+
+    def _direction_notes(self) -> list[Note]:
+        """A note if the mean of slopes that may be negative is within two of its standard errors of 0.
+
+        The scores are in units of that mean. Near 0, scores are small and slopes large.
+        """
+        names = [column.name for column in self.climb.design.columns]
+        if SLOPE.name not in names or self.climb.votes.has_gold or len(self.values) < 2:
+            return []
+        slope = self.values[:, names.index(SLOPE.name)]
+        mean, spread = float(slope.mean()), float(slope.std(ddof=1))
+        if (slope >= 0).all() or mean >= 2.0 * spread / np.sqrt(len(slope)):
+            return []
+        message = (
+            f"{int((slope < 0).sum())} of {len(slope)} workers answer in reverse, and the slopes vary "
+            f"{spread / max(mean, 1e-9):.1f} times as much as their mean, which is the unit of the scores: scores "
+            "are small, slopes are large, and the ranking may be reversed."
+        )
+        return [Note("mirror", message, hint=("Gold pairs would decide it: ", Remedy("anchors", "FILE")))]
 
     def details(self) -> dict[str, float]:
         """How often the best worker would agree with the fitted order."""

@@ -37,7 +37,7 @@ from crowdrank.prepared.list_shards import note_extremes, require_finite, shards
 from crowdrank.prepared.lists import Lists
 from crowdrank.results import LEVEL, Queries, Z
 from crowdrank.solve import NO_WORKERS, Bounds, Point, spread
-from crowdrank.solve.intervals import SOLVED
+from crowdrank.solve.intervals import SOLVED, largest_up_to_one
 
 INFERENCES = ("quadrature", "gibbs")
 LEAST = 1e-6
@@ -97,7 +97,8 @@ class TRM(ListsModel):
             top = climb.fit()
         require_finite_scores(climb, top)
         covariance, notes, _ = climb.uncertainty(top)
-        scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL, close=SOLVED)
+        close = SOLVED * largest_up_to_one(lists.judgments_of_nodes)
+        scores = spread(top.point.scores, covariance, lists.nodes.query, lists.parts(), level=LEVEL, close=close)
         return Outcome(
             spread=scores,
             workers=lists.agreement(scores.score),
