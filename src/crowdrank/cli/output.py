@@ -209,7 +209,8 @@ def describe_fit(result: Result) -> str:
     """What was ranked, by what, and with which model."""
     given = result.fit.judgments
     kind = "rows of rankings" if given["kind"] == "rankings" else given["kind"]
-    workers = f" of {given['workers']:,} workers" if given["workers"] else ""
+    people = "worker" if given["workers"] == 1 else "workers"
+    workers = f" of {given['workers']:,} {people}" if given["workers"] else ""
     return f"Ranked {given['items']:,} items by {given['rows']:,} {kind}{workers} with {result.fit.model}"
 
 
