@@ -81,4 +81,4 @@ def refuse_other_tables(name: str, lines: list[str], separator: str) -> None:
 
 def _command(name: str, words: str) -> str:
     where = shlex.quote(name) if Path(name).is_file() else "FILE"
-    return f"Separate the cells by commas or bars alone: {words} < {where} > table.csv"
+    return f"Separate the cells only by commas or bars: {words} < {where} > table.csv"

@@ -82,7 +82,8 @@ TWINS = 1.5
 class CrowdLists(ListsModel):
     """score_i = weighted mean of Savage's scores x_wi, by each worker's agreement with dissimilar workers.
 
-    If agreement differs by no more than chance, or hangs on one other worker, the weights fall back to equality.
+    If agreement differs by no more than chance, or only one other worker supports it, the weights fall back to
+    equality.
 
     ``copies``: how alike the errors of two workers must be to count as one: e^copies, 8 by default.
     ``quality``: "estimated", or "equal" for the unweighted mean.
