@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 BENCH := $(VENV)/.bench
 
-.PHONY: setup demo test test-long check types docs bench reference outputs lock clean
+.PHONY: setup demo test test-long check types docs bench reference outputs notebooks lock clean
 
 setup: $(STAMP)
 
@@ -56,6 +56,9 @@ reference: $(STAMP)
 
 outputs: $(STAMP)
 	$(BIN)/python docs/outputs.py
+
+notebooks: $(STAMP)
+	$(BIN)/python docs/notebooks.py
 
 lock: $(BENCH)
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt

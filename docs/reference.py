@@ -94,11 +94,22 @@ loads nothing heavy before it is used.
 
 
 def described(name: str) -> str:
-    """A public name: how it is called, its docstring, its methods."""
+    """A public name: how it is called, its docstring, its example, its methods."""
     value = getattr(crowdrank, name)
     if inspect.ismodule(value):  # a room that is called like its verb
         value = getattr(value, name)
-    lines = [f"## cr.{name}", "", "```text", f"{name}{_signature(value)}", "", inspect.getdoc(value) or ""]
+    text, _, example = (inspect.getdoc(value) or "").partition("\n\n>>> ")
+    lines = [f"## cr.{name}", "", "```text", f"{name}{_signature(value)}", "", text, "```", ""]
+    if example:
+        lines += ["```pycon", f">>> {example}", "```", ""]
+    if methods := _methods(value):
+        lines += ["```text", *methods, "```", ""]
+    return "\n".join(lines)
+
+
+def _methods(value: object) -> list[str]:
+    """The methods of a class with their docstrings, an empty line between two."""
+    lines: list[str] = []
     kinds = value.__mro__ if inspect.isabstract(value) else [value] if inspect.isclass(value) else []
     methods = {own: method for kind in reversed(kinds) for own, method in vars(kind).items()}
     for own, method in methods.items():
@@ -106,7 +117,7 @@ def described(name: str) -> str:
         if not own.startswith("_") and inspect.isfunction(function):
             text = (inspect.getdoc(function) or "").splitlines()
             lines += ["", f".{own}{_signature(function)}", *(f"    {line}".rstrip() for line in text)]
-    return "\n".join([*lines, "```", ""])
+    return lines[1:]
 
 
 def _signature(value: object) -> str:

@@ -107,6 +107,13 @@ class CrowdrankError(Exception):
     """The base of all errors that crowdrank raises on purpose.
 
     ``exit_code`` is the exit code of the command line: 1 if the work failed, 2 for bad usage or bad input.
+
+    >>> import crowdrank as cr
+    >>> try:
+    ...     cr.BradleyTerry().fit("votes.csv")
+    ... except cr.CrowdrankError as error:
+    ...     error.exit_code, error.message
+    (2, 'votes.csv: there is no such file.')
     """
 
     message: str
@@ -128,7 +135,15 @@ class CrowdrankError(Exception):
 
 
 class InputError(CrowdrankError):
-    """The given data cannot be used. The message names the file, row, column and value if they are known."""
+    """The given data cannot be used. The message names the file, row, column and value if they are known.
+
+    >>> import crowdrank as cr
+    >>> try:
+    ...     cr.read({"winner": ["a", "b"], "loser": ["b", "c"], "weight": [1, -2]})
+    ... except cr.InputError as error:
+    ...     error.row, error.column, error.value
+    (2, 'weight', '-2')
+    """
 
     source: str | None
     row: int | None
@@ -160,17 +175,40 @@ class InputError(CrowdrankError):
 
 
 class UsageError(CrowdrankError):
-    """A parameter, a name or an option is unknown, or out of its range."""
+    """A parameter, a name or an option is unknown, or out of its range.
+
+    >>> import crowdrank as cr
+    >>> cr.BradleyTerry(regularization=-1).fit([("a", "b")])
+    Traceback (most recent call last):
+        ...
+    crowdrank.errors.UsageError: The parameter 'regularization' must be a number of at least 0. Got -1.
+    """
 
     exit_code = 2
 
 
 class NotFittedError(UsageError, AttributeError):
-    """A result was requested before ``fit``."""
+    """A result was requested before ``fit``.
+
+    >>> import crowdrank as cr
+    >>> cr.BradleyTerry().ranking_
+    Traceback (most recent call last):
+        ...
+    crowdrank.errors.NotFittedError: bt is not fitted yet, so it has no ranking_.
+    Hint: Call fit(judgments) first.
+    """
 
 
 class FitError(CrowdrankError):
-    """The model has no answer for this data. The message gives the reason."""
+    """The model has no answer for this data. The message gives the reason.
+
+    >>> import crowdrank as cr
+    >>> try:
+    ...     cr.BradleyTerry(regularization=None).fit([("a", "b")])  # b never won, so there is no limit to a
+    ... except cr.FitError as error:
+    ...     print(error.message.split(":")[0])
+    Without regularization the scores have no finite maximum
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +217,13 @@ class Note:
 
     ``hint``: what to do about it, if that is not the same for every note with this code. ``workers``: the ids of
     the workers whom it is about.
+
+    >>> import crowdrank as cr
+    >>> notes = cr.BradleyTerry().fit([("a", "b"), ("b", "a"), ("x", "y"), ("y", "x")]).fit_.warnings
+    >>> [note.code for note in notes]
+    ['disconnected', 'few-judgments']
+    >>> notes[1].message
+    '4 of 4 items have fewer than 3 judgments: a, b, x, y.'
     """
 
     code: str

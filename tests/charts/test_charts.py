@@ -109,6 +109,15 @@ class TestDrawing:
         assert ">w4:" not in chart.svg
         assert ">w5:" in chart.svg
 
+    def test_no_mark_can_cover_the_word_for_guessing(self):
+        """It ends left of the axis, where every mark begins."""
+        chart = draw_workers([Dot("w1", 1.0, 0.5, 0.4, 0.6, "unsure"), Dot("w2", 400.0, 0.5, 0.4, 0.6, "spammer")])
+        (word,) = [own for own in elements(chart, "text") if own.text == "guessing"]
+        assert word.get("text-anchor") == "end"
+        assert float(word.get("x")) < min(
+            float(re.match(r"M([\d.]+)", own.get("d"))[1]) for own in elements(chart, "path", "c-grid")
+        )
+
     def test_the_color_is_the_distance_from_none(self):
         cells = [[Cell(0.5, ".5", "half"), None, Cell(-1.0, "0", "none")]]
         chart = draw_heatmap(cells, ["a"], ["x", "y", "z"], beside="b", above="c", description="d")

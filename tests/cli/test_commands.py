@@ -109,6 +109,8 @@ class TestModels:
         rows = {key: value for key, value, _ in cells}
         assert rows == {key: str(value) for key, value in {**entry.load().parameters(), **entry.preset}.items()}
         assert entry.load().__doc__.splitlines()[0] in meaning
+        assert ">>>" in entry.load().__doc__
+        assert ">>>" not in meaning
         found = json.loads(crowdrank("models", name, "--json").out)
         assert set(found["parameters"]) == set(found["meanings"]) == set(rows)
 

@@ -11,7 +11,7 @@ import crowdrank as cr
 from answers import same
 from cases import drawn
 from crowdrank.compare.auto import CANDIDATES, _prefer
-from crowdrank.compare.comparison import Comparison, Row
+from crowdrank.compare.figures import Comparison, Row
 from crowdrank.models import registry
 from crowdrank.simulate import bt_crowd
 from helpers import random_labels, random_lists, random_votes

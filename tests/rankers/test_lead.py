@@ -48,9 +48,9 @@ def test_the_lead_is_the_difference_of_the_means_and_in_fit_json():
 
 
 @pytest.mark.parametrize("scorer", ["linear", "net"])
-def test_the_chosen_step_has_the_value_of_the_ranker(scorer):
+def test_the_chosen_step_has_the_value_of_the_ranker_and_is_shown(scorer):
     ranker = make_ranker("listmle", scorer, {"measure": "AP", "patience": 5, "seed": 1})
     curve = ranker.fit(features(), validation=0.5).validation_
-    value = curve.value[curve.step.index(curve.chosen)]
-    assert value == pytest.approx(ranker.fit_.details["measured"]["ranker"]["AP"], abs=1e-9)
-    assert value == max(curve.value) if scorer == "net" else curve.chosen == curve.step[-1]
+    assert curve.kept == pytest.approx(ranker.fit_.details["measured"]["ranker"]["AP"], abs=1e-9)
+    assert curve.kept == max(curve.value) if scorer == "net" else curve.chosen == curve.step[-1]
+    assert f"AP {curve.kept:.3f} on the validation queries" in repr(ranker.trained_)

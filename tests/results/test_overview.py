@@ -145,6 +145,7 @@ def test_rankers_questions_and_comparisons():
     shown = {
         "size": ranker,
         "Trained listmle": ranker.trained_,
+        "4 documents with 1 feature": ranker.fit_,
         "Questions: 3, best first": cr.next_questions(votes, 3),
         "Comparison of 2 models": found,
         "votes to 0.90": study,
@@ -152,3 +153,15 @@ def test_rankers_questions_and_comparisons():
     for words, own in shown.items():
         assert words in " ".join(Page(own._repr_html_()).text)
         assert own is ranker or words in repr(own)
+
+
+def test_a_comparison_by_gold_alone_shows_the_gold_measures():
+    gold = {"item": list("abc"), "grade": [2, 1, 0]}
+    votes = [("a", "b"), ("b", "c"), ("a", "c"), ("b", "c"), ("c", "b")] * 3
+    found = cr.compare_models(votes, ["bt", "win-rate"], folds=0, gold=gold, measures="acc tau")
+    assert found.polars().columns == ["model", "log_loss", "low", "high", "accuracy", "acc", "tau", "seconds"]
+    assert found.polars()["acc"].to_list() == [1.0, 1.0]
+    title, fact, columns, *_ = repr(found).splitlines()
+    assert (title, fact) == ("Comparison of 2 models", "by gold; no votes were held out")
+    assert columns.split() == ["model", "acc", "tau", "seconds"]
+    assert "log_loss" not in " ".join(Page(found._repr_html_()).text)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from crowdrank.solve import accelerate, extrapolate, rounds, until
+from crowdrank.solve import Mixing, accelerate, rounds, until
+from crowdrank.solve.em import FARTHEST, extrapolate
 
 RATES = np.array([0.99, 0.9, 0.5])
 GOAL = np.array([1.0, -2.0, 3.0])
@@ -35,7 +36,6 @@ def test_a_loop_of_so_many_rounds():
 def test_a_straight_path_is_followed_to_its_end():
     path = [GOAL[:1] + 0.9**k for k in range(3)]
     np.testing.assert_allclose(extrapolate(*path), GOAL[:1], atol=1e-12)
-    np.testing.assert_allclose(extrapolate(*path, reach=0.1), path[2] - 0.1)
 
 
 def test_the_end_is_reached_in_few_steps():
@@ -63,3 +63,34 @@ def test_after_some_patience_less_will_do():
     )
     assert slope <= 1e-2
     assert 4 <= done < 100
+
+
+def test_mixing_ends_a_slow_linear_path_in_few_rounds():
+    rates = np.array([0.95, 0.8, 0.5])
+    mixing, point, rounds_taken = Mixing(reach=100.0), np.zeros(3), 8
+    for _ in range(rounds_taken):
+        point = mixing(point, GOAL + rates * (point - GOAL))
+    plain = np.abs(GOAL * rates**rounds_taken).max()
+    assert np.abs(point - GOAL).max() < 0.01 * plain
+
+
+def test_mixing_goes_no_farther_than_it_may():
+    slow = np.array([1.0 - 1e-4])
+    for reach, most in ((0.05, 0.05), (np.inf, FARTHEST * 1e-4)):
+        mixing, point = Mixing(reach), np.array([1.0])
+        for _ in range(3):
+            image = slow * point
+            following = mixing(point, image)
+            assert abs(following - image) <= most * (1 + 1e-12)
+            point = following
+
+
+def test_mixing_forgets_a_path_whose_changes_grow():
+    mixing = Mixing(reach=1.0)
+    assert not mixing.sees_rate
+    mixing(np.array([0.0]), np.array([0.5]))
+    mixing(np.array([0.5]), np.array([0.75]))
+    assert mixing.sees_rate
+    image = np.array([2.0])
+    assert mixing(np.array([0.8]), image) == image
+    assert not mixing.sees_rate

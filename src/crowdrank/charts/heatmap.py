@@ -37,7 +37,7 @@ def draw_heatmap(
     size = min(max(SIDE / max(len(columns), 1), LEAST), MOST)
     height = min(size, 40.0)
     left = 16.0 + LETTER * min(max(map(len, [*rows, beside])), LETTERS)
-    parts = [text(left - 8, 16, beside, "end"), text(left, 16, above)]
+    parts = [text(left - 8, 16, beside, "end"), text(left + size * len(columns) / 2, 16, above, "middle")]
     every = -(-len(columns) // 24) if size < WRITTEN else 1
     for place, name in enumerate(columns):
         if place % every == 0:

@@ -14,7 +14,7 @@ from crowdrank.charts.chart import Chart, text
 MOST_WORKERS = 1000
 """At most this many workers are drawn."""
 WIDTH, HEIGHT = 560.0, 330.0
-LEFT, RIGHT, TOP, BOTTOM = 40.0, 546.0, 40.0, 286.0
+LEFT, RIGHT, TOP, BOTTOM = 68.0, 546.0, 40.0, 286.0
 SHAPES = {
     "reliable": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
     "unsure": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
@@ -78,7 +78,7 @@ def _frame(low: float, high: float) -> str:
         parts.append(text(LEFT - 8, y + 4, tick_label(tenth / 10), "end"))
     guess = _y(0.5)
     parts.append(f'<path class="c-rule" stroke-dasharray="5 4" d="M{LEFT:g} {guess:g}H{RIGHT:g}"/>')
-    parts.append(text(RIGHT, guess - 5, "guessing", "end"))
+    parts.append(text(LEFT - 8, guess + 4, "guessing", "end"))
     for tick in _factors(low, high):
         x = _x(tick, low, high)
         parts.append(

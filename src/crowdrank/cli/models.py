@@ -64,7 +64,7 @@ def _describe(name: str, json: bool) -> None:
     found = _find(name)
     own, meanings = {**found.load().parameters(), **found.preset}, found.load().meanings()
     facts = {"paper": found.paper, **_takes(found), "cost": found.cost}
-    text = inspect.getdoc(found.load()) or ""
+    text = (inspect.getdoc(found.load()) or "").partition("\n\n>>> ")[0]  # the example is in Python
     if json:
         shown = {"model": name, "what": found.summary, **facts, "parameters": to_plain(own), "meanings": meanings}
         print(json_module.dumps({**shown, "meaning": text}, indent=2))

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from crowdrank.compare.comparison import Comparison, Row, attempt, runnable, score_trials
+from crowdrank.compare.comparison import attempt, runnable, score_trials
+from crowdrank.compare.figures import Comparison, Row
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.split import Split, sample_queries, split
 from crowdrank.data import (
@@ -69,12 +70,21 @@ class Auto(Model):
     """The candidate with the smallest log loss on held-out votes, fitted to all votes. `tpp-unidom` must be ahead
     of all others beyond the noise.
 
+        log loss = - sum_v w_v ln P(outcome of v) / sum_v w_v,    v the held-out votes, w their weights
+
     Votes are dealt into ``folds``. Every candidate that can run predicts each fold after a fit to the other
     folds. ``sample``: about this many votes, chosen by a hash of their ids, are used for the choice.
     ``settings``: parameters of the candidates; each one goes to the candidates that have it, and
     ``set_params`` takes them by name. With fewer than 20 votes, or with one candidate, there is no choice, and
     a note says so. ``fit_`` is that of the chosen model, with the figures in ``details["auto"]``. The folds
     depend on the ids, so if two candidates are close, other ids may change the choice.
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"]
+    >>> votes = [(w, *p) for w in ("ann", "bob", "joe") for p in pairs] + [("eve", j, i) for i, j in pairs]
+    >>> model = cr.Auto(folds=2).fit(votes)
+    >>> model.fit_.model, len(model.fit_.details["auto"]["candidates"])
+    ('judge-bt', 5)
     """
 
     settings: Mapping[str, Any] | None

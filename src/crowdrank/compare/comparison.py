@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
+from crowdrank.compare.figures import Comparison, Row
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.predictions import Predictions, predict
 from crowdrank.compare.split import Split, sample_units, split
@@ -31,14 +31,12 @@ from crowdrank.data import (
     read_ranking,
 )
 from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
-from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec, examine, label_accuracy, parse
-from crowdrank.measures.votes import CalibrationBin, Figure, calibration, figure, hits, log_losses
+from crowdrank.measures import GOLD_MEASURES, Evaluation, MeasureSpec, examine, label_accuracy, parse
+from crowdrank.measures.votes import Figure, calibration, figure, hits, log_losses
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
 from crowdrank.models.registry import Entry, entries, find, make_all
 from crowdrank.progress import Status, announce, part, watching
-from crowdrank.results import Z, to_plain
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a fit that do not end the comparison. A wrong parameter does end it."""
@@ -48,84 +46,6 @@ MANY = 1_000_000
 """The most votes to compare on if the judgments do not fit in memory."""
 TRIAL, PATIENCE = 20_000, 600.0
 """Unless models are named, one is left out if a trial on ``TRIAL`` votes predicts over ``PATIENCE`` seconds."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A model's figures. None means that the model has no such figure, or that it cannot be computed.
-
-    ``behind`` is its mean log loss minus that of the best model, ``behind_se`` the standard error of that
-    difference, vote by vote. ``seconds`` and ``gold`` are from the fit to all votes. ``list_loss`` is the
-    mean of -ln P over whole held-out lists. ``calibration``: how often the likelier side of held-out votes won.
-    """
-
-    model: str
-    log_loss: float | None = None
-    log_loss_se: float | None = None
-    accuracy: float | None = None
-    accuracy_se: float | None = None
-    seconds: float | None = None
-    gold: dict[str, float | None] = field(default_factory=dict)
-    behind: float | None = None
-    behind_se: float | None = None
-    tied_with_best: bool = False
-    error: str | None = None
-    list_loss: float | None = None
-    list_loss_se: float | None = None
-    calibration: tuple[CalibrationBin, ...] = ()
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(HasOverview):
-    """Models, best first. Models without probabilities follow, sorted by accuracy; failed models come last.
-
-    ``votes`` were dealt into ``folds``. ``ties`` is True if some votes are ties; the log loss then covers
-    three outcomes. ``notes`` say what was left out. ``coverage``: how much of the rankings the gold covers.
-    """
-
-    rows: tuple[Row, ...]
-    folds: int
-    votes: int
-    ties: bool
-    seed: int = 0
-    notes: tuple[Note, ...] = ()
-    coverage: Coverage | None = None
-
-    @property
-    def best(self) -> Row | None:
-        """The row with the smallest log loss; None if no model has one."""
-        first = self.rows[0] if self.rows else None
-        return None if first is None or first.log_loss is None or first.error is not None else first
-
-    def overview(self) -> Overview:
-        """The models with their log loss and its interval, and their accuracy."""
-        rows = [
-            {
-                "model": row.model,
-                "log_loss": row.log_loss,
-                "low": None if row.log_loss is None else row.log_loss - Z * (row.log_loss_se or 0.0),
-                "high": None if row.log_loss is None else row.log_loss + Z * (row.log_loss_se or 0.0),
-                "accuracy": row.accuracy,
-                "seconds": row.seconds,
-            }
-            for row in self.rows
-        ]
-        numbers = dict.fromkeys(("log_loss", "low", "high", "accuracy", "seconds"), pl.Float64)
-        title = f"Comparison of {count_noun(len(rows), 'model')}"
-        facts = [f"{count_noun(self.votes, 'vote')} in {count_noun(self.folds, 'fold')}"]
-        notes = [
-            *(f"{row.model}: {row.error}" for row in self.rows if row.error),
-            *(own.wording() for own in self.notes),
-        ]
-        table = pl.DataFrame(rows, schema={"model": pl.String, **numbers})
-        return Overview(title, facts, table, Interval("log_loss"), notes)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, as the command line writes them in JSON."""
-        notes = [{"code": note.code, "message": note.wording()} for note in self.notes]
-        values = to_plain({**asdict(replace(self, notes=())), "notes": notes})
-        covered = values.pop("coverage")
-        return {"models": values.pop("rows"), **values, **({"gold_coverage": covered} if covered else {})}
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +89,11 @@ def compare_models(
 
     Lists are held out whole, ratings label by label; models predict every pair of held-out items.
 
+    >>> import crowdrank as cr
     >>> votes = [("a", "b"), ("b", "c"), ("a", "c"), ("b", "a"), ("c", "b"), ("a", "c")] * 5
-    >>> winner, loser = zip(*votes)
-    >>> found = compare_models(Pairs.from_votes(winner=winner, loser=loser), ["bt", "thurstone"])
-    >>> sorted(row.model for row in found.rows)
-    ['bt', 'thurstone']
+    >>> found = cr.compare_models(votes, ["bt", "borda"], gold={"item": [*"abc"], "grade": [2, 1, 0]})
+    >>> {row.model: row.gold["tau"] for row in found.rows}
+    {'bt': 1.0, 'borda': 1.0}
     """
     asked = make_all(_requested_names(models), {"seed": whole("seed", seed), **(settings or {})})
     table, notes = _judgments(read(judgments), ties, sample, seed)

@@ -43,6 +43,11 @@ def to_pairs(judgments: Judgments, *, ties: str = "keep", pairs: str | int | Non
     same with 100 others, in lists of over 400 items; ``"adjacent"``, only for rankings: the chain X > Y > Z is
     X > Y and Y > Z (Crowd-BT section 3). Tied items are adjacent to each other, and each of them to the items of
     the next rank. The default is what the table says (``read(..., pairs=...)``), and "auto" if it says nothing.
+
+    >>> import crowdrank as cr
+    >>> lists = cr.read({"worker": ["ann"] * 3, "item": [*"abc"], "rank": [1, 2, 3]})
+    >>> cr.to_pairs(lists).rows, cr.to_pairs(lists, pairs="adjacent").rows
+    (3, 2)
     """
     if ties not in ("keep", "drop"):
         raise UsageError(f"ties must be 'keep' or 'drop'. Got {ties!r}.")
@@ -156,6 +161,11 @@ def to_lists(judgments: Judgments, model: str = "A model of lists") -> Rankings:
     """Ranked lists: rankings as they are, ratings as one list for each worker within a query.
 
     The larger label comes first, equal labels are tied. Ratings without workers are one list per query.
+
+    >>> import crowdrank as cr
+    >>> labels = cr.read({"worker": [*"uuuvv"], "item": [*"abcab"], "label": [5, 2, 2, 4, 1]})
+    >>> cr.to_lists(labels)
+    Rankings(rows=5, workers=2, items=3, queries=1, lists=2)
     """
     judgments = load_rows(judgments, model)
     if isinstance(judgments, Rankings):

@@ -29,6 +29,14 @@ class Features:
 
     ``values`` is (rows, features): a float32 array, a sparse matrix if nearly everything is 0, or a file if it
     does not fit in memory. NaN means that the value is missing. The rows keep the order of the file.
+
+    >>> import crowdrank as cr
+    >>> rows = {"item": ["d1", "d2"], "label": [1, 0], "length": [120, 80], "age": [1, None]}
+    >>> features = cr.read_features(rows)
+    >>> features
+    Features(rows=2, queries=1, features=2)
+    >>> features.names, features.values[1]
+    (('length', 'age'), array([80., nan], dtype=float32))
     """
 
     index: Index

@@ -152,7 +152,15 @@ def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], val
 
 @dataclass(frozen=True, eq=False)
 class Anchors:
-    """What is known for certain before the fit: gold pairs, workers' qualities, labels of items, true lists."""
+    """What is known for certain before the fit: gold pairs, workers' qualities, labels of items, true lists.
+
+    >>> import crowdrank as cr
+    >>> votes = [("ann", "a", "b"), ("ann", "c", "b"), ("bob", "b", "a"), ("bob", "b", "c")]
+    >>> gold = cr.Anchors.read({"left": ["a"], "right": ["b"], "label": ["a"]})
+    >>> model = cr.CrowdBT().fit(votes, anchors=gold)  # ann is right about a and b, so c is above b too
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'c', 'b']
+    """
 
     pairs: Pairs | None = None
     workers: Mapping[str, float] | None = None

@@ -7,7 +7,7 @@ only on the set of ids.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -129,6 +129,13 @@ class Pairs(Judgments):
 
     ``sided`` is False if the file says only who won, not which item was on which side. ``judged`` is every item
     that was judged, if the pairs were made from other judgments and may not name them all.
+
+    >>> import crowdrank as cr
+    >>> votes = cr.read([("ann", "a", "b", "a"), ("bob", "b", "a", "tie")])
+    >>> votes
+    Pairs(rows=2, workers=2, items=2, queries=1)
+    >>> votes.index.items.gather(votes.left).to_list(), votes.outcome  # LEFT is 0 and TIE is 2
+    (['a', 'b'], array([0, 2], dtype=int8))
     """
 
     kind = "pairs"
@@ -220,7 +227,14 @@ class GradedJudgments(Judgments):
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Ratings(GradedJudgments):
-    """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``."""
+    """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``.
+
+    >>> import crowdrank as cr
+    >>> rows = {"worker": ["ann", "ann"], "item": ["a", "b"], "label": ["good", "bad"]}
+    >>> labels = cr.read(rows, order="bad,good")
+    >>> labels.names, labels.label
+    (('bad', 'good'), array([1., 0.]))
+    """
 
     item: Ints
     label: Floats
@@ -261,6 +275,13 @@ class Rankings(Judgments):
     below, as in a top-k list. ``"unknown"``: its place is unknown, as in a list of only some items. ``pairs``
     says which pairs a model of pairs sees: ``"all"`` of a list, only the ``"adjacent"`` ones, a sample with a
     number of opponents for each item, or ``"auto"``, a sample of long lists only.
+
+    >>> import crowdrank as cr
+    >>> lists = {"worker": ["ann", "ann", "bob"], "item": ["a", "b", "b"], "rank": [1, 2, 1]}
+    >>> cr.read(lists)
+    Rankings(rows=3, workers=2, items=2, queries=1, lists=2)
+    >>> cr.to_pairs(cr.read(lists)).rows, cr.to_pairs(cr.read(lists, missing="below")).rows
+    (1, 2)
     """
 
     kind = "rankings"
@@ -369,24 +390,3 @@ def join_tables(parts: Sequence[J]) -> J:
 def join_pairs(parts: Sequence[Pairs]) -> Pairs:
     """The votes of all parts in sequence; the parts share an index."""
     return replace(join_tables(parts), judged=None)
-
-
-def code_columns(
-    frame: pl.DataFrame, codes: Mapping[str, NDArray[np.int32]], *items: str
-) -> dict[str, NDArray[Any]]:
-    """The columns of ids as codes, and the optional numbers: arguments for a table of judgments.
-
-    ``items`` are the columns that hold items; ``codes`` maps, for each sort of id, a number to its code.
-    """
-    sorts = {**dict.fromkeys(items, "item"), **{sort: sort for sort in codes if sort != "item"}}
-    coded = {column: codes[sort][frame[column].to_physical().to_numpy()] for column, sort in sorts.items()}
-    numbers = [name for name in ("weight", "timestamp") if name in frame.columns]
-    return {**coded, **{name: frame[name].to_numpy() for name in numbers}}
-
-
-def label_numbers(frame: pl.DataFrame, names: Sequence[str]) -> Floats:
-    """The labels as numbers; those that are text have a column ``name``, and are places in ``names``."""
-    if "name" not in frame.columns:
-        return frame["label"].to_numpy()
-    places = pl.Series(range(len(names)), dtype=pl.Float64)
-    return frame["name"].replace_strict(list(names), places).to_numpy()

@@ -49,6 +49,13 @@ class DaskEngine:
 
     A local cluster is no faster than threads. Use it to try out what will run elsewhere. A script that starts one
     needs ``if __name__ == "__main__":``, because the processes import the script.
+
+    >>> import crowdrank as cr
+    >>> engine = cr.DaskEngine(workers=1)
+    >>> model = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("b", "a")], engine=engine)
+    >>> engine.close()
+    >>> model.fit_.engine
+    'dask'
     """
 
     name = "dask"

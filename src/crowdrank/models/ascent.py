@@ -25,10 +25,10 @@ from crowdrank.solve import (
     Draw,
     LikelihoodSums,
     Maximum,
+    Mixing,
     NotPositiveError,
     Point,
     Rescaled,
-    extrapolate,
     freeze_workers,
     information,
     maximize,
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 ROUNDS = 60
 STRENGTH_TOLERANCE = 3e-3
 """The strengths of the priors have converged when none changes by more than this share."""
+FIRST_STEPS = 4
+"""How many steps are taken before the priors are estimated for the first time."""
 ROUGH_TOLERANCE = 0.1
 """As long as the strengths change by more than this share, the curvature may be rough, and so may spreads."""
 FAR = 20.0
@@ -194,43 +196,51 @@ class Ascent:
     def fit_priors(self, point: Point) -> Maximum:
         """Climb and estimate the priors in turn until the priors converge, then climb to the top.
 
-        With a Beta prior, the strengths are extrapolated after every other round along their last two changes r
-        and r + v, by the length |r| / |v| (SQUAREM, Varadhan and Roland 2008), because EM alone is slow. Widths of
-        normal priors would go back and forth by that. If exact variances are costly, the rounds scale conditional
-        ones, and exact ones at the top confirm the strengths or lead on.
+        With a Beta prior, the first steps are taken under the priors at their start, because strengths that are
+        estimated far from the maximum hold the climb back. If exact variances are costly, the rounds scale
+        conditional ones, and exact ones at the top confirm the strengths or lead on.
         """
         if not self.priors.estimates:
             return self.maximize(point)
-        left, self.priors_unfinished = ROUNDS, True
+        damping, left, self.priors_unfinished = 0.0, ROUNDS, True
+        if self._mixes_strengths:
+            first = self.maximize(point, steps=FIRST_STEPS)
+            point, damping = first.point, first.damping
         while True:
-            point, left = self._estimate_in_rounds(point, left)
+            point, left = self._estimate_in_rounds(point, left, damping)
             self.curvature.set_rough(False)
             top = self.maximize(point)
             if self.priors_unfinished or not self._is_costly(top) or self._confirm_priors(top):
                 return self._with_own_likelihood(top)
-            point = top.point
+            point, damping = top.point, 0.0
 
-    def _estimate_in_rounds(self, point: Point, left: int) -> tuple[Point, int]:
-        """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left."""
-        path, self.priors_unfinished, damping = [self.priors.strengths()], True, 0.0
-        extrapolates = any(isinstance(prior, BetaPrior) and prior.estimated for prior in self.priors.columns)
+    def _estimate_in_rounds(self, point: Point, left: int, damping: float) -> tuple[Point, int]:
+        """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left.
+
+        Near the end the strengths are mixed with those of earlier rounds, because EM alone is slow.
+        """
+        mixing, self.priors_unfinished = Mixing(reach=1.0), True
         while left and self.priors_unfinished:
             top, left = self.maximize(point, steps=1, damping=damping), left - 1
             priors = self.estimate_priors(top, exact=not self._is_costly(top))
             point, damping = self._move_inside(top.point), top.damping
             if priors is None:  # not yet near a maximum
                 continue
-            self.priors = priors
+            before, found = self.priors.strengths(), priors.strengths()
+            far = self.curvature.rough or damping > 0
+            following = mixing(before, found) if self._mixes_strengths and not far else found
+            self.priors = priors.with_strengths(following)
             self._integrate(top)
-            path.append(self.priors.strengths())
-            change = np.abs(path[-1] - path[-2]).max(initial=0.0)
-            self.priors_unfinished = bool(change >= STRENGTH_TOLERANCE or self.curvature.rough or damping > 0)
+            change = np.abs(following - before).max(initial=0.0)
+            unknown = self._mixes_strengths and not mixing.sees_rate
+            self.priors_unfinished = bool(far or unknown or change >= STRENGTH_TOLERANCE)
             self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
-            if self.priors_unfinished and len(path) == 3 and extrapolates:
-                first, second, third = path
-                path = [extrapolate(first, second, third, reach=2.0)]
-                self.priors = self.priors.with_strengths(path[0])
         return point, left
+
+    @property
+    def _mixes_strengths(self) -> bool:
+        """Whether a Beta prior is estimated. The widths of normal priors would go back and forth by mixing."""
+        return any(isinstance(prior, BetaPrior) and prior.estimated for prior in self.priors.columns)
 
     def refit_from(self, point: Point, top: Maximum) -> Maximum:
         """Climb again from the mirror of ``top``, where variances are the same, under priors that fit there."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-import numpy as np
-
 from crowdrank.data import (
     Anchors,
     Ints,
@@ -52,6 +50,7 @@ from crowdrank.results import (
     Table,
     Workers,
 )
+from crowdrank.results.fit import versions
 from crowdrank.results.overview import Overview
 from crowdrank.solve import Spread
 
@@ -96,6 +95,13 @@ class Model(PredictingModel):
     ``labels_``, ``confusion_`` and ``queries_`` (None for models without such a table).
 
     ``seed``: the seed of everything random.
+
+    >>> import crowdrank as cr
+    >>> for model in (cr.BradleyTerry(regularization=0.5), cr.WinRate()):
+    ...     best = model.fit([("a", "b"), ("b", "c")]).ranking_.frame()["item"][0]
+    ...     print(model, isinstance(model, cr.Model), best)
+    BradleyTerry(regularization=0.5) True a
+    WinRate() True a
     """
 
     seed: int = 0
@@ -380,18 +386,3 @@ def _ranking(ready: Subjects, spread: Spread) -> Ranking:
         rank_high=spread.rank_high,
         backend=ready.backend,
     )
-
-
-def versions() -> dict[str, str]:
-    """The versions of crowdrank and of what it computes with."""
-    import platform
-    from importlib.metadata import version
-
-    import polars
-
-    return {
-        "crowdrank": version("crowdrank"),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "polars": polars.__version__,
-    }

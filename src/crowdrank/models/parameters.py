@@ -85,7 +85,7 @@ def _definitions(text: str) -> dict[str, str]:
 
 def _sentence_on(name: str, texts: Iterable[str]) -> str:
     """The first sentence that names a parameter without defining it."""
-    sentences = (part for text in texts for part in re.split(r"(?<=[.:])\s", text))
+    sentences = (part for text in texts for part in re.split(r"(?<=[.:])\s|\n\n", text))
     return next((" ".join(own.replace("``", "").split()) for own in sentences if f"``{name}``" in own), "")
 
 

@@ -278,13 +278,16 @@ class Priors:
         return np.log(own)
 
     def with_strengths(self, logs: Floats) -> Priors:
-        """The same with other strengths, in the order of ``strengths``."""
+        """The same with other strengths, in the order of ``strengths``, within their ranges."""
         values = iter(np.exp(logs).tolist())
-        node = replace(self.node, strength=next(values)) if self.estimates_strength else self.node
+        node = self.node
+        if self.estimates_strength:
+            node = replace(node, strength=min(max(next(values), LEAST), MOST))
         columns: list[ColumnPrior] = []
         for prior in self.columns:
             if prior.estimated and isinstance(prior, BetaPrior):
-                prior = replace(prior, a=next(values), b=next(values))
+                a, b = (min(max(next(values), BETA_RANGE[0]), BETA_RANGE[1]) for _ in range(2))
+                prior = replace(prior, a=a, b=b)
             elif prior.estimated and isinstance(prior, NormalPrior):
                 prior = replace(prior, sd=next(values))
             columns.append(prior)

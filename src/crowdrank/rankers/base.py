@@ -53,8 +53,8 @@ class TrainedRanker(HasOverview):
         """The features that matter most, the value on the validation queries, and how training went."""
         fit, curve, features = self.fit.overview(), self.validation, self.importance.overview()
         facts = [f"{self.scorer} scorer, {count_noun(len(self.importance.feature), 'feature')}", fit.facts[-1]]
-        if curve is not None and curve.value:
-            facts.append(f"{curve.measure} {shown_value(max(curve.value))} on the validation queries")
+        if curve is not None and curve.kept is not None:
+            facts.append(f"{curve.measure} {shown_value(curve.kept)} on the validation queries")
         return replace(features, title=f"Trained {self.fit.model}", facts=facts, notes=fit.notes)
 
 
@@ -68,6 +68,14 @@ class Ranker(Configurable, ABC):
     a better value on the validation queries (linear scorers have a penalty instead, and do not stop early).
     ``tune``: try several values of the scorer's most important parameters on the validation queries. ``seed``:
     of everything random.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1, 1, 1], "item": [*"abc"], "label": [2, 1, 0], "length": [9, 5, 1]}
+    >>> for ranker in (cr.ListMLE(), cr.Regression()):
+    ...     scores = ranker.fit(docs).score({"item": ["x", "y"], "length": [2, 8]})
+    ...     print(ranker.name, isinstance(ranker, cr.Ranker), scores.frame().sort("score")["item"].to_list())
+    listmle True ['x', 'y']
+    regression True ['x', 'y']
     """
 
     scorer: str | Scorer

@@ -20,7 +20,6 @@ from crowdrank.engine.threads import engine_threads
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
 from crowdrank.measures import MeasureSpec
-from crowdrank.models.base import versions
 from crowdrank.models.parameters import whole
 from crowdrank.prepared.documents import Documents, DocumentShard, StoredShard
 from crowdrank.prepared.statements import cut_blocks
@@ -37,6 +36,7 @@ from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction, unknown_n
 from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
 from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Fit, Table
+from crowdrank.results.fit import versions
 
 WORK = 12
 """A shard has fewer documents by this factor than one of labels: orders are drawn for each of them."""

@@ -14,7 +14,6 @@ import numpy as np
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.kernels.segments import totals
-from crowdrank.models.base import versions
 from crowdrank.models.parameters import flag, whole
 from crowdrank.prepared.documents import Documents
 from crowdrank.progress import Progress
@@ -30,6 +29,7 @@ from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
 from crowdrank.rankers.tasks import open_task
 from crowdrank.rankers.validation import one_measure, paired_difference
 from crowdrank.results import Fit
+from crowdrank.results.fit import versions
 
 
 class LabelRanker(Ranker):

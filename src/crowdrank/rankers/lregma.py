@@ -50,6 +50,14 @@ class LRegMA(CrowdRanker):
     documents have the mean of their places, and so have those that a list leaves out but says to be below. True
     lists count as an annotator with the largest precision there is. What is known about the expertise of workers
     cannot be used. ``iterations``: the most turns. The other parameters are those of every ranker.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1] * 4 + [2] * 4, "item": [*"abcdefgh"], "length": [9, 7, 4, 1, 8, 6, 3, 2]}
+    >>> lists = {"query": docs["query"] * 3, "item": docs["item"] * 3, "worker": [*"u" * 8 + "v" * 8 + "w" * 8]}
+    >>> lists["rank"] = [1, 2, 3, 4] * 2 + [1, 2, 4, 3] * 2 + [4, 2, 1, 3] * 2
+    >>> ranker = cr.LRegMA().fit(docs, lists)
+    >>> ranker.workers_.frame()["precision"].round_sig_figs(2).to_list()
+    [480.0, 30.0, 3.5]
     """
 
     scorer: str | Scorer

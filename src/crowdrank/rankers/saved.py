@@ -71,7 +71,14 @@ def save(ranker: Ranker, folder: Path) -> None:
 
 
 def load(folder: str | Path) -> Ranker:
-    """The ranker that was saved in this folder. A damaged or unknown folder is an error that says why."""
+    """The ranker that was saved in this folder. A damaged or unknown folder is an error that says why.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1, 1, 1], "item": [*"abc"], "label": [2, 1, 0], "length": [9, 5, 1]}
+    >>> cr.ListMLE().fit(docs).save("ranker")
+    >>> cr.load("ranker").score({"item": ["x", "y"], "length": [2, 8]}).score.round(2)
+    array([-0.16,  0.16])
+    """
     place = Path(folder)
     header = _read_header(place)
     part = function_class(header["scorer"]).part

@@ -21,6 +21,16 @@ class ListMLE(LabelRanker):
 
     L = sum over places of (s_i - ln sum of e^s_j over the documents that remain). ``k``: only the first k places
     count, each against all that remain; None: the whole list. Documents with equal labels share a place.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1, 1, 1, 2, 2, 2], "item": [*"abcdef"], "label": [2, 1, 0] * 2}
+    >>> docs |= {"length": [9, 5, 1, 8, 6, 3], "age": [1, 2, 1, 2, 1, 1]}
+    >>> ranker = cr.ListMLE().fit(docs)
+    >>> ranker.importance_
+    Importance: 2 features
+    feature  importance  weight
+    length        0.726   0.278
+    age           0.274   0.105
     """
 
     scorer: str | Scorer
@@ -56,10 +66,23 @@ class ListMLE(LabelRanker):
 class LambdaMART(LabelRanker):
     """Pairs of documents weighted by what exchanging them changes in a measure (Burges 2010); trees by default.
 
+        L = - sum over pairs with y_i > y_j of  v_ij ln(1 + e^-(s_i - s_j))
+        v_ij = sqrt(w_i w_j) |change of the measure if i and j are exchanged|
+
     ``target``: the measure whose change weights a pair: "ndcg", "dcg" or "err". ``k``: only its first k places
     count. ``gain``: "exp" (2^label - 1), "linear", or "auto": linear if a label is above 10. ``normalize``:
     lists with many pairs do not outweigh the others. Labels may be fractions, and every document may have a
     weight.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [n // 3 for n in range(90)], "item": [*"abc"] * 30, "label": [2, 1, 0] * 30}
+    >>> docs["length"], docs["age"] = [7, 5, 1, 9, 6, 4] * 15, [1, 2, 1, 3, 2] * 18
+    >>> ranker = cr.LambdaMART(k=3).fit(docs, validation=0.2)
+    >>> ranker.importance_
+    Importance: 2 features
+    feature  importance
+    length            1
+    age               0
     """
 
     scorer: str | Scorer
@@ -108,8 +131,16 @@ class LambdaMART(LabelRanker):
 class Regression(LabelRanker):
     """The score of a document approaches its label by least squares: minimize sum_i w_i (y_i - s_i)^2.
 
+    Cossock & Zhang 2006.
+
     ``center``: "query" subtracts the mean label of each query first, as the order within a query does not depend
     on it; "all" subtracts one mean.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1, 1, 1, 2, 2], "item": [*"abcde"], "label": [4, 2, 1, 3, 0], "length": [8, 4, 2, 7, 1]}
+    >>> ranker = cr.Regression(scorer=cr.Linear(penalty=0), standardize=None).fit(docs)
+    >>> ranker.score({"item": ["x", "y"], "length": [10, 6]}).score.round(2)  # half of the length
+    array([5., 3.])
     """
 
     scorer: str | Scorer

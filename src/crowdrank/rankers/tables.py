@@ -44,6 +44,11 @@ class ValidationCurve(Table):
     value: tuple[float, ...]
     chosen: int | None = None
 
+    @property
+    def kept(self) -> float | None:
+        """The measure of the step that is kept; None if no step is."""
+        return None if self.chosen is None else self.value[self.step.index(self.chosen)]
+
     def polars(self) -> pl.DataFrame:
         """step, value."""
         return pl.DataFrame(
@@ -73,7 +78,16 @@ class QueryMeasures(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(Table):
-    """The score of each document, in the order in which the documents were given; larger = better."""
+    """The score of each document, in the order in which the documents were given; larger = better.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1, 1, 1], "item": [*"abc"], "label": [2, 1, 0], "length": [9, 5, 1]}
+    >>> cr.ListMLE().fit(docs).score({"query": ["new", "new"], "item": ["x", "y"], "length": [2, 8]})
+    Scores: 2 rows
+    query  item   score
+    new    x     -0.162
+    new    y      0.162
+    """
 
     query: pl.Series
     item: pl.Series

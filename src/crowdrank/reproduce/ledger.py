@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdrank.models.base import versions
 from crowdrank.progress import Status, announce, part, watching
+from crowdrank.results.fit import versions
 
 Key = Mapping[str, Any]
 Value = dict[str, Any]

@@ -3,6 +3,7 @@
 from crowdrank.results.beliefs import QUALITY, VARIANCE, Beliefs, beta_of_moments
 from crowdrank.results.evidence import Agreement, Evidence
 from crowdrank.results.fit import Fit, to_plain
+from crowdrank.results.levels import LEVEL, Z, agreement_interval, verdicts
 from crowdrank.results.posterior import (
     EXACT_LIMIT,
     Covariance,
@@ -14,7 +15,6 @@ from crowdrank.results.posterior import (
 )
 from crowdrank.results.result import ListPredictor, Predictor, Result
 from crowdrank.results.tables import (
-    LEVEL,
     Confusion,
     Easiness,
     Frame,
@@ -25,9 +25,6 @@ from crowdrank.results.tables import (
     Skills,
     Table,
     Workers,
-    Z,
-    agreement_interval,
-    verdicts,
 )
 
 __all__ = [

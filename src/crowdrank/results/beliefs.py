@@ -33,6 +33,14 @@ class Beliefs:
 
     The ``new_`` values are those of an item or judge that the posterior has not seen: the mean of a new item is 0,
     and its variance is the mean square of the scores. The quality of a new judge varies as among the judges seen.
+
+    >>> import crowdrank as cr
+    >>> votes = [("ann", "a", "b"), ("ann", "b", "c"), ("bob", "a", "c"), ("bob", "a", "b")]
+    >>> beliefs = cr.Beliefs.of(cr.CrowdBT().fit(votes).posterior_)
+    >>> beliefs.mean.round(2)
+    array([ 1.08, -0.21, -0.87])
+    >>> (beliefs.alpha / (beliefs.alpha + beliefs.beta)).round(2)  # the qualities of ann and bob
+    array([0.78, 0.79])
     """
 
     mean: Floats

@@ -32,6 +32,13 @@ class Evidence(HasOverview):
     with, ``part`` the number of its connected part. ``side`` and ``cells`` hold a square matrix for each query (in
     the order of their ids), items in the order of their ranks: see ``matrix``. ``unit`` says what is counted:
     "votes", "lists" or "labels". ``agreement``: between workers, if they gave lists.
+
+    >>> import crowdrank as cr
+    >>> model = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("a", "c"), ("x", "y")])
+    >>> model.evidence_.comparisons, model.evidence_.opponents
+    (array([3., 2., 1., 1., 1.]), array([2, 1, 1, 1, 1]))
+    >>> model.evidence_.part  # nothing links x and y to the others
+    array([0, 0, 0, 1, 1], dtype=int32)
     """
 
     comparisons: Floats

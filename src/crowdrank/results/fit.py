@@ -17,7 +17,15 @@ NOUNS = {"worker": "workers", "item": "items", "query": "queries"}
 
 @dataclass(frozen=True, repr=False)
 class Fit(HasOverview):
-    """How the fit went. ``details`` are figures specific to the model."""
+    """How the fit went. ``details`` are figures specific to the model.
+
+    >>> import crowdrank as cr
+    >>> fit = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("b", "c"), ("c", "a")]).fit_
+    >>> fit.model, fit.converged, fit.judgments["items"]
+    ('bt', True, 3)
+    >>> [note.message for note in fit.warnings]
+    ['1 of 3 items has fewer than 3 judgments: c.']
+    """
 
     model: str
     parameters: dict[str, Any]
@@ -38,18 +46,25 @@ class Fit(HasOverview):
 
     def overview(self) -> Overview:
         """What was fitted, how it ended, and the warnings."""
-        counts = {noun: self.judgments.get(name) or 0 for noun, name in NOUNS.items()}
-        known = [count_noun(count, noun) for noun, count in counts.items() if count > (noun == "query")]
-        rows = f"{self.judgments.get('rows', 0):,} {self.judgments.get('kind', 'rows')}"
         steps = count_noun(self.iterations, "iteration")
         how = f"{'converged' if self.converged else 'not converged'} after {steps}"
         if self.log_likelihood is not None:
             how += f", log likelihood {shown_value(self.log_likelihood)}"
         return Overview(
             f"Fit of {self.model}",
-            [", ".join([rows, *known]), how],
+            [", ".join(self._sizes()), how],
             notes=[note.wording() for note in self.warnings],
         )
+
+    def _sizes(self) -> list[str]:
+        """What was fitted to, in words: judgments, or for rankers documents."""
+        given, nouns = self.judgments, dict(NOUNS)
+        rows = f"{given.get('rows', 0):,} {given.get('kind', 'rows')}"
+        if "features" in given:
+            rows = f"{count_noun(given['rows'], 'document')} with {count_noun(given['features'], 'feature')}"
+            del nouns["item"]
+        counts = {noun: given.get(name) or 0 for noun, name in nouns.items()}
+        return [rows, *(count_noun(count, noun) for noun, count in counts.items() if count > (noun == "query"))]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values as in fit.json. A number that is not finite is null."""
@@ -69,3 +84,18 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value
+
+
+def versions() -> dict[str, str]:
+    """The versions of crowdrank and of what it computes with."""
+    import platform
+    from importlib.metadata import version
+
+    import polars
+
+    return {
+        "crowdrank": version("crowdrank"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "polars": polars.__version__,
+    }

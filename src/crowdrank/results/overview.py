@@ -189,5 +189,5 @@ def _draw(row: Sequence[float], start: str, end: str, point: str) -> str:
     color = 'stroke="currentColor" stroke-opacity=".5" stroke-width="4"'
     bar = f'<line x1="{start}" x2="{end}" y1="7" y2="7" {color}/>'
     dot = f'<circle cx="{point}" cy="7" r="3.5" fill="currentColor"/>'
-    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
+    size = f'width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" style="vertical-align:middle"'
     return f'<svg role="img" aria-label="{name}" {size}><title>{name}</title>{axis}{bar}{dot}</svg>'

@@ -20,9 +20,10 @@ import polars as pl
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend, id_text
 from crowdrank.errors import UsageError
+from crowdrank.results.levels import Z
 from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
 from crowdrank.results.pack import load_file, pack, save_file, unpack
-from crowdrank.results.tables import Z, without_nulls
+from crowdrank.results.tables import without_nulls
 
 if TYPE_CHECKING:
     from crowdrank.charts import Chart
@@ -143,6 +144,14 @@ class Posterior(HasOverview):
 
     Worker parameters are on the scale of the likelihood, not of the workers table: thresholds are logarithms,
     lapses are logits. They are normal there, so draws of a quality may leave [0, 1].
+
+    >>> import crowdrank as cr
+    >>> posterior = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("b", "c"), ("a", "c"), ("c", "b")]).posterior_
+    >>> ahead = posterior.difference("a", "b")
+    >>> round(ahead.mean, 2), round(ahead.stderr, 2), round(ahead.probability, 2)
+    (1.85, 1.42, 0.9)
+    >>> posterior.sample(1000).scores.shape
+    (1000, 3)
     """
 
     query: pl.Series

@@ -48,6 +48,12 @@ class Result(HasOverview):
     ``posterior``: a normal posterior, or the probabilities of the labels for label models, or None if a model has
     neither. ``predictor`` and ``list_predictor`` are None if a model gives no probabilities of votes or of lists.
     ``further`` holds further tables of the model by name. ``nodes`` and ``index`` say what the fit has seen.
+
+    >>> import crowdrank as cr
+    >>> labels = {"item": [*"aabb"], "worker": [*"uvuv"], "label": [1, 1, 0, 1]}
+    >>> result = cr.DawidSkene().fit(labels).result_
+    >>> list(result.tables)
+    ['ranking', 'workers', 'labels', 'confusion']
     """
 
     ranking: Ranking

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +17,6 @@ from crowdrank.results.overview import HasOverview, Interval, Overview, count_no
 
 if TYPE_CHECKING:
     from crowdrank.charts import Chart
-
-LEVEL = 0.9
-"""The level of every interval."""
-Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-"""How many standard errors the interval of a normal estimate extends to each side."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -71,6 +65,15 @@ class Ranking(Table):
     ``rank`` is strict. Items that cannot be told apart share a ``tier``. ``rank_low`` to ``rank_high`` contains
     the true rank with probability 0.9, and ``low`` to ``high`` the true score. Scores of likelihood models are
     centered within each connected part of a query. ``query`` is null if there is only one query.
+
+    >>> import crowdrank as cr
+    >>> ranking = cr.BradleyTerry().fit([("a", "b")] * 4 + [("b", "a"), ("b", "c"), ("b", "c")]).ranking_
+    >>> ranking
+    Ranking: 3 items
+    rank  ranks   item   score     low   high
+       1  1 to 3  a      1.104  -0.105  2.313
+       2  1 to 3  b      0.127  -0.838  1.092
+       3  1 to 3  c     -1.231  -2.806  0.345
     """
 
     query: pl.Series
@@ -118,6 +121,13 @@ class Workers(Table):
 
     ``quality`` is the probability of agreeing with the fitted order on an average pair. ``further`` holds the
     parameters of the model as additional columns.
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"]
+    >>> votes = [(w, i, j) for w in ("ann", "bob") for i, j in pairs] + [("eve", j, i) for i, j in pairs]
+    >>> workers = cr.CrowdBT().fit(votes).workers_
+    >>> workers.frame().filter(verdict="malicious")["worker"].to_list()
+    ['eve']
     """
 
     worker: pl.Series
@@ -157,6 +167,14 @@ class LabelPosterior(Table):
     """The label of each item: ``probability`` (N, K) of each of ``values`` (K), the distinct labels.
 
     ``names``: the labels as text, if they are not numbers.
+
+    >>> import crowdrank as cr
+    >>> labels = {"item": [*"aabbb"], "worker": [*"uvuvw"], "label": ["ham", "ham", "spam", "ham", "spam"]}
+    >>> cr.MajorityVote().fit(labels).labels_
+    LabelPosterior: 2 rows
+    item  label  probability  p_ham  p_spam
+    a     ham          0.833  0.833   0.167
+    b     spam         0.625  0.375   0.625
     """
 
     query: pl.Series
@@ -195,6 +213,14 @@ class Confusion(Table):
     """What each worker says of each true label: ``probability`` (W, true, said) of ``values`` (K), the labels.
 
     ``names``: the labels as text, if they are not numbers.
+
+    >>> import crowdrank as cr
+    >>> labels = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcd"] * 3}
+    >>> labels["label"] = ["ham", "ham", "spam", "spam"] * 2 + ["ham"] * 4  # w always says ham
+    >>> confusion = cr.DawidSkene().fit(labels).confusion_
+    >>> confusion.probability[2].round(1)  # what w says (columns) of true ham and true spam (rows)
+    array([[0.9, 0.1],
+           [0.7, 0.3]])
     """
 
     worker: pl.Series
@@ -230,6 +256,14 @@ class Reliability(Table):
     A row holds the known ``items`` whose most probable label has a probability from ``start`` to ``end``. The
     model sees none of them with its known label. ``said`` is the mean probability of the model, ``calibrated``
     that of the answer, and ``right`` the share that is right, with its Jeffreys interval from ``low`` to ``high``.
+
+    >>> import crowdrank as cr
+    >>> labels = {"item": [n // 3 for n in range(60)], "worker": [*"uvw"] * 20}
+    >>> labels["label"] = [1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0] * 4
+    >>> truth = {"item": [*range(20)], "label": [1, 0, 1, 0, 0] * 4}
+    >>> found = cr.DawidSkene().fit(labels, anchors=truth).reliability_
+    >>> found.frame()["start", "items", "right"].rows()
+    [(0.7, 8.0, 1.0), (0.8, 1.0, 1.0), (0.9, 7.0, 1.0), (0.99, 4.0, 1.0)]
     """
 
     start: Floats
@@ -252,7 +286,17 @@ class Reliability(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Easiness(Table):
-    """How easy each item is to label: the larger ``easiness``, the more often able workers are right."""
+    """How easy each item is to label: the larger ``easiness``, the more often able workers are right.
+
+    >>> import crowdrank as cr
+    >>> labels = {"worker": [*"uuuvvvwww"], "item": [*"abc"] * 3, "label": [1, 0, 1, 1, 0, 0, 1, 0, 1]}
+    >>> cr.GLAD().fit(labels).easiness_
+    Easiness: 3 rows
+    item  easiness
+    a        3.764
+    b        3.764
+    c        1.805
+    """
 
     query: pl.Series
     item: pl.Series
@@ -273,6 +317,12 @@ class Queries(Table):
 
     ``difficulty`` is the variance of what workers perceive of an item's score. ``domain`` (Q, M) holds the
     probability of each domain; domains are numbered from 1, the largest first.
+
+    >>> import crowdrank as cr
+    >>> lists = {"query": [1] * 9 + [2] * 9, "worker": [*"uuuvvvwww"] * 2, "rank": [1, 2, 3] * 6}
+    >>> lists["item"] = [*"abcabcabc" + "abcbcacab"]  # nobody agrees about the second query
+    >>> cr.TRM().fit(lists).queries_.frame()["difficulty"].round(2).to_list()
+    [0.42, 1.99]
     """
 
     query: pl.Series
@@ -300,6 +350,15 @@ class Skills(Table):
     ``tau`` is the signed expertise: its size is the precision of the worker, and its sign says whether the worker
     is honest in that domain. ``truthful`` is the probability that it is positive. ``quality`` and ``verdict`` are
     those of the worker on the pairs of the domain. ``judgments`` is the weight of the worker's votes there.
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"]
+    >>> votes = [(q, w, i, j) for q in ("food", "music") for w in ("ann", "bob") for i, j in pairs]
+    >>> votes += [("food", "eve", i, j) for i, j in pairs] + [("music", "eve", j, i) for i, j in pairs]
+    >>> table = cr.read(votes, columns=["query", "worker", "winner", "loser"])
+    >>> skills = cr.TPP(domains={"food": 1, "music": 2}).fit(table).skills_
+    >>> skills.frame().filter(worker="eve")["domain", "verdict"].rows()
+    [(1, 'reliable'), (2, 'malicious')]
     """
 
     worker: pl.Series
@@ -321,25 +380,3 @@ class Skills(Table):
         """All columns, sorted by worker and domain."""
         names = [column.name for column in fields(self) if column.name != "backend"]
         return pl.DataFrame({name: getattr(self, name) for name in names}).sort("worker", "domain")
-
-
-def agreement_interval(share: Floats, count: Floats) -> tuple[Floats, Floats, Floats]:
-    """The share of agreements among ``count`` comparisons, and the ends of its Jeffreys interval."""
-    from scipy.special import betaincinv
-
-    agreed = share * count
-    alpha, beta = agreed + 0.5, np.maximum(count - agreed, 0.0) + 0.5
-    low, high = (betaincinv(alpha, beta, tail) for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    found = np.where(count > 0, share, 0.5)
-    return found, np.minimum(low, found), np.maximum(high, found)
-
-
-def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
-    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), otherwise unsure.
-
-    If the items are so close that even a perfect worker would agree on less than .6 of an average pair
-    (``tellable`` False), nobody is called a spammer.
-    """
-    spammer = (low >= 0.4) & (high <= 0.6) & tellable
-    words = np.select([low > 0.6, high < 0.5, spammer], ["reliable", "malicious", "spammer"], "unsure")
-    return pl.Series("verdict", words, dtype=pl.String)

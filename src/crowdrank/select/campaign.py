@@ -28,7 +28,17 @@ def _tie_share(votes: Recorded | None) -> float:
 
 
 class Campaign:
-    """Judges are asked one after the other; a batch fit takes over every so often."""
+    """Judges are asked one after the other; a batch fit takes over every so often.
+
+    >>> import crowdrank as cr
+    >>> campaign = cr.Campaign.start(None, judges=["ann", "bob"], items=["a", "b", "c"])
+    >>> question = campaign.ask("ann")
+    >>> campaign.named(question)  # query, left and right
+    (None, 'a', 'b')
+    >>> campaign.learn(question, "left")
+    >>> campaign.row(1, question, "left")
+    ['1', 'ann', 'a', 'b', 'a']
+    """
 
     field: Field
     loop: Loop

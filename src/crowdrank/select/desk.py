@@ -46,6 +46,14 @@ class Desk:
     """Hands out questions. ``gold``: pairs of known order, (K, 2). ``budget``: how many questions are planned.
 
     ``compiled``: whether the search is compiled; by default if there are many items and Numba is installed.
+
+    >>> import numpy as np
+    >>> import crowdrank as cr
+    >>> beliefs = cr.Beliefs(np.array([2.0, 0.1, 0.0]), np.ones(3), np.ones(1), np.array([9.0]), np.array([1.0]))
+    >>> desk = cr.Desk(beliefs, cr.Policy(cold=0), cr.History(3, 1), cr.Rules.none(3, 1))
+    >>> question = desk.ask(0)  # a question for judge 0
+    >>> sorted(question[:2]), question.why  # the two items whose scores are closest
+    ([1, 2], 'gain')
     """
 
     policy: Policy

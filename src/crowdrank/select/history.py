@@ -47,6 +47,14 @@ class History:
     """Answered questions and open ones, by codes of items and judges.
 
     ``asked`` (N): how often each item was asked about, open questions included; ``voted``: without them.
+
+    >>> import crowdrank as cr
+    >>> history = cr.History(items=3, judges=1)
+    >>> history.ask(0, 1, judge=0)
+    >>> history.answer(0, 1)
+    >>> history.ask(0, 2, judge=0)
+    >>> history.asked, history.voted  # the second question is open
+    (array([2, 1, 1]), array([1, 1, 0]))
     """
 
     asked: NDArray[Any]

@@ -26,7 +26,13 @@ HALVED_FROM = 10.0
 
 @dataclass(frozen=True)
 class Policy:
-    """How questions are chosen.
+    """How questions are chosen: by default the pair with the largest expected gain (Chen et al. 2013, eq. 10).
+
+        gain = - 1/2 sum_o P_o [ln(1 - v_i h_o) + ln(1 - v_j h_o)] + gamma B
+
+    o are the outcomes of the vote, v h_o is the relative drop of the variance of a score, and B what the answer
+    teaches about the judge: how far the distribution of the quality after it is expected to diverge from that
+    before it.
 
     ``select``: one of ``SELECTORS``. ``gamma``: how much learning about judges counts (eq. 10); a number, or
     ``"halved"`` (from 10, halved every ``tau`` % of the budget), ``"auto"`` (see ``select.gamma``) or ``"gold"``
@@ -46,6 +52,12 @@ class Policy:
     ``gold_first`` of a judge's first ``gold_among`` questions, and a share of ``gold_share`` of the later ones,
     are gold pairs, if there are any. ``pending``: how much of the expected effect of an open question counts
     already.
+
+    >>> import crowdrank as cr
+    >>> policy = cr.Policy(select="gain", pair_cap=1)  # each pair is asked once
+    >>> campaign = cr.Campaign.start(None, judges=["ann", "bob"], items=["a", "b"], policy=policy)
+    >>> [campaign.ask(judge) is None for judge in ("ann", "bob")]
+    [False, True]
     """
 
     select: str = "gain"

@@ -12,6 +12,12 @@ class Question(NamedTuple):
 
     ``why``: ``"gain"``, ``"even"``, ``"random"``, ``"cold"`` (the item was hardly asked about), ``"gold"``, or
     ``"shared"`` (all allowed pairs are out with others). ``number`` counts the questions that were handed out.
+
+    >>> import crowdrank as cr
+    >>> campaign = cr.Campaign.start(None, judges=["ann"], items=["a", "b"])
+    >>> question = campaign.ask("ann")
+    >>> question.judge, question.why, question.number
+    (0, 'cold', 1)
     """
 
     left: int

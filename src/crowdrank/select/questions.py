@@ -39,7 +39,18 @@ OF_JUDGES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Questions(Table):
-    """Questions, best first: question, query, left, right, worker (if judges were given), gain, why."""
+    """Questions, best first: question, query, left, right, worker (if judges were given), gain, why.
+
+    >>> import crowdrank as cr
+    >>> votes = [("ann", "a", "b"), ("bob", "b", "c"), ("ann", "a", "c")]
+    >>> questions = cr.next_questions(votes, 3, judges=["ann", "bob"])
+    >>> questions
+    Questions: 3, best first
+    question  left  right  worker   gain  why
+           4  c     b      ann     0.093  gain
+           5  a     b      bob     0.076  gain
+           6  c     a      bob     0.075  gain
+    """
 
     content: pl.DataFrame
     notes: tuple[Note, ...] = ()
@@ -87,6 +98,13 @@ def next_questions(
     ``model``: what is fitted; Crowd-BT if judges are known, Bradley-Terry if not, and online Crowd-BT from 200,000
     votes on. ``each``: the most questions for one judge; by default twice an even share, and not more than half
     if there are several. ``select`` and ``settings``: see ``Policy``; ``judge_share`` is of these questions.
+
+    >>> import crowdrank as cr
+    >>> cr.next_questions([("a", "b"), ("b", "c"), ("b", "c"), ("a", "c")], 2)
+    Questions: 2, best first
+    question  left  right   gain  why
+           5  b     a      0.095  gain
+           6  b     c      0.065  gain
     """
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise UsageError(f"The number of questions must be a whole number of at least 1. Got {count!r}.")

@@ -18,6 +18,13 @@ class Rules:
     ``item_own`` (N, m) and ``judge_own`` (K, m): a judge does not see items that share an attribute; -1 is
     shared with nobody. ``excluded``: sorted keys of pairs that are never asked. ``hidden``: items that a judge
     never sees.
+
+    >>> import numpy as np
+    >>> import crowdrank as cr
+    >>> team = np.array([[0], [0], [1]])  # of three items; judge 0 is of team 1
+    >>> rules = cr.Rules(np.zeros(3, int), np.zeros((3, 0), int), team, np.array([[1]]))
+    >>> rules.hides(0)
+    array([False, False,  True])
     """
 
     group: Integers

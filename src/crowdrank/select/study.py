@@ -46,7 +46,16 @@ _NOT_RECORDED = _NO_GOLD | dict.fromkeys(
 
 @dataclass(frozen=True, eq=False)
 class SelectorRun:
-    """One selector: its curves over the seeds, and the accuracy that counts as 1 (``reach``)."""
+    """One selector: its curves over the seeds, and the accuracy that counts as 1 (``reach``).
+
+    >>> import crowdrank as cr
+    >>> crowd = {"items": 8, "workers": 4}
+    >>> study = cr.replay(simulate="beta-5-1", budget=60, selects=["even"], seeds=2, settings=crowd)
+    >>> run = study.runs[0]
+    >>> votes, share = run.votes_to(0.7)  # the mean number of votes, and the share of seeds that got there
+    >>> run.select, votes < 60, share
+    ('even', True, 1.0)
+    """
 
     select: str
     curves: tuple[Curve, ...]
@@ -81,6 +90,13 @@ class Study(HasOverview):
 
     ``source``: what was replayed. ``reach``: the accuracy of a fit to all recorded votes, or 1 for a simulated
     crowd; ``to`` counts the votes to a share of it. ``settings``: everything else that was set.
+
+    >>> import crowdrank as cr
+    >>> crowd = {"items": 10, "workers": 5}
+    >>> study = cr.replay(simulate="beta-5-1", budget=100, selects=["random", "gain"], seeds=2, settings=crowd)
+    >>> chance, gain = (run["accuracy"][-1] for run in study.as_dict()["selectors"])
+    >>> gain > chance
+    True
     """
 
     runs: tuple[SelectorRun, ...]
@@ -135,6 +151,13 @@ def replay(
     votes a batch fit takes over (None: never). ``who``: in a simulated crowd, judges arrive at random or the best
     one is asked; ``flight`` questions are open at once. ``settings``: of the policy, of online-crowd-bt (variance,
     prior, rule, link), and of the crowd (items, workers, spread, alpha, beta).
+
+    >>> import crowdrank as cr
+    >>> votes = [("ann", "a", "b"), ("bob", "b", "c"), ("ann", "a", "c"), ("bob", "a", "b"), ("ann", "c", "b")]
+    >>> gold = {"item": [*"abc"], "grade": [2, 1, 0]}
+    >>> study = cr.replay(votes, gold=gold, budget=3, selects=["even"], seeds=1)
+    >>> study.as_dict()["selectors"][0]["accuracy"]  # after each vote
+    [0.666667, 1.0, 1.0]
     """
     plan, about_gold = _plan(budget, look, rank, refit), list[Note]()
     seeds = whole("seeds", seeds, low=1)

@@ -15,7 +15,7 @@ from crowdrank.solve.arrow_problem import (
     information,
     maximize,
 )
-from crowdrank.solve.em import accelerate, extrapolate, rounds, until
+from crowdrank.solve.em import Mixing, accelerate, rounds, until
 from crowdrank.solve.intervals import (
     Density,
     Spread,
@@ -47,6 +47,7 @@ __all__ = [
     "LikelihoodSums",
     "Look",
     "Maximum",
+    "Mixing",
     "NotPositiveError",
     "Penalty",
     "PenaltyTerms",
@@ -61,7 +62,6 @@ __all__ = [
     "Widened",
     "accelerate",
     "accumulate",
-    "extrapolate",
     "freeze_workers",
     "highest_density",
     "information",

@@ -14,6 +14,10 @@ P = TypeVar("P")
 Step = Callable[[Floats], tuple[Floats, float, float]]
 """From a point to the next one, with the objective and its steepest slope at the point."""
 
+FARTHEST = 30.0
+"""How many times its last change a path may still go; a change shrinks by a thirtieth in the slowest path."""
+INDEPENDENT = 1e-3
+"""Changes of residuals that are smaller than this share of the largest say nothing about their direction."""
 FLAT = 1e-13
 """Objectives that differ by less than this share are equal up to rounding."""
 
@@ -75,13 +79,51 @@ def accelerate(
         point = following if there >= value - FLAT * abs(value) else second
 
 
-def extrapolate(first: Floats, second: Floats, third: Floats, reach: float = np.inf) -> Floats:
-    """Where a path of three points leads: along its two changes r and r + v by the length |r| / |v|.
-
-    No entry ends farther than ``reach`` from the third point.
-    """
+def extrapolate(first: Floats, second: Floats, third: Floats) -> Floats:
+    """Where a path of three points leads: along its two changes r and r + v by the length |r| / |v|."""
     change = second - first
     bend = (third - second) - change
     length = np.clip(np.linalg.norm(change) / max(float(np.linalg.norm(bend)), 1e-300), 1.0, 20.0)
-    found = first + 2 * length * change + length**2 * bend
-    return np.asarray(np.clip(found, third - reach, third + reach))
+    return np.asarray(first + 2 * length * change + length**2 * bend)
+
+
+class Mixing:
+    """The next point of a fixed-point method by Anderson's mixing (1965).
+
+    A round leads from a point x to its image x + r. The combination of the last points whose residuals r would
+    vanish if the method were linear,
+
+        x' = x + r - (X + R) c          c = argmin |r - R c|
+
+    (X, R: the changes of points and residuals between rounds) ends slow paths in about as many rounds as there are
+    entries. A residual that grows is no sign of a linear method: what came before it is then forgotten.
+    """
+
+    def __init__(self, reach: float) -> None:
+        """``reach``: no entry moves farther from the image than this, nor than ``FARTHEST`` times the residual."""
+        self.reach = reach
+        self.points: list[Floats] = []
+        self.residuals: list[Floats] = []
+
+    def forget(self) -> None:
+        """Start anew, because the method has changed."""
+        self.points, self.residuals = [], []
+
+    def __call__(self, point: Floats, image: Floats) -> Floats:
+        """The next point."""
+        residual = image - point
+        if self.residuals and np.abs(residual).max() > np.abs(self.residuals[-1]).max():
+            self.forget()
+        kept = slice(-len(point), None)
+        self.points, self.residuals = [*self.points[kept], point], [*self.residuals[kept], residual]
+        if len(self.points) == 1:
+            return image
+        moves, bends = (np.diff(path, axis=0).T for path in (self.points, self.residuals))
+        weights = np.linalg.lstsq(bends, residual, rcond=INDEPENDENT)[0]
+        reach = min(self.reach, FARTHEST * float(np.abs(residual).max()))
+        return np.asarray(np.clip(image - (moves + bends) @ weights, image - reach, image + reach))
+
+    @property
+    def sees_rate(self) -> bool:
+        """Whether the last step rests on more than one round."""
+        return len(self.points) > 1

@@ -36,7 +36,7 @@ def read_features(
     spool: str | Path | None = None,
     only: Sequence[str] | None = None,
 ) -> Features:
-    """Features from files or frames, one row per (query, item), or per item if there are no queries.
+    r"""Features from files or frames, one row per (query, item), or per item if there are no queries.
 
     ``given`` is a path, ``"-"``, a folder of Parquet files, a frame of pandas, Polars or PyArrow, or a sequence of
     these, read as one table. It is LETOR or SVMlight text (``label [qid:Q] 1:v 2:v ... [# comment]``; an absent
@@ -54,6 +54,15 @@ def read_features(
     within ``spool``. If fewer than a quarter of them are not 0, they are a sparse matrix.
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
+
+    >>> from pathlib import Path
+    >>> import crowdrank as cr
+    >>> _ = Path("train.txt").write_text("2 qid:1 1:0.5 2:3\n0 qid:1 1:0.1\n")
+    >>> features = cr.read_features("train.txt")
+    >>> features
+    Features(rows=2, queries=1, features=2)
+    >>> features.label, features.values[1]
+    (array([2., 0.]), array([0.1, 0. ], dtype=float32))
     """
     if isinstance(given, Features):
         return given

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from crowdrank.data.coded import code_columns, label_numbers
 from crowdrank.data.convert import choose_pairs
 from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.io.census import Census, OpenTable, Rules, check_all
@@ -38,7 +39,7 @@ from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings
 from crowdrank.data.suspicions import find_suspicions
 from crowdrank.data.suspicions.origins import Origin
-from crowdrank.data.tables import Pairs, Rankings, Ratings, code_columns, label_numbers
+from crowdrank.data.tables import Pairs, Rankings, Ratings
 from crowdrank.errors import InputError, UsageError
 
 AnyJudgments = Pairs | SpooledPairs | Ratings | SpooledRatings | Rankings | SpooledRankings
@@ -95,6 +96,14 @@ def read(
     of the rows of a file, that is an error unless ``allow_dropped``.
 
     Raises InputError naming the file, row (the first data row is 1), column and value.
+
+    >>> import polars as pl
+    >>> import crowdrank as cr
+    >>> pl.DataFrame({"rater": ["ann"], "a": ["x"], "b": ["y"], "choice": ["tie"]}).write_csv("votes.csv")
+    >>> cr.read("votes.csv", columns="worker=rater,left=a,right=b,label=choice")
+    Pairs(rows=1, workers=1, items=2, queries=1)
+    >>> cr.read({"worker": ["ann", "ann"], "item": ["x", "y"], "label": [5, 3]})
+    Ratings(rows=2, workers=1, items=2, queries=1)
     """
     if missing not in (None, *MISSING):
         raise UsageError(f"missing must be 'below' or 'unknown'. Got {missing!r}.")

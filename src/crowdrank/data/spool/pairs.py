@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from crowdrank.data.coded import code_columns
 from crowdrank.data.spool.folder import Spool
-from crowdrank.data.tables import Judgments, Pairs, code_columns
+from crowdrank.data.tables import Judgments, Pairs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -21,6 +22,13 @@ class SpooledPairs(Judgments):
 
     A file numbers the ids in order of first appearance; ``codes`` turns these numbers into the codes of the
     index, which are in sorted order.
+
+    >>> import crowdrank as cr
+    >>> votes = cr.read([("a", "b"), ("a", "b"), ("b", "a")], memory=1)  # one byte, so all goes to disk
+    >>> votes
+    SpooledPairs(rows=3, items=2, queries=1)
+    >>> cr.BradleyTerry().fit(votes).ranking_.frame()["item"].to_list()
+    ['a', 'b']
     """
 
     kind = "pairs"

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
+from crowdrank.data.coded import code_columns, label_numbers
 from crowdrank.data.index import Nodes
 from crowdrank.data.spool.folder import Spool, writing
 from crowdrank.data.spool.sort import RunRows, Runs
@@ -23,9 +24,7 @@ from crowdrank.data.tables import (
     NamedNodes,
     Rankings,
     Ratings,
-    code_columns,
     join_tables,
-    label_numbers,
 )
 
 T = TypeVar("T", Ratings, Rankings)
@@ -155,6 +154,13 @@ class SpooledRatings(SpooledRows[Ratings], GradedJudgments):
     """Ratings in Parquet files; models accept them in the same way as Ratings.
 
     Files have a column ``name`` instead of ``label`` if the labels are text without an order.
+
+    >>> import crowdrank as cr
+    >>> labels = cr.read({"worker": [*"uuvv"], "item": [*"abab"], "label": [5, 1, 4, 2]}, memory=1)
+    >>> labels
+    SpooledRatings(rows=4, workers=2, items=2, queries=1)
+    >>> [batch.label.tolist() for batch in labels.batches()]
+    [[5.0, 1.0, 4.0, 2.0]]
     """
 
     @cached_property
@@ -189,6 +195,13 @@ class SpooledRankings(SpooledRows[Rankings]):
 
     ``ranked`` is the number of rows that rank their item. ``list_ids`` are the ids of the column "list", if there
     is one. ``missing`` and ``pairs``: see ``Rankings``.
+
+    >>> import crowdrank as cr
+    >>> lists = cr.read({"list": [1, 1, 2, 2], "item": [*"abab"], "rank": [1, 2, 1, 2]}, memory=1)
+    >>> lists
+    SpooledRankings(rows=4, items=2, queries=1, lists=2)
+    >>> cr.PlackettLuce().fit(lists).ranking_.frame()["item"].to_list()
+    ['a', 'b']
     """
 
     kind = "rankings"

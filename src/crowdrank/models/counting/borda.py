@@ -17,6 +17,11 @@ class Borda(VotesModel):
     On complete rankings this is Borda's count divided by the number of opponents (Borda 1781): how
     often the item beats a random one of its opponents. The score is a share, from 0 to 1, and is not
     centered. Unlike in win-rate, an opponent met often counts no more than one met once.
+
+    >>> import crowdrank as cr
+    >>> ranking = cr.Borda().fit([("a", "b")] * 9 + [("c", "a"), ("c", "b"), ("b", "c")]).ranking_
+    >>> dict(zip(ranking.item, ranking.score.tolist()))  # nine wins over b count as one opponent
+    {'a': 0.5, 'b': 0.25, 'c': 0.75}
     """
 
     name = "borda"

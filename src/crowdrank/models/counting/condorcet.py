@@ -57,11 +57,20 @@ ORDERS = ("copeland", "majority-sort")
 class Condorcet(VotesModel):
     """Pairs won minus pairs lost by majority, with the components of the majority graph in their order.
 
+        score_i = pairs won by i - pairs lost by i + (votes for i - votes against i) / (2 max_k votes on k)
+
     A tie or a pair that nobody judged is a win for neither. Among items with equally many net wins the order is
     that of their net votes, which add a fraction of at most 1/2 to the score. Montague & Aslam 2002.
 
     ``order``: ``"copeland"`` ranks by this score; ``"majority-sort"`` sorts the items by majority from this order
     on, as in the paper, so that no item is beaten by the one right below it.
+
+    >>> import crowdrank as cr
+    >>> votes = [("a", "b")] * 2 + [("b", "a")] + [("a", "c")] * 2 + [("c", "a")] + [("b", "c")] * 9
+    >>> for model in (cr.Condorcet(), cr.WinRate()):  # a beats everyone by majority, b only wins more often
+    ...     model.fit(votes).ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c']
+    ['b', 'a', 'c']
     """
 
     name = "condorcet"

@@ -24,6 +24,12 @@ class ReciprocalRank(ListsModel):
     """score_i = mean over lists of 1 / (k + place of i), 0 if it is not ranked (Cormack et al. 2009).
 
     ``k``: a larger k makes the first places stand out less; 60 is the usual value.
+
+    >>> import crowdrank as cr
+    >>> runs = {"list": [1, 1, 1, 2, 2, 2], "item": [*"abccbd"], "rank": [1, 2, 3] * 2}
+    >>> ranking = cr.ReciprocalRank().fit(cr.read(runs, missing="below")).ranking_
+    >>> ranking.frame()["item"].to_list()  # a and d are in one run only
+    ['c', 'b', 'a', 'd']
     """
 
     name = "rrf"
@@ -47,6 +53,14 @@ class RootRank(ListsModel):
 
     ``power``: by default 1/2, the square root. Items that a list does not rank share the mean of the places
     below those that it ranks.
+
+    >>> import crowdrank as cr
+    >>> lists = {"list": [1] * 4 + [2] * 4, "item": [*"abcdbcda"], "rank": [1, 2, 3, 4] * 2}
+    >>> for power in (0.5, 1):
+    ...     ranking = cr.RootRank(power=power).fit(lists).ranking_
+    ...     dict(zip(ranking.item, ranking.score.round(2).tolist()))
+    {'a': -1.5, 'b': -1.21, 'c': -1.57, 'd': -1.87}
+    {'a': -2.5, 'b': -1.5, 'c': -2.5, 'd': -3.5}
     """
 
     name = "root-rank"

@@ -45,7 +45,17 @@ from crowdrank.prepared.votes import EQUAL, Votes
 class GreedyOrder(VotesModel):
     """Repeatedly takes the item with the largest net share of votes among the rest (Cohen et al. 1999).
 
+        pi(i) = sum_j PREF(i, j) - sum_j PREF(j, i),    PREF(i, j) the share of the votes on i and j for i
+
     ``components``: first order the strongly connected components of the majority graph, then each on its own.
+
+    >>> import crowdrank as cr
+    >>> votes = [("a", "b"), ("a", "b"), ("b", "c"), ("b", "c"), ("b", "c"), ("c", "b"), ("a", "c"), ("c", "a")]
+    >>> model = cr.GreedyOrder().fit(votes)
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c']
+    >>> model.fit_.details["cost"]  # a quarter of the votes on b and c, half of those on a and c
+    0.75
     """
 
     name = "greedy-order"

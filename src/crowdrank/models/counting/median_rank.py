@@ -22,6 +22,12 @@ class MedianRank(ListsModel):
     least possible sum. Equal medians are ordered by the mean place. The interval lies between the order
     statistics that hold the median with probability 0.9. With fewer than 5 lists none do, and the interval
     covers all places.
+
+    >>> import crowdrank as cr
+    >>> lists = {"list": [1, 1, 1, 2, 2, 2, 3, 3, 3], "item": [*"abcabccba"], "rank": [1, 2, 3] * 3}
+    >>> ranking = cr.MedianRank().fit(lists).ranking_
+    >>> dict(zip(ranking.item, ranking.score.tolist()))  # the third list, in reverse, changes nothing
+    {'a': -1.0, 'b': -2.0, 'c': -3.0}
     """
 
     name = "median-rank"

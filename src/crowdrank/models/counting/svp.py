@@ -80,10 +80,20 @@ DIFFERENCES: dict[str, Callable[[Comparisons], tuple[Floats, Floats]]] = {
 class SVP(VotesModel):
     """Score differences as a rank-2 skew-symmetric matrix, completed from the judged pairs (Gleich & Lim 2011).
 
+        min over skew-symmetric X of rank 2  |P_Omega(Y - X)|^2 + r f |X|^2,    score = X e / n
+
+    Y has what the judged pairs Omega say, r is the ridge, and f the share of the pairs that were judged.
+
     ``differences``: what a judged pair says: ``"mean"``, the share for one minus the share for the other;
     ``"logodds"``, ln((wins + 1/2) / (losses + 1/2)); ``"sign"``, the majority's choice. ``ridge``: how much the
     size of the matrix counts, compared with its fit; with 0 there may be no best matrix. ``tol``: stop when the
     matrix moves by less than this share of its size in a step. ``iterations``: the largest number of steps.
+
+    >>> import crowdrank as cr
+    >>> votes = [("a", "b"), ("b", "c"), ("c", "d")]
+    >>> ranking = cr.SVP().fit(votes).ranking_  # the differences of pairs that nobody judged are completed
+    >>> dict(zip(ranking.item, ranking.score.round(2).tolist()))
+    {'a': 0.85, 'b': 0.35, 'c': -0.35, 'd': -0.85}
     """
 
     name = "svp"

@@ -15,6 +15,15 @@ class WinRate(VotesModel):
 
     Ignores who the opponents were, so it is fair only if everything was compared with everything. The score
     is the share itself, from 0 to 1, and is not centered.
+
+    >>> import crowdrank as cr
+    >>> votes = [("a", "b", "a"), ("a", "c", "a"), ("a", "b", "tie"), ("b", "c", "c")]
+    >>> cr.WinRate().fit(votes).ranking_
+    Ranking: 3 items
+    rank  ranks   item  score    low   high
+       1  1 to 2  a     0.833  0.374  0.977
+       2  1 to 3  c     0.500  0.121  0.879
+       3  2 to 3  b     0.167  0.023  0.626
     """
 
     name = "win-rate"

@@ -23,6 +23,14 @@ class Average(LabelsModel):
     v is the variance of labels around the mean of their item, pooled over all items, because a single item has too
     few labels. If every item has one label, v is the variance of all labels. The posterior of an item's label
     is the shares of its votes.
+
+    >>> import crowdrank as cr
+    >>> labels = {"item": ["tea", "tea", "milk", "milk"], "worker": [1, 2, 1, 2], "label": [5, 4, 2, 1]}
+    >>> cr.Average().fit(labels).ranking_
+    Ranking: 2 items
+    rank  ranks   item  score    low   high
+       1  1 to 1  tea   4.500  3.678  5.322
+       2  2 to 2  milk  1.500  0.678  2.322
     """
 
     name = "average"

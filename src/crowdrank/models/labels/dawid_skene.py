@@ -74,10 +74,24 @@ BETTER = 1e-6
 class DawidSkene(LabelsModel):
     """Dawid-Skene: a confusion matrix for each worker, and the posterior of each item's label.
 
+        P_i(c) proportional to pi_c prod_{w, l} T_w[c, l]^{n_iwl}                                       (E)
+        T_w[c, l] proportional to sum_i n_iwl P_i(c) + s m[c, l]                                        (M)
+
+    T_w[c, l] is the probability that worker w says l if c is true, and n_iwl how often w said l of item i. m is
+    the confusion of the whole crowd. For s = 0 these are eq. 2.3 to 2.5 of Dawid & Skene 1979.
+
     ``shrinkage``: s, the number of extra labels, of an average worker, that each worker gets for each true label,
     and the number of extra average items; 0 is the classic model. Items whose label is known (``anchors``) keep
     it. ``calibrate``: whether held-out and known labels correct the probabilities, as ``calibration`` says; if
-    not, they are those of (E). ``confusion_`` is T. Equations (E) and (M) of the module (Dawid & Skene 1979).
+    not, they are those of (E). ``confusion_`` is T.
+
+    >>> import crowdrank as cr
+    >>> labels = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcd"] * 3, "label": [1, 1, 0, 0] * 2 + [1] * 4}
+    >>> model = cr.DawidSkene().fit(labels)  # w is careless and always says 1
+    >>> model.labels_.label
+    array([1., 1., 0., 0.])
+    >>> model.workers_.frame()["quality"].round(2).to_list()
+    [0.87, 0.87, 0.63]
     """
 
     name = "dawid-skene"

@@ -81,10 +81,23 @@ BETTER = 1e-6
 class GLAD(LabelsModel):
     """GLAD: abilities of workers, difficulties of items, and the posterior of each item's label.
 
+        P(label of worker w on item i is right) = 1 / (1 + e^(-alpha_w beta_i)),    beta_i > 0
+
+    Whitehill et al. 2009, eq. 1, with its priors.
+
     ``shares``: the shares of the true labels, ``"uniform"`` as in the paper or ``"fitted"``. Items whose
     label is known (``anchors``) keep it. ``calibrate``: whether held-out and known labels correct the
     probabilities, as ``calibration`` says. ``ability`` in ``workers_`` is alpha, and ``easiness_`` is
-    beta. Equation (1) of Whitehill et al. 2009, with its priors.
+    beta.
+
+    >>> import crowdrank as cr
+    >>> labels = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcd"] * 3}
+    >>> labels["label"] = [1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0]
+    >>> model = cr.GLAD().fit(labels)  # w contradicts the others about b and c
+    >>> model.labels_.label
+    array([1., 1., 0., 1.])
+    >>> model.workers_.frame()["ability"].round(1).to_list()
+    [0.9, 1.0, -0.2]
     """
 
     name = "glad"

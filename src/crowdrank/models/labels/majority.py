@@ -28,6 +28,14 @@ class MajorityVote(LabelsModel):
     ``smoothing``: s, as if each item had this many extra labels, spread evenly over the K labels. With 0 the
     posterior comes from the votes alone. All workers count the same. Among labels with equally many votes, the
     smallest wins.
+
+    >>> import crowdrank as cr
+    >>> labels = {"item": [*"aaab"], "worker": [*"uvwu"], "label": [1, 1, 0, 1]}
+    >>> cr.MajorityVote(smoothing=0).fit(labels).labels_
+    LabelPosterior: 2 rows
+    item  label  probability    p_0    p_1
+    a         1        0.667  0.333  0.667
+    b         1        1.000  0.000  1.000
     """
 
     name = "majority-vote"

@@ -82,9 +82,22 @@ FAR = 50.0
 class OrdinalLabels(LabelsModel):
     """A score for each item, and a bias, a slope and a precision for each worker, for ordered labels.
 
+        z of w about i = b_w + a_w s_i + e,    s_i ~ N(0, 1),  e ~ N(0, 1 / tau_w),  z the standardized label
+
+    A factor analysis with one factor (Rubin & Thayer 1982), by equations (E) and (M) of the module.
+
     ``shrinkage``: kappa, the number of extra labels, of an average worker, that each worker gets. ``calibrate``:
     whether held-out and known labels (``anchors``) correct the probabilities, the scale and the intervals; the fit
-    itself does not use known labels. Equations (E) and (M) of the module.
+    itself does not use known labels.
+
+    >>> import crowdrank as cr
+    >>> labels = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcd"] * 3}
+    >>> labels["label"] = [1, 2, 2, 3, 1, 2, 3, 3, 3, 4, 4, 5]
+    >>> model = cr.OrdinalLabels().fit(labels)  # w is generous
+    >>> model.workers_.frame()["bias"].round(2).to_list()
+    [-0.21, -0.14, 0.36]
+    >>> model.ranking_.frame()["item"].to_list()
+    ['d', 'c', 'b', 'a']
     """
 
     name = "ordinal"

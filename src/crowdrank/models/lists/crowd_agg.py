@@ -123,11 +123,25 @@ class CrowdAgg(VotesModel):
 class CrowdAggNDCG(CrowdAgg):
     """CrowdAgg for nDCG: the ranking against which the workers' lists have the largest expected nDCG.
 
+        max over pi, eta  sum_i sum_j h(pi(j)) E D(r_ij)
+        h(r) = (2^((n - r) / n) - 1) / DCG_max,    D(r) = 1 / log2(2 + r)
+
+    r_ij is the rank, from 0, that worker i gives item j: a random variable that depends on the quality eta_i.
+    Niu et al. 2015, eq. 9, 13, 14 and 17.
+
     ``pair``: how a judgment becomes a probability, ``direct``, ``logistic``, ``centred`` or ``printed``.
     ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``: Beta(a, b) on each quality, which is the
     share of independent votes that agree with the others; ``estimated``: a and b follow from how much the workers
     differ; None is equation 17 as printed, by all votes and the ranking by all. ``pool``: whether a worker has one
-    quality in all queries, or one in each. Equations 9, 13, 14 and 17 of Niu et al. 2015.
+    quality in all queries, or one in each.
+
+    >>> import crowdrank as cr
+    >>> lists = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcdabdcdcba"], "rank": [1, 2, 3, 4] * 3}
+    >>> model = cr.CrowdAggNDCG().fit(lists)  # w ranks in reverse
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'b', 'd', 'c']
+    >>> model.workers_.frame()["quality"].round(2).to_list()
+    [0.78, 0.8, 0.71]
     """
 
     name = "crowdagg-ndcg"
@@ -154,8 +168,19 @@ class CrowdAggNDCG(CrowdAgg):
 class CrowdAggRBP(CrowdAgg):
     """CrowdAgg for RBP: the ranking against which the workers' lists have the largest expected RBP.
 
+        max over pi, eta  sum_i sum_j h(pi(j)) E D(r_ij),    h(r) = (1 - p) (n - r) / n,    D(r) = p^r
+
+    Niu et al. 2015, eq. 9, 13, 14 and 17.
+
     ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as for
-    ``CrowdAggNDCG``. Equations 9, 13, 14 and 17 of Niu et al. 2015.
+    ``CrowdAggNDCG``.
+
+    >>> import crowdrank as cr
+    >>> lists = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcdabcdbcda"], "rank": [1, 2, 3, 4] * 3}
+    >>> for p in (0.5, 0.95):  # with 0.5 first places count most, with 0.95 the last place of a counts too
+    ...     cr.CrowdAggRBP(p=p).fit(lists).ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c', 'd']
+    ['b', 'a', 'c', 'd']
     """
 
     name = "crowdagg-rbp"

@@ -82,6 +82,11 @@ TWINS = 1.5
 class CrowdLists(ListsModel):
     """score_i = weighted mean of Savage's scores x_wi, by each worker's agreement with dissimilar workers.
 
+        score_i = sum_w omega_w x_wi / sum_w omega_w,    omega_w = q_w / c_w
+
+    q_w is the agreement of worker w with the others, without the errors that they share, and shrunk toward the
+    mean of all workers. c_w is the number of copies of w. There is no paper; the module has all equations.
+
     If agreement differs by no more than chance, or only one other worker supports it, the weights fall back to
     equality.
 
@@ -90,6 +95,14 @@ class CrowdLists(ListsModel):
 
     Made for lists of (nearly) the same items. If each list holds a different part of many items, use
     plackett-luce, which takes the strength of the other items into account.
+
+    >>> import crowdrank as cr
+    >>> orders = ["abcdefgh", "bacdfegh", "abdcefhg", "acbdegfh", "abcedfgh"] + ["hgfedcba"] * 6
+    >>> lists = {"worker": [n // 8 for n in range(88)], "item": [*"".join(orders)], "rank": [*range(1, 9)] * 11}
+    >>> for quality in ("estimated", "equal"):  # six copies of one list count as one
+    ...     print(*cr.CrowdLists(quality=quality).fit(lists).ranking_.frame()["item"])
+    b c a d e f g h
+    e d f c g b h a
     """
 
     name = "crowd-lists"

@@ -73,12 +73,20 @@ class CrowdLuce(ListsModel):
 
         P_k(list) = eta_k P(list) + (1 - eta_k) P(reversed list),  P by Plackett-Luce
 
-    On lists of two it is Crowd-BT. Chen et al. 2013, eq. 2 and 4 to 8.
+    On lists of two it is Crowd-BT. Chen et al. 2013, eq. 2 and 4 to 8; Plackett 1975.
 
     ``prior``: (a, b) of a Beta prior on each quality, both at least 1, ``"estimated"`` or None for a flat prior;
     the default is ``"estimated"``, and (1, 1) is Crowd-BT's.
     ``regularization``: lambda, the virtual wins and losses of every item against an item of score 0. A number,
     ``"estimated"`` or None for none; the default is ``"estimated"``, and 0.5 is Crowd-BT's.
+
+    >>> import crowdrank as cr
+    >>> lists = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcdabcddcba"], "rank": [1, 2, 3, 4] * 3}
+    >>> model = cr.CrowdLuce(prior=(1, 1)).fit(lists)  # w ranks in reverse
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c', 'd']
+    >>> model.workers_.frame()["eta"].round(2).to_list()
+    [1.0, 1.0, 0.0]
     """
 
     name = "crowd-luce"

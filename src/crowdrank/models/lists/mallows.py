@@ -150,6 +150,14 @@ class Mallows(ListsModel):
     of extra lists, of an average worker, that each worker gets. The consensus is exact if no cycle of majorities
     has more than 12 items. Otherwise it comes from local search, and ``fit_.details`` has a bound on its distance
     from the best. Mallows 1957; Lebanon & Lafferty 2002.
+
+    >>> import crowdrank as cr
+    >>> lists = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcdabdccdba"], "rank": [1, 2, 3, 4] * 3}
+    >>> model = cr.Mallows().fit(lists)
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c', 'd']
+    >>> model.workers_.frame()["theta"].round(2).to_list()
+    [1.14, 0.76, 0.0]
     """
 
     name = "mallows"

@@ -61,6 +61,15 @@ class PlackettLuce(ListsModel):
     around 1. ``slope_sd``: the standard deviation of the log slopes, a number, ``"estimated"``, or None for no
     prior. ``slope_limit``: slopes stay between 1/slope_limit and slope_limit; a note counts the workers who reach
     either. Plackett 1975; Hunter 2004.
+
+    >>> import crowdrank as cr
+    >>> lists = {"list": [1, 1, 1, 2, 2, 2, 3, 3], "item": [*"abcbacab"], "rank": [1, 2, 3, 1, 2, 3, 1, 2]}
+    >>> model = cr.PlackettLuce().fit(lists)
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c']
+    >>> other = {"list": [1, 1, 1, 2, 2, 2], "item": [*"abccba"], "rank": [1, 2, 3, 1, 2, 3]}
+    >>> model.list_log_likelihood(other).round(2)
+    array([-0.72, -3.65])
     """
 
     name = "plackett-luce"

@@ -50,9 +50,19 @@ MEASURES = ("ndcg", "rbp", "rank")
 class StAgg(VotesModel):
     """The ranking against which the inputs have the largest expected measure (Niu et al. 2013).
 
+        max over pi  sum_i sum_j h(pi(j)) E D(r_ij),    r_ij the rank of item j in input i, a random variable
+
+    D(r) is 1 / log2(2 + r) for nDCG, p^r for RBP and 1 - r / n for the mean rank, and h falls with the rank.
+
     ``measure``: ``"ndcg"``, ``"rbp"`` (with the persistence ``p``) or ``"rank"``, the mean rank. ``pair``: how a
     judgment becomes the probability of a contest, ``direct`` (the votes on the pair), ``centred`` (by the
     difference in contests won), ``logistic`` or ``printed``, as for ``crowdagg-ndcg``. Also works without workers.
+
+    >>> import crowdrank as cr
+    >>> lists = {"list": [1, 1, 1, 2, 2, 2, 3, 3, 3], "item": [*"abcbcaacb"], "rank": [1, 2, 3] * 3}
+    >>> ranking = cr.StAgg().fit(lists).ranking_
+    >>> dict(zip(ranking.item, ranking.score.round(2).tolist()))
+    {'a': 0.13, 'b': -0.01, 'c': -0.11}
     """
 
     name = "st-agg"

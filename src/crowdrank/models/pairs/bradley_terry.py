@@ -25,6 +25,17 @@ class BradleyTerry(PairedModel):
     ``anchor_weight``: how many votes each gold pair counts as.
     ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+
+    >>> import crowdrank as cr
+    >>> model = cr.BradleyTerry().fit([("a", "b")] * 3 + [("b", "a")] + [("b", "c")] * 2 + [("c", "b")])
+    >>> model.ranking_
+    Ranking: 3 items
+    rank  ranks   item   score     low   high
+       1  1 to 3  a      0.644  -0.476  1.764
+       2  1 to 3  b     -0.128  -0.933  0.678
+       3  1 to 3  c     -0.516  -1.686  0.653
+    >>> model.predict_proba("a", "c").round(2)  # left wins, tie, right wins; they never met
+    array([0.71, 0.06, 0.22])
     """
 
     name = "bt"

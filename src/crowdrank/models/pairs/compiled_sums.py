@@ -40,19 +40,23 @@ POSITION, FIRST_OF = 1, (0, 3, 4)
 # ----------------------------------------------------------------------------------------- loops
 
 
-def describe_row(d: float, side: float, worker: int, columns: Any, observed: float) -> tuple[float, ...]:
+def describe_row(
+    d: float, side: float, worker: int, columns: Any, observed: float, has: Any, curved: bool
+) -> tuple[float, ...]:
     """The product of P over the nodes, and sums over the nodes: the derivatives of ln P by d, slope, position and
     eta, and minus the second derivatives, in the order of ``combinations_with_replacement``.
 
     ``columns`` (workers, nodes, 7): slope and its two derivatives by the column, position, eta and its two
-    derivatives. ``observed``: 1, or 0 for products of first derivatives in place of the second ones.
+    derivatives. ``observed``: 1, or 0 for products of first derivatives in place of the second ones. ``has``:
+    which of slope, position and eta the workers have. ``curved``: whether second derivatives are wanted. What is
+    not wanted is 0.
     """
+    sloped, sided, mixed = has
     product, x, win, lose = 1.0, 0.0, 0.5, 0.5
     by_d = by_s = by_b = by_e = 0.0
     dd = ds = db = de = ss = sb = se = bb = be = ee = 0.0
     for node in range(columns.shape[1]):
-        a, first_a, second_a = columns[worker, node, 0], columns[worker, node, 1], columns[worker, node, 2]
-        e, first_e, second_e = columns[worker, node, 4], columns[worker, node, 5], columns[worker, node, 6]
+        a, e = columns[worker, node, 0], columns[worker, node, 4]
         here = a * d + side * columns[worker, node, 3]
         if here != x:  # nodes that differ only in eta share x
             x, small = here, math.exp(-abs(here))
@@ -61,36 +65,46 @@ def describe_row(d: float, side: float, worker: int, columns: Any, observed: flo
             win, lose = (large if x >= 0 else small), (small if x >= 0 else large)
         p = max(e * win + (1.0 - e) * lose, TINY)
         density, ahead, inverse = win * lose, win - lose, 1.0 / p
-        by_x, by_eta = (2.0 * e - 1.0) * density * inverse, ahead * inverse
-        x_x, x_e = by_x * by_x + observed * by_x * ahead, by_x * by_eta - observed * 2.0 * density * inverse
-        reach = first_a * d
+        by_x = (2.0 * e - 1.0) * density * inverse
+        x_x = by_x * by_x + observed * by_x * ahead
         product *= p
         by_d += by_x * a
-        by_s += by_x * reach
-        by_b += by_x * side
-        by_e += by_eta * first_e
         dd += x_x * a * a
-        ds += x_x * a * reach - observed * by_x * first_a
-        db += x_x * a * side
-        de += x_e * a * first_e
-        ss += x_x * reach * reach - observed * by_x * second_a * d
-        sb += x_x * reach * side
-        se += x_e * reach * first_e
-        bb += x_x * side * side
-        be += x_e * side * first_e
-        ee += by_eta * by_eta * first_e * first_e - observed * by_eta * second_e
+        reach = first_e = by_eta = x_e = 0.0
+        if mixed:
+            first_e, by_eta = columns[worker, node, 5], ahead * inverse
+            by_e += by_eta * first_e
+            if curved:
+                x_e = by_x * by_eta - observed * 2.0 * density * inverse
+                de += x_e * a * first_e
+                ee += by_eta * by_eta * first_e * first_e - observed * by_eta * columns[worker, node, 6]
+        if sided:
+            by_b += by_x * side
+            if curved:
+                db += x_x * a * side
+                bb += x_x * side * side
+                be += x_e * side * first_e
+        if sloped:
+            first_a = columns[worker, node, 1]
+            reach = first_a * d
+            by_s += by_x * reach
+            if curved:
+                ds += x_x * a * reach - observed * by_x * first_a
+                ss += x_x * reach * reach - observed * by_x * columns[worker, node, 2] * d
+                sb += x_x * reach * side
+                se += x_e * reach * first_e
     return product, by_d, by_s, by_b, by_e, dd, ds, db, de, ss, sb, se, bb, be, ee
 
 
 def fill_terms(
     first: Any, second_item: Any, count: Any, side: Any, worker: Any, scores: Any, columns: Any,
-    observed: float, found: Any,
+    observed: float, has: Any, found: Any,
 ) -> None:  # fmt: skip
     """Write what ``describe_row`` says of every row (15, rows), times its count; the first one as a logarithm."""
-    share = 1.0 / columns.shape[1]
+    share, curved = 1.0 / columns.shape[1], len(found) > 5
     for row in range(len(first)):
         d, weight = scores[first[row]] - scores[second_item[row]], share * count[row]
-        terms = describe_row(d, side[row], worker[row], columns, observed)
+        terms = describe_row(d, side[row], worker[row], columns, observed, has, curved)
         found[0, row] = weight * math.log(terms[0])
         for place in range(1, len(found)):
             found[place, row] = weight * terms[place]
@@ -111,7 +125,7 @@ def add_terms(
     for row in range(len(first)):
         i, j, k, weight = first[row], second_item[row], worker[row], share * count[row]
         product, by_d, by_s, by_b, by_e, dd, ds, db, de, ss, sb, se, bb, be, ee = describe_row(
-            scores[i] - scores[j], side[row], k, columns, observed
+            scores[i] - scores[j], side[row], k, columns, observed, has, curved
         )
         if count[row] == 1.0 and product > FLUSH:
             single *= product
@@ -244,7 +258,7 @@ def compiled_terms(
     """The values of ``RowTerms``."""
     coded = Coded.of(columns, nodes)
     found = np.empty((5 if second == "none" else 15, len(rows)))
-    _compiled()["fill_terms"](*_arrays(rows), scores, coded.values, float(second == "observed"), found)
+    _compiled()["fill_terms"](*_arrays(rows), scores, coded.values, float(second == "observed"), coded.has, found)
     chosen = [0, 1, *(2 + own for own in coded.places)]
     if second != "none":
         chosen += [5, *(6 + own for own in coded.places), *(9 + own for own in coded.blocks)]

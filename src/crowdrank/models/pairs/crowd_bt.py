@@ -55,7 +55,9 @@ STARTS = ("one", "agreed")
 class CrowdBT(PairedModel):
     """Crowd-BT: scores of items and qualities of workers together (eq. 8).
 
-    The paper uses the prior (1, 1) and the regularization 0.5. Chen et al. 2013.
+        P(i beats j, said by k) = eta_k F(s_i - s_j) + (1 - eta_k) F(s_j - s_i)
+
+    F is the logistic function. The paper uses the prior (1, 1) and the regularization 0.5. Chen et al. 2013.
 
     ``prior``: (a, b) of a Beta prior on each quality, both at least 1, ``"estimated"`` or None for a flat prior;
     the default is ``"estimated"``.
@@ -73,6 +75,15 @@ class CrowdBT(PairedModel):
     than ten workers judged and nine tenths agree on, footnote 4). Gold pairs given as anchors take precedence over
     both: a quality starts at the share of right answers to them (kept within .05 and .95, so that a few answers
     settle nothing). Each counts as ``anchor_weight`` votes of a perfect worker. Workers of known quality keep it.
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"]
+    >>> votes = [(w, i, j) for w in ("ann", "bob") for i, j in pairs] + [("eve", j, i) for i, j in pairs]
+    >>> model = cr.CrowdBT().fit(votes)  # eve votes in reverse
+    >>> model.ranking_.frame()["item"].to_list()
+    ['a', 'b', 'c', 'd']
+    >>> model.workers_.frame()["worker", "verdict"].rows()
+    [('ann', 'reliable'), ('bob', 'reliable'), ('eve', 'malicious')]
     """
 
     name = "crowd-bt"

@@ -28,6 +28,14 @@ class CrowdThurstone(CrowdBT):
     ``start``: where the qualities start, ``"one"`` (all workers are perfect) or ``"agreed"`` (by pairs that more
     than ten workers judged and nine tenths agree on, footnote 4). Gold pairs given as anchors take precedence over
     both. Each counts as ``anchor_weight`` votes of a perfect worker. Workers of known quality keep it.
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"]
+    >>> votes = [(w, i, j) for w in ("ann", "bob") for i, j in pairs] + [("eve", j, i) for i, j in pairs]
+    >>> model = cr.CrowdThurstone().fit(votes)
+    >>> model.predict_proba("a", "d", worker=["ann", "eve"]).round(2)
+    array([[0.89, 0.03, 0.08],
+           [0.14, 0.03, 0.83]])
     """
 
     name = "crowd-thurstone"

@@ -53,6 +53,12 @@ class Elo(OnlineModel["EloState"]):
     ``scale`` and ``base``: ``scale`` points are odds of ``base`` to 1.
     ``orders``: 1 plays the votes by their timestamps, or in row order without timestamps; N > 1 takes the mean
     over N random orders, drawn with ``seed``.
+
+    >>> import crowdrank as cr
+    >>> cr.Elo(initial=1500).fit([("a", "b")]).ranking_.score
+    array([1516., 1484.])
+    >>> cr.Elo(initial=1500).fit([("a", "b"), ("a", "b")]).ranking_.score.round(1)
+    array([1530.5, 1469.5])
     """
 
     name = "elo"

@@ -68,13 +68,25 @@ EDGE = 1e-9  # how close an accuracy may get to 0 or 1
 class EMElo(VotesModel):
     """EM-Elo: accuracies of workers and directions of pairs by EM, then Elo ratings of the directions.
 
-    Equations (E) and (M) of the module (Bashir et al. 2013; Dawid & Skene 1979).
+        P(i better than j) = 1 / (1 + e^-L),    L = sum_k (votes of k for i - for j) ln(q_k / (1 - q_k))
+        0 = sum over opponents j (P_ij - E_ij) + 2 lambda (1/2 - E_i0)
+        E_ij = 1 / (1 + base^((r_j - r_i) / scale))
+
+    q_k is the accuracy of worker k and r_i the rating of item i. Bashir et al. 2013; Dawid & Skene 1979.
 
     ``prior``: (a, b) of a Beta prior on each accuracy, both at least 1, or None for a flat prior; the default is
     (4, 2), as if each worker had been right three times and wrong once.
     ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
     none of it; the default is 0.5.
     ``scale`` and ``base``: ``scale`` points are odds of ``base`` to 1.
+
+    >>> import crowdrank as cr
+    >>> votes = [(w, i, j) for w in ("ann", "bob") for i, j in ("ab", "bc", "ac")] + [("eve", "c", "a")]
+    >>> model = cr.EMElo().fit(votes)
+    >>> round(model.posterior_.difference("a", "c").mean)  # 400 points are odds of 10 to 1
+    388
+    >>> model.workers_.frame()["quality"].round(2).to_list()
+    [0.81, 0.81, 0.6]
     """
 
     name = "em-elo"

@@ -26,6 +26,9 @@ from crowdrank.models.worker_parameters import LAPSE, SLOPE, WorkerParameter
 class JudgeBT(PairedModel):
     """Bradley-Terry with sharpness, lapses, side and tie threshold of each judge, all shrunk.
 
+        P(left) = (1 - epsilon_k) F(x - t_k) + epsilon_k F(-x - t_k),    x = a_k (s_i - s_j) + b_k
+        P(tie)  = F(x + t_k) - F(x - t_k)
+
     It combines the flip of Crowd-BT (Chen et al. 2013, eq. 5), the scale of variance-BT (Volkovs & Zemel 2012),
     the ties of Rao & Kupper 1967, and a bias towards one side if sides are known. The strengths of the priors on
     the judges are estimated.
@@ -40,6 +43,15 @@ class JudgeBT(PairedModel):
     ``anchor_weight``: how many votes each gold pair counts as.
     ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ba", "bc", "cb", "ac", "ca"] * 2
+    >>> votes = [(w, i, j, min(i, j)) for w in ("ann", "bob") for i, j in pairs]
+    >>> model = cr.JudgeBT().fit(votes + [("leo", i, j, i) for i, j in pairs])  # leo takes the left one
+    >>> model.predict(["a", "c"], ["c", "a"], worker="ann").tolist()
+    ['a', 'a']
+    >>> model.predict(["a", "c"], ["c", "a"], worker="leo").tolist()
+    ['a', 'c']
     """
 
     name = "judge-bt"

@@ -29,6 +29,13 @@ class MajorityBT(VotesModel):
 
     ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
     none of it; the default is ``"estimated"``.
+
+    >>> import crowdrank as cr
+    >>> posterior = cr.MajorityBT().fit([("a", "b")] * 20 + [("b", "c")]).posterior_
+    >>> round(posterior.difference("a", "b").mean, 2)  # twenty votes
+    0.84
+    >>> round(posterior.difference("b", "c").mean, 2)  # one vote
+    0.84
     """
 
     name = "majority-bt"

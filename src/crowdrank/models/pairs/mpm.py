@@ -53,6 +53,8 @@ MAX_REVERSED = 0.3
 class MPM(VotesModel):
     """The Multinomial Preference Model: votes as draws among all ordered pairs, an adherence for each worker.
 
+        P(i over j, said by k) = exp(theta_k (v_i - v_j)) / sum over l != m of exp(theta_k (v_l - v_m))
+
     The mean adherence is fixed at 1, because the data determine only the products of adherences and scores. No
     prior means a nearly flat one. Volkovs & Zemel 2012.
 
@@ -60,6 +62,12 @@ class MPM(VotesModel):
     A number, ``"estimated"`` or None for no prior; the default is ``"estimated"``.
     ``adherence_sd``: sigma, the standard deviation of the normal prior on the adherences with mean 1.
     A number, ``"estimated"`` or None for no prior; the default is ``"estimated"``.
+
+    >>> import crowdrank as cr
+    >>> votes = [(w, i, j) for w in ("ann", "bob") for i, j in ("ab", "ac", "bc")]
+    >>> votes += [("joe", "a", "b"), ("joe", "b", "a"), ("joe", "c", "a")]
+    >>> cr.MPM().fit(votes).workers_.frame()["adherence"].round(2).to_list()  # ann, bob, joe
+    [1.06, 1.06, 0.88]
     """
 
     name = "mpm"

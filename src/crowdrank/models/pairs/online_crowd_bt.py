@@ -53,6 +53,11 @@ COMPILED_FROM = 20_000
 class OnlineCrowdBT(OnlineModel[FilterState]):
     """Online Crowd-BT: normal scores and Beta qualities, updated by each vote (Chen et al. 2013, section 4.1).
 
+        mu <- mu +- v g,    v <- v (1 - v h),    g = d ln Z / dx,    h = -d^2 ln Z / dx^2
+
+    mu and v are the mean and the variance of a score, x is the difference of two means, and Z the probability of
+    the vote by Crowd-BT.
+
     ``rule``: ``"assumed-density"``, or ``"printed"`` for the paper's eq. 12 to 19, in which a tie is half a vote
     for each item. ``variance``: the variance of a score before the first vote. A number, or ``"estimated"``:
     several are tried at once and weighted by how well they predict each next vote. The default is
@@ -65,6 +70,16 @@ class OnlineCrowdBT(OnlineModel[FilterState]):
     counts as. A worker's vote on a gold pair is right or wrong, and counts for the worker's quality alone.
     ``orders``: 1 takes the votes by their timestamps, or in row order without timestamps; N > 1 takes the mean
     over N random orders, drawn with ``seed``.
+
+    >>> import crowdrank as cr
+    >>> model = cr.OnlineCrowdBT()
+    >>> state = model.start()
+    >>> for winner, loser in ("ab", "bc", "ac"):
+    ...     state = model.update(state, state.vote(winner, loser, winner, worker="ann"))
+    ...     print(round(model.posterior(state).difference("a", "b").mean, 2))
+    1.33
+    0.62
+    1.15
     """
 
     name = "online-crowd-bt"

@@ -22,6 +22,11 @@ class Thurstone(PairedModel):
     ``anchor_weight``: how many votes each gold pair counts as.
     ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+
+    >>> import crowdrank as cr
+    >>> model = cr.Thurstone(regularization=None).fit([("a", "b")] * 3 + [("b", "a")])
+    >>> round(model.posterior_.difference("a", "b").mean, 3)  # sqrt(2) times the normal quantile of 3/4
+    0.954
     """
 
     name = "thurstone"

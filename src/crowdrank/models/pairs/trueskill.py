@@ -51,6 +51,10 @@ MOST_DEVIATION = 1e6
 class TrueSkill(OnlineModel["SkillState"]):
     """TrueSkill: skills N(mu, sigma^2) filtered vote by vote (Herbrich et al. 2007).
 
+        mu_i <- mu_i + sigma_i^2 / c v(d, e),    sigma_i^2 <- sigma_i^2 (1 - sigma_i^2 / c^2 w(d, e))
+        c^2 = 2 beta^2 + sigma_i^2 + sigma_j^2,    d = (mu_i - mu_j) / c,    e = margin of a tie / c
+
+    v and w are moments of the truncated normal (table 1).
     Needs the package trueskillthroughtime: pip install 'crowdrank[trueskill]'.
 
     ``beta``: the standard deviation of a performance, the unit of the scores.
@@ -60,6 +64,13 @@ class TrueSkill(OnlineModel["SkillState"]):
     the votes); the default is ``"estimated"``.
     ``orders``: 1 plays the votes by their timestamps, or in row order without timestamps; N > 1 takes the mean
     over N random orders, drawn with ``seed``.
+
+    >>> import crowdrank as cr
+    >>> ranking = cr.TrueSkill().fit([("a", "b"), ("b", "c"), ("a", "c")]).ranking_
+    >>> dict(zip(ranking.item, ranking.score.round(2).tolist()))
+    {'a': 1.56, 'b': 0.13, 'c': -1.69}
+    >>> ranking.stderr.round(2)
+    array([1.27, 1.24, 1.25])
     """
 
     name = "trueskill"

@@ -43,6 +43,13 @@ class VarianceBT(PairedModel):
     ``anchor_weight``: how many votes each gold pair counts as.
     ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"] * 3
+    >>> votes = [("ann", i, j) for i, j in pairs]  # bob reverses every third vote
+    >>> votes += [("bob", *(pair if n % 3 else pair[::-1])) for n, pair in enumerate(pairs)]
+    >>> cr.VarianceBT().fit(votes).workers_.frame()["slope"].round(2).to_list()
+    [1.51, 0.66]
     """
 
     name = "variance-bt"

@@ -57,12 +57,24 @@ DOUBT = 3.0
 class TPP(VotesModel):
     """Explains votes by hard queries, by workers who know one domain but not another, and by workers who lie.
 
+        P(i over j | x) = Phi(tau_km (x_i - x_j) / sqrt 2),    x_i ~ N(s_i, delta_l^2)
+
+    x is what worker k perceives of query l, and tau_km the worker's expertise in its domain m. Wang et al. 2016,
+    eq. 4.
+
     ``domains``: how many; ``"estimated"`` chooses the number by held-out votes; a mapping gives the known domain
     of queries by id (the others are inferred). ``expertise``: ``"by-worker"``, or ``"shared"`` by all workers (the
     paper's TPPUniExp). ``difficulty``: ``"by-query"``, or ``"shared"`` by all queries (TPPUniDiff).
     ``domains=1`` is TPPUniDom. ``inference``: ``"grid"`` or ``"gibbs"``, see the module. ``sampler`` of ``gibbs``:
     ``"collapsed"``, or ``"printed"`` for the paper's, which draws domains by eq. 8.
     ``anchor_weight``: how many votes of a perfect worker each gold pair counts as.
+
+    >>> import crowdrank as cr
+    >>> pairs = ["ab", "ac", "ad", "bc", "bd", "cd"]
+    >>> votes = [(w, i, j) for w in ("ann", "bob", "joe") for i, j in pairs] + [("eve", j, i) for i, j in pairs]
+    >>> model = cr.TPP(domains=1).fit(votes)  # eve lies
+    >>> [(row["worker"], round(row["truthful"], 1)) for row in model.skills_.frame().to_dicts()]
+    [('ann', 1.0), ('bob', 1.0), ('eve', 0.0), ('joe', 1.0)]
     """
 
     name = "tpp"

@@ -47,6 +47,16 @@ class LTRMA(CrowdRanker):
     with a true order of all documents; "top-k" compares its first k places with a true list of k documents
     (definition 1 of the paper), without ties. ``theta_sd``: standard deviation of theta among the workers a
     priori. ``iterations``: the most steps of EM. The other parameters are those of every ranker.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [1] * 4 + [2] * 4, "item": [*"abcdefgh"], "length": [9, 7, 4, 1, 8, 6, 3, 2]}
+    >>> lists = {"query": docs["query"] * 3, "item": docs["item"] * 3, "worker": [*"u" * 8 + "v" * 8 + "w" * 8]}
+    >>> lists["rank"] = [1, 2, 3, 4] * 2 + [1, 2, 4, 3] * 2 + [4, 3, 2, 1] * 2  # w ranks in reverse
+    >>> ranker = cr.LTRMA().fit(docs, lists)
+    >>> ranker.workers_.frame()["worker", "verdict"].rows()
+    [('u', 'reliable'), ('v', 'unsure'), ('w', 'malicious')]
+    >>> ranker.score({"item": ["short", "long"], "length": [2, 8]}).frame().sort("score")["item"].to_list()
+    ['short', 'long']
     """
 
     method: str

@@ -11,7 +11,6 @@ import polars as pl
 
 from crowdrank.data import Backend
 from crowdrank.kernels.segments import totals
-from crowdrank.models.base import versions
 from crowdrank.models.parameters import flag
 from crowdrank.rankers.base import TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.remap.label_features import LabelFeatures, cross
@@ -23,6 +22,7 @@ from crowdrank.rankers.scorers.linear import LinearFunction
 from crowdrank.rankers.tables import QueryMeasures, ValidationCurve
 from crowdrank.rankers.validation import paired_difference
 from crowdrank.results import Fit, Table, Workers
+from crowdrank.results.fit import versions
 
 if TYPE_CHECKING:
     from crowdrank.rankers.remap.climbs import Tried

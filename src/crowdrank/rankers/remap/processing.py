@@ -48,6 +48,13 @@ class Processing:
     ``mu``: the penalty of its ridge ranker for each document. ``crowd``: the distribution of each raw label
     feature in training, by which it is standardized. ``by_label``: the same among the samples of each label.
     ``settings``: how label features were made.
+
+    >>> import numpy as np
+    >>> import crowdrank as cr
+    >>> alpha, beta = np.array([2.0]), np.array([1.0])
+    >>> processing = cr.Processing((0.0, 1.0), ("agrees",), ("label",), alpha, beta)
+    >>> processing.weights(np.array([[1.0], [-1.0]])).round(2)  # of labels that agree and disagree with others
+    array([0.88, 0.12])
     """
 
     values: tuple[float, ...]

@@ -61,6 +61,16 @@ class Remap(Ranker):
     would say. ``baselines``: how much is trained besides for comparison, "all", "few" or "none".
     ``keep_features``: keep the matrix of label features as a table. The other parameters are those of every
     ranker.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [n // 4 for n in range(80)], "item": [*"abcd"] * 20}
+    >>> docs |= {"length": [9, 6, 4, 1] * 20, "ads": [0, 0, 1, 1, 0, 1, 1, 0] * 10}
+    >>> said = {"query": docs["query"] * 3, "item": docs["item"] * 3, "worker": [*"u" * 80 + "v" * 80 + "w" * 80]}
+    >>> said["label"] = [1, 1, 0, 0] * 20 + docs["ads"] * 2  # v and w only look for ads
+    >>> expert = {**docs, "query": [f"e{q}" for q in docs["query"]], "label": [3, 2, 1, 0] * 20}
+    >>> ranker = cr.Remap(learner="ridge", trees=0, mu=0.1, baselines="none").fit(docs, said, target=expert)
+    >>> ranker.workers_.frame()["weight"].round(1).to_list()
+    [0.9, 0.1, 0.1]
     """
 
     method: str

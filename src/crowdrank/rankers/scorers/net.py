@@ -119,8 +119,18 @@ class NetFunction(Function):
 class Net(DifferentiableScorer):
     """Two hidden layers, trained by L-BFGS from small random weights, so ``seed`` changes the result.
 
+        h1 = tanh(A1 x + b1),    h2 = tanh(A2 h1 + b2),    s = a' h2
+
     ``hidden``: the units of the two layers. ``penalty``: the objective loses 1/2 penalty |w|^2. ``limit``: the
     most iterations. With validation queries, training stops early.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [n // 3 for n in range(90)], "item": [*"abc"] * 30, "label": [2, 1, 0] * 30}
+    >>> docs["length"] = [5, 7, 9, 5, 3, 1] * 15  # the best ones are neither short nor long
+    >>> ranker = cr.ListMLE(scorer=cr.Net(hidden=(4, 4), penalty=1), standardize="all").fit(docs)
+    >>> scores = ranker.score({"item": ["short", "medium", "long"], "length": [1, 5, 9]})
+    >>> scores.frame().sort("score")["item"][-1]
+    'medium'
     """
 
     hidden: Sequence[int]

@@ -121,11 +121,22 @@ class TreesFunction(Function):
 class Trees(Scorer):
     """A sum of trees, grown one per round. Missing values stay missing: each split sends them to its better side.
 
+        s = sum_t f_t(x),    leaf = learning_rate * sum g_i / (sum h_i + penalty)
+
+    g and h are the slope and the curvature of the objective at the documents of the leaf. Ke et al. 2017.
+
     ``rounds``: how many trees are added at most; fewer if validation queries stop training. ``leaves``: the most
     leaves of a tree. ``learning_rate``: the part of a leaf's value that counts. ``min_rows``: the fewest documents
     of a leaf. ``penalty``: L2 penalty on a leaf's value. ``feature_share``: the share of the features that each
     tree may use. ``monotone``: for each feature 1 if the score may only rise with it, -1 if it may only fall,
     otherwise 0; by name, or for all features in order.
+
+    >>> import crowdrank as cr
+    >>> docs = {"query": [n // 3 for n in range(90)], "item": [*"abc"] * 30, "label": [2, 1, 0] * 30}
+    >>> docs["length"] = [5, 7, 9, 5, 3, 1] * 15  # the best ones are neither short nor long
+    >>> ranker = cr.Regression(scorer=cr.Trees(rounds=30), standardize=None).fit(docs)
+    >>> ranker.score({"item": ["x", "y", "z"], "length": [1, 5, 9]}).score.round(1)
+    array([-0.4,  0.9, -0.4])
     """
 
     rounds: int
