@@ -209,6 +209,10 @@ PAGE = FiguresPage(
     "rankers/ltrma-figures.md",
     """# Figures of LTRMA
 
+How good [ltrma-mle](ltrma-mle.md) and [ltrma-d](ltrma-d.md) are beside simpler ways to learn from the lists of
+several annotators, how well they find out who is an expert, and how long they take. For nDCG, larger is better;
+LTRMA-S1, S2 and S3 know something about the annotators or the true orders beforehand.
+
 Written by `python -m benchmarks.ltrma write`: the tables of `crowdrank reproduce`, and the times of
 `benchmarks/ltrma.py`. All figures are on simulated crowds or on MQ2008 (LETOR 4.0).
 """,
@@ -221,7 +225,8 @@ Written by `python -m benchmarks.ltrma write`: the tables of `crowdrank reproduc
         ),
         Section(
             "A fold of MQ2008",
-            "A whole fit on the three training parts of the first fold. The paper took up to 30 minutes a fold.",
+            "A whole fit on the three training parts of the first fold. The paper took up to 30 minutes for "
+            "a fold.",
             fold_table,
         ),
         Section(

@@ -13,9 +13,12 @@ PAGE = FiguresPage(
     "models/figures.md",
     """# The papers' tables and figures
 
-Written by `python -m benchmarks.papers write` from the targets of `crowdrank reproduce`: our figures beside those
-in print. The remarks below a table say what is compared, and which methods are not the paper's. Active selection
-is on [its own page](../asking/figures.md), TPP's tables are on [that of tpp](tpp.md).
+Do our models give what their papers say? Each table has our figures beside those in print, for the papers of
+Crowd-BT (Chen et al. 2013) and CrowdAgg (Niu et al. 2015). The remarks below a table say what is compared, and
+which methods are not the paper's.
+
+Written by `python -m benchmarks.papers write` from the targets of `crowdrank reproduce`. The papers' tables on
+choosing questions are on [another page](../asking/figures.md), and TPP's tables on [that of tpp](tpp.md).
 """,
     (
         "crowd-bt-table1",

@@ -220,12 +220,16 @@ def engines() -> None:
 
 HEAD = """# Figures of the rankers
 
+How good the rankers are on one public data set, beside LightGBM's own ranker. On this one, hardly any
+difference is beyond the noise.
+
 Written by `python -m benchmarks.rankers write` from a run on MQ2008 (LETOR 4.0: 784 queries, 15,211 documents,
 46 features, labels 0 to 2). Five folds: three parts train, one stops training (or chooses the penalty of the
-ridge), one is tested. Every ranker has its defaults, and LightGBM's trees have the parameters of ours. The table
-has the means over the folds and the differences to the first row by query, with their standard errors. A
-difference of less than two of them is noise. Seconds are processor time of one whole fit on three parts with one
-thread and without validation (trees: 300 rounds); the ratio is that to LightGBM's lambdarank, measured in turn.
+ridge), one is tested. Every ranker has its defaults, and LightGBM's trees have the parameters of ours. The
+table has the means over the folds and the differences from the first row by query, with their standard errors.
+A difference of less than two standard errors is noise. Seconds are processor time of one whole fit on three
+parts with one thread and without validation (trees: 300 rounds); the ratio is to the seconds of LightGBM's
+lambdarank, measured in turn.
 
 """
 

@@ -187,6 +187,10 @@ PAGE = FiguresPage(
     "rankers/remap-figures.md",
     """# Figures of remap
 
+What [remap](remap.md) brings over rankers on plain consensus labels, what each of its parts brings, and how
+long it takes. In the first tables look at DCG@10 (larger is better), at *over MV*, which is the gain over
+majority labels, and at *full less it*, which is the lead of the whole method over a row.
+
 Written by `python -m benchmarks.remap write`: the tables of `crowdrank reproduce`, and the times of
 `benchmarks/remap.py`. Crowds are simulated, over simulated documents or over MQ2008 (LETOR 4.0). Only the labels
 of the table of real labels are real.

@@ -12,6 +12,7 @@ import time
 import polars as pl
 import pytest
 
+from crowdrank.cli.terminal import print_ranking
 from crowdrank.compare.auto import CANDIDATES
 from helpers import random_votes
 
@@ -114,6 +115,12 @@ class TestOutput:
         command = f"{sys.executable} -c 'from crowdrank.cli import main; main()' rank {file} >&-"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr
+
+    def test_a_table_has_no_minus_before_zero(self, capsys):
+        row = {"query": None, "item": "a", "rank": 1, "tier": 1, "rank_low": 1, "rank_high": 1}
+        print_ranking(pl.DataFrame([{**row, "score": -1e-17, "low": -1e-4, "high": 1.0}]))
+        assert "0.000 to 1.000" in (shown := capsys.readouterr().out)
+        assert "-0.000" not in shown
 
     def test_a_terminal_gets_a_table_and_progress(self, file):
         import pty

@@ -31,6 +31,8 @@ class TestMessages:
             r"Ranked \d+ items by 120 pairs of \d+ workers with bt; the ranking is on stdout",
             crowdrank(*rank).err.splitlines()[-1],
         )
+        alone = crowdrank("rank", "-", "--model", "bt", stdin="worker,winner,loser\nann,a,b\n").err
+        assert "Ranked 2 items by 1 pairs of 1 worker with bt" in alone
         last = crowdrank(*rank, "--out", "result").err.splitlines()[-1]
         assert last.startswith("Ranked ")
         assert last.endswith("fit.json are in result")

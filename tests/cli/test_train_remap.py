@@ -182,7 +182,7 @@ class TestMistakes:
     def test_honeypots_that_nobody_labeled(self, fails, files, tmp_path):
         files["honeypots"].with_columns(item="0" + pl.col("item")).write_csv(tmp_path / "odd.csv")
         problem = "odd.csv: nobody labeled a honeypot: the labels and the honeypots have no item in common."
-        hint = "Labels of honeypots stand among the judgments. Ids are text: '01' is not '1'."
+        hint = "The judgments must contain the workers' labels of honeypots. Ids are text: '01' is not '1'."
         fails((*TRAIN, *TARGET, "--honeypots", "odd.csv"), problem, hint, *FULL)
 
     def test_a_target_for_another_ranker(self, fails, files):

@@ -52,6 +52,13 @@ def test_is_read(tmp_path, form):
     assert (table.rows, table.index.items.to_list()) == (3, ["a", "b", "c"])
 
 
+def test_a_first_line_that_is_longer_than_what_is_looked_at_ends_the_reading_with_an_error(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_bytes(b"a,b\r" + b"x" * 70_000 + b"\n")
+    with pytest.raises(cr.InputError):
+        cr.read(path)
+
+
 def test_bytes_that_are_text_are_ids(tmp_path):
     path = tmp_path / "votes.parquet"
     path.write_bytes(HEX.getvalue())

@@ -207,10 +207,13 @@ def finish_folder(what: str, folder: Folder, files: Sequence[str]) -> None:
 
 def describe_fit(result: Result) -> str:
     """What was ranked, by what, and with which model."""
+    from crowdrank.results.overview import count_noun
+
     given = result.fit.judgments
     kind = "rows of rankings" if given["kind"] == "rankings" else given["kind"]
-    workers = f" of {given['workers']:,} workers" if given["workers"] else ""
-    return f"Ranked {given['items']:,} items by {given['rows']:,} {kind}{workers} with {result.fit.model}"
+    workers = f" of {count_noun(given['workers'], 'worker')}" if given["workers"] else ""
+    items = count_noun(given["items"], "item")
+    return f"Ranked {items} by {given['rows']:,} {kind}{workers} with {result.fit.model}"
 
 
 def write_result(folder: Folder, result: Result, measured: Evaluation | None, form: str) -> None:

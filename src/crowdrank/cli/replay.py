@@ -72,7 +72,7 @@ def command(
     json: Annotated[bool, Option("--json", help="As JSON.")] = False,
     out: Annotated[Path | None, Option(help="Folder for replay.json and a report with the curves.")] = None,
 ) -> None:
-    """Show what each way of asking would have needed.
+    """Show how many votes each way of choosing questions would have needed.
 
     Every selector chooses its own votes, from recorded ones (each can be used once) or from a simulated crowd.
     Prints how many votes each needed to reach 90, 95 and 98 % of the accuracy of a fit to all recorded votes, or

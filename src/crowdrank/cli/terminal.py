@@ -80,8 +80,8 @@ def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
                 f"{row['rank_low']}-{row['rank_high']}",
                 row["tier"],
                 row["item"],
-                f"{row['score']:.3f}",
-                f"{row['low']:.3f} to {row['high']:.3f}",
+                f"{row['score']:z.3f}",  # z: no minus before 0.000
+                f"{row['low']:z.3f} to {row['high']:z.3f}",
             )
             for row in part.head(most).to_dicts()
         ]

@@ -35,7 +35,7 @@ def note_not_judged(gold: Scored) -> Note | None:
         return None
     count = "1 grade of the gold is" if len(left) == 1 else f"{len(left)} grades of the gold are"
     kinds = ", ".join(f"{value:g}" for value in left.unique().sort(descending=True)[:3])
-    message = f"{count} below 0 ({kinds}), which means not judged, and left out of the measures."
+    message = f"{count} below 0 ({kinds}), which means not judged. The measures leave such items out."
     return Note("not-judged", message, "If such grades are points on a scale, add a constant to all grades.")
 
 

@@ -87,14 +87,14 @@ class Outcome:
 
 
 class Model(PredictingModel):
-    """A model that is fitted to judgments and ranks items. It keeps the books; a subclass fits.
+    """A model that is fitted to judgments and ranks items. It does what all models share; a subclass fits.
 
     Parameters are keyword-only and kept as given. ``fit`` leaves one frozen ``result_``. The other attributes read
     from it: ``ranking_``, ``workers_`` (None if the judgments name no workers), ``fit_``, ``evidence_``,
     ``posterior_`` (None for models that have none), and one attribute for each further table of the model, such as
     ``labels_``, ``confusion_`` and ``queries_`` (None for models without such a table).
 
-    ``seed``: of everything random.
+    ``seed``: the seed of everything random.
 
     >>> import crowdrank as cr
     >>> for model in (cr.BradleyTerry(regularization=0.5), cr.WinRate()):

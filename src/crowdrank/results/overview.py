@@ -113,7 +113,7 @@ def shown_value(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, float):
-        return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3f}"
+        return f"{value:.1f}" if abs(value) >= 100 else f"{value:z.3f}"  # z: no minus before 0.000
     return str(value)
 
 

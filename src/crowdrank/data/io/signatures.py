@@ -62,7 +62,9 @@ def as_usual_text(head: bytes, data: Path | bytes) -> bytes | None:
             raw = raw.decode("utf-16").encode()
         except UnicodeDecodeError:
             return None
-    return raw if b"\n" in raw else raw.replace(b"\r", b"\n")
+    if b"\n" not in raw:
+        return raw.replace(b"\r", b"\n")
+    return raw if utf16 else None  # the first line is only longer than the head
 
 
 def refuse_other_tables(name: str, lines: list[str], separator: str) -> None:
@@ -81,4 +83,4 @@ def refuse_other_tables(name: str, lines: list[str], separator: str) -> None:
 
 def _command(name: str, words: str) -> str:
     where = shlex.quote(name) if Path(name).is_file() else "FILE"
-    return f"Separate the cells by commas or bars alone: {words} < {where} > table.csv"
+    return f"Separate the cells only by commas or bars: {words} < {where} > table.csv"

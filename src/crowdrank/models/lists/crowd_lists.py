@@ -87,7 +87,8 @@ class CrowdLists(ListsModel):
     q_w is the agreement of worker w with the others, without the errors that they share, and shrunk toward the
     mean of all workers. c_w is the number of copies of w. There is no paper; the module has all equations.
 
-    If agreement differs by no more than chance, or hangs on one other worker, the weights fall back to equality.
+    If agreement differs by no more than chance, or only one other worker supports it, the weights fall back to
+    equality.
 
     ``copies``: how alike the errors of two workers must be to count as one: e^copies, 8 by default.
     ``quality``: "estimated", or "equal" for the unweighted mean.

@@ -159,7 +159,7 @@ class Remap(Ranker):
 
         ``target``: features of other queries, with the labels of experts. ``validation``: the same of further
         queries, or a share of the target's queries (1/2 if nothing is said). ``honeypots``: what the crowd should
-        have said about some documents, as ``read_gold`` takes it; their labels stand among the judgments.
+        have said about some documents, as ``read_gold`` takes it; the workers' labels are among the judgments.
         ``label_features``: a table with worker, item (and query), and further columns of numbers, which become
         label features. ``gold``: experts' labels of the source, only for comparison. ``processing``: a P that was
         trained before (``Processing``, its file or the folder of its ranker); then there need be no target.

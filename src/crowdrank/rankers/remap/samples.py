@@ -139,7 +139,7 @@ def _match_honeypots(
         raise InputError(
             "nobody labeled a honeypot: the labels and the honeypots have no item in common.",
             source=source,
-            hint="Labels of honeypots stand among the judgments. Ids are text: '01' is not '1'.",
+            hint="The judgments must contain the workers' labels of honeypots. Ids are text: '01' is not '1'.",
         )
     notes = []
     if used.height < known.height:
