@@ -116,7 +116,7 @@ class Ranking(Table):
 class Workers(Table):
     """The workers: how many judgments each gave, and how good the judgments are.
 
-    ``quality`` is the probability of agreeing with the fitted order on an average pair, .5 for a worker who guesses.
+    ``quality`` is the probability of agreeing with the fitted order on an average pair; guessing has .5.
     ``verdict`` follows from its interval: reliable above .6, malicious below .4, spammer if all of it is between,
     otherwise unsure. ``further`` holds the parameters of the model as additional columns.
     """
