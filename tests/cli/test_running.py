@@ -35,6 +35,25 @@ class TestMessages:
         assert last.startswith("Ranked ")
         assert last.endswith("fit.json are in result")
 
+    def test_one_is_not_a_plural(self, crowdrank):
+        ran = crowdrank("rank", "-", "--model", "bt", stdin="worker,left,right,label\nw,a,b,a\n")
+        assert ran.err.endswith("Ranked 2 items by 1 pair of 1 worker with bt; the ranking is on stdout\n")
+
+    @pytest.mark.parametrize(
+        ("setting", "expected"),
+        [
+            ("calibrate=maybe", "'calibrate' must be true or false. Got 'maybe'."),
+            ("calibrate=None", "'calibrate' must be true or false. Got null."),
+            ("shrinkage=True", "'shrinkage' must be a number of at least 0. Got true."),
+            ("shrinkage='None'", "'shrinkage' must be a number of at least 0. Got \"'None'\"."),
+        ],
+    )
+    def test_values_are_shown_as_they_are_typed(self, crowdrank, setting, expected):
+        labels = "worker,item,label\nv,a,1\nv,b,2\nw,a,1\nw,b,2\n"
+        ran = crowdrank("rank", "-", "--model", "dawid-skene", "--set", setting, stdin=labels)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == f"crowdrank: The parameter {expected}\n"
+
     def test_quiet(self, crowdrank, votes_file):
         """-q leaves out notes and the last line, -qq warnings too; errors stay."""
         few = {"stdin": "winner,loser\na,b\nb,c\n"}  # too few for auto, which says so

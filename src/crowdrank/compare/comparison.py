@@ -30,7 +30,7 @@ from crowdrank.data import (
     read_gold,
     read_ranking,
 )
-from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
+from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError, count_noun
 from crowdrank.measures import GOLD_MEASURES, Coverage, Evaluation, MeasureSpec, examine, label_accuracy, parse
 from crowdrank.measures.votes import CalibrationBin, Figure, calibration, figure, hits, log_losses
 from crowdrank.models.base import Model
@@ -38,7 +38,7 @@ from crowdrank.models.parameters import whole
 from crowdrank.models.registry import Entry, entries, find, make_all
 from crowdrank.progress import Status, announce, part, watching
 from crowdrank.results import Z, to_plain
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
+from crowdrank.results.overview import HasOverview, Interval, Overview
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a fit that do not end the comparison. A wrong parameter does end it."""
@@ -381,14 +381,13 @@ def _judgments(
     chosen = sample_votes(table, every if sample is None else whole("sample", sample), seed)
     if chosen.rows < table.rows:
         notes.append(
-            Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are used for the comparison.")
+            Note("sampled", f"The comparison uses {chosen.rows} of {table.rows} votes, chosen by a hash.")
         )
     if ties == "drop":
         decided = chosen.outcome != TIE
         if not decided.all():
-            notes.append(
-                Note("ties-dropped", f"{int((~decided).sum())} ties of {chosen.rows} votes were dropped.")
-            )
+            dropped = count_noun(int((~decided).sum()), "tie was", "ties were")
+            notes.append(Note("ties-dropped", f"{dropped} dropped, of {count_noun(chosen.rows, 'vote')}."))
         chosen = chosen.take(decided)
     if not chosen.rows:
         raise InputError("No vote is left to compare on.")

@@ -19,8 +19,8 @@ import polars as pl
 
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend, id_text
-from crowdrank.errors import UsageError
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
+from crowdrank.errors import UsageError, count_noun
+from crowdrank.results.overview import HasOverview, Interval, Overview
 from crowdrank.results.pack import load_file, pack, save_file, unpack
 from crowdrank.results.tables import Z, without_nulls
 
