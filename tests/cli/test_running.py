@@ -267,6 +267,20 @@ class TestSignals:
             "ranking.csv", "workers.csv", "report.html", "report.md", "report.json", "fit.json",
         }  # fmt: skip
 
+    @pytest.mark.parametrize("seconds", [1.0, 1.6, 2.4])
+    def test_a_cluster_of_processes_is_silent(self, tmp_path, votes_file, seconds):
+        """A terminal sends Ctrl-C to the workers too, whether they start, wait or compute."""
+        command = [*COMMAND, "rank", votes_file, "--model", "judge-bt", "--engine", "dask", "--out", "new/result"]
+        command += ["--set", "intervals=bootstrap"]
+        begun = subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )  # fmt: skip
+        time.sleep(seconds)
+        os.killpg(begun.pid, signal.SIGINT)
+        err = begun.communicate(timeout=60)[1]
+        assert (begun.returncode, err) == (130, "crowdrank: interrupted; nothing was written.\n")
+        assert not (tmp_path / "new").exists()
+
     def test_before_anything_is_loaded(self, tmp_path, votes_file):
         begun = subprocess.Popen([*COMMAND, "rank", votes_file], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         time.sleep(0.15)
