@@ -18,25 +18,6 @@ MODELS = (cr.MajorityVote, cr.Average, cr.DawidSkene, cr.GLAD, cr.OrdinalLabels)
 LEARNERS = MODELS[2:]
 
 
-def crowd_with_liars(seed, classes):
-    """Eight workers are right in three of four labels, six guess, and two turn the scale round."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, classes, 250)
-    kinds = ["good"] * 8 + ["guess"] * 6 + ["lie"] * 2
-
-    def label(kind, true):
-        if kind == "guess" or rng.random() > 0.75:
-            return int(rng.integers(classes))
-        return int(true if kind == "good" else classes - 1 - true)
-
-    rows = [
-        (f"i{item}", f"{kinds[worker]}{worker}", label(kinds[worker], true))
-        for item, true in enumerate(truth)
-        for worker in rng.choice(len(kinds), 7, replace=False)
-    ]
-    return pl.DataFrame(rows, schema=["item", "worker", "label"], orient="row")
-
-
 class TestShards:
     def test_cut_between_items_and_hold_every_row(self, graded):
         for size in (1, 4, 7, 1000):
@@ -91,29 +72,6 @@ class TestWorkers:
         assert verdict["always"] != "reliable"
         assert verdict["random"] != "reliable"
         assert verdict["alone"] == "unsure"
-
-    @pytest.mark.parametrize("classes", [2, 3, 5])
-    @pytest.mark.parametrize("nominal", [False, True], ids=["ordered", "names"])
-    def test_chance_is_one_half_however_many_labels_there_are(self, classes, nominal):
-        shares = np.arange(1.0, classes + 1) / np.arange(1.0, classes + 1).sum()
-        guess = np.stack([np.full((classes, classes), 1 / classes), np.tile(shares, (classes, 1))])
-        np.testing.assert_allclose(consensus.agreement(guess, shares, nominal=nominal)[0], 0.5)
-
-    @pytest.mark.parametrize("classes", [2, 3, 5])
-    @pytest.mark.parametrize("model", [cr.DawidSkene, cr.GLAD], ids=lambda model: model.name)
-    def test_workers_who_guess_are_not_called_malicious_but_liars_are(self, model, classes):
-        """A 90 % interval of a guesser ends below chance in one case of twenty; that is no evidence of a lie."""
-        found = {"guess": set(), "lie": set()}
-        below = 0
-        for seed in range(6):
-            people = model(calibrate=False).fit(crowd_with_liars(seed, classes)).workers_.polars()
-            for kind, verdicts in found.items():
-                verdicts |= set(people.filter(pl.col("worker").str.starts_with(kind))["verdict"])
-            below += people.filter(pl.col("worker").str.starts_with("guess"), pl.col("high") < 0.5).height
-        assert below
-        assert found["guess"] <= {"spammer", "unsure"}
-        if model is cr.DawidSkene or classes == 2:  # one ability cannot say that somebody turns a scale round
-            assert found["lie"] == {"malicious"}
 
     def test_correlation_becomes_agreement(self):
         """1/2 + arcsin(r) / pi: two normal draws, the worker's with the correlation r."""

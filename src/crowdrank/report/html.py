@@ -42,7 +42,7 @@ MEANINGS = {
     "reliable": "almost certainly above 0.6",
     "unsure": "not enough is known",
     "spammer": "almost certainly between 0.4 and 0.6, like guessing",
-    "malicious": "almost certainly below 0.4, mostly against the ranking",
+    "malicious": "almost certainly below 0.5, mostly against the ranking",
 }
 """What each verdict means for the interval of a worker's quality."""
 

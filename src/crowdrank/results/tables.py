@@ -117,9 +117,8 @@ class Ranking(Table):
 class Workers(Table):
     """The workers: how many judgments each gave, and how good the judgments are.
 
-    ``quality`` is the probability of agreeing with the fitted order on an average pair; guessing has .5.
-    ``verdict`` follows from its interval: reliable above .6, malicious below .4, spammer if all of it is between,
-    otherwise unsure. ``further`` holds the parameters of the model as additional columns.
+    ``quality`` is the probability of agreeing with the fitted order on an average pair. ``further`` holds the
+    parameters of the model as additional columns.
     """
 
     worker: pl.Series
@@ -337,13 +336,11 @@ def agreement_interval(share: Floats, count: Floats) -> tuple[Floats, Floats, Fl
 
 
 def verdicts(low: Floats, high: Floats, *, tellable: bool = True) -> pl.Series:
-    """reliable (low > .6), malicious (high < .4), spammer (inside .4 to .6), otherwise unsure.
+    """reliable (low > .6), malicious (high < .5), spammer (inside .4 to .6), otherwise unsure.
 
-    .5 is chance in every model, however many labels there are. A 90 % interval of a worker who guesses ends below
-    it in one case of twenty, so malicious is what is as far below chance as reliable is above.
     If the items are so close that even a perfect worker would agree on less than .6 of an average pair
     (``tellable`` False), nobody is called a spammer.
     """
     spammer = (low >= 0.4) & (high <= 0.6) & tellable
-    words = np.select([low > 0.6, high < 0.4, spammer], ["reliable", "malicious", "spammer"], "unsure")
+    words = np.select([low > 0.6, high < 0.5, spammer], ["reliable", "malicious", "spammer"], "unsure")
     return pl.Series("verdict", words, dtype=pl.String)
