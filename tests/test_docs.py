@@ -74,7 +74,8 @@ def test_every_parameter_of_a_ranker_is_explained(kind):
         row = next(line for line in pages.splitlines() if line.startswith(f"| `{name}` |"))
         if name != "scorer":
             shown = row.split("|")[2].strip().strip("`")
-            forms = {str(default), str(default).lower(), str(default).replace("(", "[").replace(")", "]")}
+            typed = "null" if default is None else str(default).lower()
+            forms = {typed, str(default).replace("(", "[").replace(")", "]")}
             assert shown in {*forms, f"{default:g}" if isinstance(default, float) else ""}, row
 
 

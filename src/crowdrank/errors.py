@@ -22,6 +22,7 @@ LONGEST = 980
 """The most characters of a message with its hint; the command line puts a few words before it."""
 _LONGEST_MESSAGE = 640
 _LONGEST_WORD = 200
+_ENDS_IN_Y = re.compile("[^aeiou]y$")
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
 
@@ -94,6 +95,17 @@ def name_hint(given: str, known: Iterable[str], are: str, show: Callable[[str], 
         return listed
     short = len(known) > MOST_LISTED and nearest(str(given), known, SURE) is not None
     return f"Did you mean {close!r}?" if short else f"Did you mean {close!r}? {listed}"
+
+
+def count_noun(count: float, noun: str, plural: str = "") -> str:
+    """A number with its noun: 1 item, 2 items, 3 queries. A verb may follow the noun, in both forms.
+
+    >>> count_noun(1, "query"), count_noun(2, "query"), count_noun(3, "way"), count_noun(2, "is", "are")
+    ('1 query', '2 queries', '3 ways', '2 are')
+    """
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {plural or (f'{noun[:-1]}ies' if _ENDS_IN_Y.search(noun) else f'{noun}s')}"
 
 
 def word_hint(hint: Hint | None, word: Word = str) -> str:

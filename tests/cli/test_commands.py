@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from crowdrank.cli import COMMANDS
+from crowdrank.cli.options import parse_settings
 from crowdrank.models import entries
 from crowdrank.rankers.registry import ranker_entries
 from crowdrank.rankers.supervised import ListMLE
@@ -107,7 +108,8 @@ class TestModels:
         cells = [line.split("\t") for line in parameters.splitlines()[1:]]
         assert all(means for _, _, means in cells)
         rows = {key: value for key, value, _ in cells}
-        assert rows == {key: str(value) for key, value in {**entry.load().parameters(), **entry.preset}.items()}
+        own = {**entry.load().parameters(), **entry.preset}
+        assert parse_settings([f"{key}={value}" for key, value in rows.items()]) == own  # they can be typed
         assert entry.load().__doc__.splitlines()[0] in meaning
         assert ">>>" in entry.load().__doc__
         assert ">>>" not in meaning

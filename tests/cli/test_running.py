@@ -37,6 +37,25 @@ class TestMessages:
         assert last.startswith("Ranked ")
         assert last.endswith("fit.json are in result")
 
+    def test_one_is_not_a_plural(self, crowdrank):
+        ran = crowdrank("rank", "-", "--model", "bt", stdin="worker,left,right,label\nw,a,b,a\n")
+        assert ran.err.endswith("Ranked 2 items by 1 pair of 1 worker with bt; the ranking is on stdout\n")
+
+    @pytest.mark.parametrize(
+        ("setting", "expected"),
+        [
+            ("calibrate=maybe", "'calibrate' must be true or false. Got 'maybe'."),
+            ("calibrate=None", "'calibrate' must be true or false. Got null."),
+            ("shrinkage=True", "'shrinkage' must be a number of at least 0. Got true."),
+            ("shrinkage='None'", "'shrinkage' must be a number of at least 0. Got \"'None'\"."),
+        ],
+    )
+    def test_values_are_shown_as_they_are_typed(self, crowdrank, setting, expected):
+        labels = "worker,item,label\nv,a,1\nv,b,2\nw,a,1\nw,b,2\n"
+        ran = crowdrank("rank", "-", "--model", "dawid-skene", "--set", setting, stdin=labels)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err == f"crowdrank: The parameter {expected}\n"
+
     def test_quiet(self, crowdrank, votes_file):
         """-q leaves out notes and the last line, -qq warnings too; errors stay."""
         few = {"stdin": "winner,loser\na,b\nb,c\n"}  # too few for auto, which says so
@@ -249,6 +268,20 @@ class TestSignals:
         assert {path.name for path in (tmp_path / "new" / "result").iterdir()} == {
             "ranking.csv", "workers.csv", "report.html", "report.md", "report.json", "fit.json",
         }  # fmt: skip
+
+    @pytest.mark.parametrize("seconds", [1.0, 1.6, 2.4])
+    def test_a_cluster_of_processes_is_silent(self, tmp_path, votes_file, seconds):
+        """A terminal sends Ctrl-C to the workers too, whether they start, wait or compute."""
+        command = [*COMMAND, "rank", votes_file, "--model", "judge-bt", "--engine", "dask", "--out", "new/result"]
+        command += ["--set", "intervals=bootstrap"]
+        begun = subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )  # fmt: skip
+        time.sleep(seconds)
+        os.killpg(begun.pid, signal.SIGINT)
+        err = begun.communicate(timeout=60)[1]
+        assert (begun.returncode, err) == (130, "crowdrank: interrupted; nothing was written.\n")
+        assert not (tmp_path / "new").exists()
 
     def test_before_anything_is_loaded(self, tmp_path, votes_file):
         begun = subprocess.Popen([*COMMAND, "rank", votes_file], cwd=tmp_path, stderr=subprocess.PIPE, text=True)

@@ -31,7 +31,7 @@ def test_with_judgments(crowdrank, judged, ranker):
     assert (together["score"] != alone["score"]).to_numpy()[judged].all()
     assert (together["score"] == alone["score"]).to_numpy()[~judged].all()
     assert ran.err == (
-        "warning: 24 of 96 documents are in queries without judgments: features score them alone.\n"
+        "warning: 24 of 96 documents are in queries without judgments, and scored by features alone.\n"
     )
 
 

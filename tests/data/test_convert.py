@@ -6,13 +6,24 @@ from crowdrank.compare.split import split
 from crowdrank.data import LEFT, RIGHT, TIE, count_pairs
 
 
-def outcomes(pairs):
+def in_order(pairs):
     items = pairs.index.items
     words = {LEFT: ">", RIGHT: "<", TIE: "="}
-    return sorted(
+    return [
         items[int(i)] + words[int(o)] + items[int(j)]
         for i, j, o in zip(pairs.left, pairs.right, pairs.outcome, strict=True)
-    )
+    ]
+
+
+def outcomes(pairs):
+    return sorted(in_order(pairs))
+
+
+def test_pairs_come_list_by_list_as_the_rows_first_name_the_lists():
+    """Rows of the two lists take turns; c and b, which the list of x does not name, are named in this order."""
+    frame = pl.DataFrame({"worker": list("yxyx"), "item": list("cdba"), "rank": [1, 2, 3, 1]})
+    pairs = cr.to_pairs(cr.read(frame, missing="below"))
+    assert in_order(pairs) == ["c>b", "c>d", "c>a", "b>d", "b>a", "d<a", "d>c", "d>b", "a>c", "a>b"]
 
 
 def test_ratings_of_one_worker_become_pairs():

@@ -13,7 +13,7 @@ from typing import Self
 
 from crowdrank.cli.messages import keep, warn_about
 from crowdrank.cli.signals import deferred_signals
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, UsageError, count_noun
 
 
 class AnswersFile:
@@ -42,7 +42,11 @@ class AnswersFile:
             os.close(self._handle)
             raise UsageError(f"--out {self.path}: another run is appending to it.") from None
         self.rows = self._repair()
-        keep(f"{self.rows} answers are in {self.path}" if self.rows else "nothing was asked")
+        keep(
+            f"{count_noun(self.rows, 'answer is', 'answers are')} in {self.path}"
+            if self.rows
+            else "nothing was asked"
+        )
         return self
 
     def __exit__(
@@ -99,7 +103,7 @@ class AnswersFile:
             os.write(self._handle, text.getvalue().encode())
             os.fsync(self._handle)
             self.rows += 1
-            keep(f"{self.rows} answers are in {self.path}")
+            keep(f"{count_noun(self.rows, 'answer is', 'answers are')} in {self.path}")
 
 
 def _rows(content: bytes) -> list[list[str]]:

@@ -30,6 +30,7 @@ from crowdrank.cli.options import (
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
 from crowdrank.cli.track import track
+from crowdrank.errors import count_noun
 from crowdrank.progress import announce
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def command(
             )  # fmt: skip
         if found.coverage is not None:
             inform(f"gold has {found.coverage}")
-        what = f"Compared {len(found.rows)} models"
+        what = f"Compared {count_noun(len(found.rows), 'model')}"
         present(found, what, "compare.json", folder, lambda: _pages(found), None if json else lambda: _show(found))
 
 
@@ -120,6 +121,8 @@ def _show(found: Comparison) -> None:
         held_out = (*held_out, "list loss", "±")
     columns = ("model", *held_out, *measures, "seconds", "")
     rows = [_cells(row, measures, found, len(held_out)) for row in found.rows]
+    if not any(row[-1] for row in rows):  # nothing is held out, so none is best
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
     if sys.stdout.isatty():
         table("", columns, rows, left=("model", ""))
     else:

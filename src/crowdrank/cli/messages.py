@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from crowdrank.cli.words import flag
-from crowdrank.errors import CrowdrankError, Note, word_hint
+from crowdrank.cli.words import as_typed, flag
+from crowdrank.errors import CrowdrankError, Note, UsageError, word_hint
 
 CHOICES = ("auto", "from-folds", "linear-gain", "many-votes", "conversion")
 """Notes that say what was chosen: a model, parameters, or the form of a measure."""
@@ -92,10 +92,15 @@ def fail(error: CrowdrankError | str, code: int) -> int:
     if isinstance(error, str):
         _print("error", error, prefix="crowdrank: ", exit_code=code)
     elif VOICE.get().log_json:
-        _print("error", error.message, hint=word_hint(error.hint, flag) or None, exit_code=code)
+        _print("error", _worded(error, error.message), hint=word_hint(error.hint, flag) or None, exit_code=code)
     else:
-        _print("error", error.wording(flag), prefix="crowdrank: ")
+        _print("error", _worded(error, error.wording(flag)), prefix="crowdrank: ")
     return code
+
+
+def _worded(error: CrowdrankError, text: str) -> str:
+    """The text of an error. Values of parameters are shown as one types them; a file may hold any word."""
+    return as_typed(text) if isinstance(error, UsageError) else text
 
 
 def _print(event: str, message: str, prefix: str = "", **fields: Any) -> None:

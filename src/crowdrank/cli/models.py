@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.words import as_typed, show_value
 from crowdrank.errors import UsageError, name_hint
 
 if TYPE_CHECKING:
@@ -71,8 +72,9 @@ def _describe(name: str, json: bool) -> None:
         return
     print(f"{name}: {found.summary}\n")
     print("\n".join(f"{fact}: {value}" for fact, value in facts.items()) + "\n")
-    _show(("parameter", "default", "meaning"), [(key, f"{value}", meanings[key]) for key, value in own.items()])
-    print(f"\n{text}")
+    rows = [(key, show_value(to_plain(value)), as_typed(meanings[key])) for key, value in own.items()]
+    _show(("parameter", "default", "meaning"), rows)
+    print(f"\n{as_typed(text)}")
 
 
 def _takes(found: Entry | RankerEntry) -> dict[str, str]:

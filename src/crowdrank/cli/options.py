@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
 from crowdrank.cli.declare import Argument, Option
+from crowdrank.cli.words import read_value
 from crowdrank.errors import Remedy, UsageError
 
 Judgments = Annotated[list[str], Argument(help="Files, or folders of Parquet files; - is standard input.")]
@@ -115,10 +115,7 @@ def parse_settings(given: list[str]) -> dict[str, Any]:
                 f"--set takes name=value. Got {one!r}.",
                 hint=f"Give it a value: --set {name.strip() or 'name'}=VALUE",
             )
-        try:
-            settings[name.strip()] = None if value.strip() == "None" else json.loads(value)
-        except json.JSONDecodeError:
-            settings[name.strip()] = value
+        settings[name.strip()] = read_value(value)
     for name in ("missing", "pairs"):
         if isinstance(settings.get(name), str):  # a simulated crowd may have a number of pairs
             remedy = Remedy(name, settings[name])

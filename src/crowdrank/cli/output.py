@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from crowdrank.cli.messages import finish, keep, warn
 from crowdrank.cli.signals import deferred_signals
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, count_noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from crowdrank.select.study import Study
 
 FORMATS = ("csv", "parquet", "json")
+KINDS = {
+    "pairs": ("pair",), "ratings": ("rating",), "rankings": ("row of rankings", "rows of rankings"),
+}  # fmt: skip
+"""What a row of each kind of judgments is called."""
 
 
 class Folder:
@@ -194,7 +198,7 @@ def present(
     else:
         show()
     if folder is None:
-        finish(f"{what}; the figures are on stdout")
+        finish_stdout(what, "the figures are")
     else:
         finish_folder(what, folder, list(texts))
 
@@ -205,15 +209,18 @@ def finish_folder(what: str, folder: Folder, files: Sequence[str]) -> None:
     finish(f"{what}: {', '.join(files)} are in {folder.path}", folder=str(folder.path), files=list(files))
 
 
+def finish_stdout(what: str, where: str) -> None:
+    """Say what was done and, if stdout is no terminal, that ``where`` on stdout: on a terminal one sees it."""
+    sys.stdout.flush()
+    finish(what if sys.stdout.isatty() else f"{what}; {where} on stdout")
+
+
 def describe_fit(result: Result) -> str:
     """What was ranked, by what, and with which model."""
-    from crowdrank.results.overview import count_noun
-
     given = result.fit.judgments
-    kind = "rows of rankings" if given["kind"] == "rankings" else given["kind"]
+    judgments = count_noun(given["rows"], *KINDS[given["kind"]])
     workers = f" of {count_noun(given['workers'], 'worker')}" if given["workers"] else ""
-    items = count_noun(given["items"], "item")
-    return f"Ranked {items} by {given['rows']:,} {kind}{workers} with {result.fit.model}"
+    return f"Ranked {count_noun(given['items'], 'item')} by {judgments}{workers} with {result.fit.model}"
 
 
 def write_result(folder: Folder, result: Result, measured: Evaluation | None, form: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from crowdrank.cli.declare import Option
-from crowdrank.cli.messages import finish, inform, warn
+from crowdrank.cli.messages import inform, warn
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -29,9 +29,10 @@ from crowdrank.cli.options import (
     require_gold,
     take_order,
 )
-from crowdrank.cli.output import Folder, check_format, describe_fit, write_result
+from crowdrank.cli.output import Folder, check_format, describe_fit, finish_stdout, write_result
 from crowdrank.cli.sources import Sources
 from crowdrank.cli.track import track
+from crowdrank.errors import count_noun
 
 if TYPE_CHECKING:
     from crowdrank.data import AnyJudgments, Scored
@@ -137,8 +138,7 @@ def _rank(asked: _Request, folder: Folder | None) -> None:
         print_ranking(result.ranking.polars())
     else:
         print_frame(result.ranking.polars(), asked.form)
-    sys.stdout.flush()
-    finish(f"{describe_fit(result)}; the ranking is on stdout")
+    finish_stdout(describe_fit(result), "the ranking is")
 
 
 def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
@@ -150,7 +150,7 @@ def _announce_conversion(estimator: Model, table: AnyJudgments) -> None:
         return
     count = count_pairs(table)
     if count > MANY_PAIRS:
-        inform(f"Comparing {size_in_words(table)} as {count} pairs takes a while.")
+        inform(f"Comparing {size_in_words(table)} as {count_noun(count, 'pair')} takes a while.")
 
 
 def _default_model(table: AnyJudgments) -> str:

@@ -22,7 +22,7 @@ from crowdrank.cli.options import (
     join_columns,
 )
 from crowdrank.cli.output import File, check_format
-from crowdrank.errors import Remedy, UsageError
+from crowdrank.errors import Remedy, UsageError, count_noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,7 +95,7 @@ def command(
             _print(frame, form)
         else:
             file.write(lambda path: _write(frame, path, form))
-            finish(f"The scores of {len(frame)} documents are in {out}", files=[str(out)])
+            finish(f"The scores of {count_noun(len(frame), 'document')} are in {out}", files=[str(out)])
 
 
 def _check_judgments(crowd: JudgmentFiles, features: list[str]) -> None:

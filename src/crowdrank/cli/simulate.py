@@ -9,6 +9,7 @@ from crowdrank.cli.declare import Argument, Option
 from crowdrank.cli.messages import finish
 from crowdrank.cli.options import parse_settings
 from crowdrank.cli.output import Folder, frame_writer
+from crowdrank.errors import count_noun
 
 
 def command(
@@ -34,4 +35,8 @@ def command(
     with Folder(out) as folder:
         folder.write({f"{name}.csv": frame_writer(frame) for name, frame in crowd.tables().items()})
     names = [f"{name}.csv" for name in crowd.tables()]
-    finish(f"{len(crowd.judgments)} judgments are in {out}", folder=str(out), files=names)
+    finish(
+        f"{count_noun(len(crowd.judgments), 'judgment is', 'judgments are')} in {out}",
+        folder=str(out),
+        files=names,
+    )

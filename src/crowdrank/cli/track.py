@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 
 from crowdrank.cli.messages import CLEAR, VOICE, explain, log_progress
+from crowdrank.errors import count_noun
 from crowdrank.progress import Progress, Step, watching
 
 WAIT, EVERY, LOG_EVERY = 2.0, 0.2, 1.0
@@ -124,7 +125,7 @@ def track(what: str) -> Iterator[Progress | None]:
     with watching(tracker.announced), _bar(tracker, shown):
         yield tracker.fitted
     seconds = time.perf_counter() - tracker.began
-    steps = f", {tracker.iteration} steps" if tracker.iteration else ""
+    steps = f", {count_noun(tracker.iteration, 'step')}" if tracker.iteration else ""
     explain(f"{what}: {seconds:.2f} s{steps}", what=what, seconds=round(seconds, 3))
 
 

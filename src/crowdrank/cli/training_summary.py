@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowdrank.cli.messages import inform
 from crowdrank.cli.words import flag
-from crowdrank.errors import Hint, Remedy, word_hint
+from crowdrank.errors import Hint, Remedy, count_noun, word_hint
 
 if TYPE_CHECKING:
     from crowdrank.rankers.base import Ranker
@@ -38,11 +38,10 @@ def _summarize_target(ranker: Ranker) -> None:
     from crowdrank.report.training.remap import chosen_name, describe, is_baseline, order_measured
 
     details, given = ranker.fit_.details, ranker.fit_.judgments
-    labels = f"{_count(given['labels'], 'label', 'labels')} of {_count(given['workers'], 'worker', 'workers')}"
+    labels = f"{count_noun(given['labels'], 'label')} of {count_noun(given['workers'], 'worker')}"
     inform(
-        f"{ranker.name} was trained from {labels} on {details['training']['documents']} documents of "
-        f"{_count(details['training']['queries'], 'query', 'queries')}, with "
-        f"{_count(given['features'], 'feature', 'features')} and {_learned_with(details)}."
+        f"{ranker.name} was trained from {labels} on {_documents(details['training'])}, with "
+        f"{count_noun(given['features'], 'feature')} and {_learned_with(details)}."
     )
     inform(f"Kept: {describe(chosen_name(details))}{_how(details)}.")
     found = order_measured(details)
@@ -69,7 +68,7 @@ def _lead_over(best: Mapping[str, Any] | None) -> str:
 def _learned_with(details: Mapping[str, Any]) -> str:
     if "processing" not in details:
         return "weights and values that were learned before"
-    return _count(details["target_queries"], "target query", "target queries")
+    return count_noun(details["target_queries"], "target query")
 
 
 def _how(details: Mapping[str, Any]) -> str:
@@ -77,8 +76,8 @@ def _how(details: Mapping[str, Any]) -> str:
     if details["chosen"] != "remap" or "processing" not in details:
         return ""
     found = details["processing"]
-    trees = f", {_count(found['trees'], 'tree', 'trees')} as features" if found["trees"] else ""
-    return f" (weights and values of {_count(found['step'], 'step', 'steps')}, penalty {found['mu']:g}{trees})"
+    trees = f", {count_noun(found['trees'], 'tree')} as features" if found["trees"] else ""
+    return f" (weights and values of {count_noun(found['step'], 'step')}, penalty {found['mu']:g}{trees})"
 
 
 def _trained(ranker: Ranker) -> str:
@@ -87,19 +86,22 @@ def _trained(ranker: Ranker) -> str:
     own, given = ranker.fit_.details["training"], ranker.fit_.judgments
     crowd = "on"
     if "lists" in given:
-        workers = f" of {_count(given['workers'], 'worker', 'workers')}" if given["workers"] else ""
+        workers = f" of {count_noun(given['workers'], 'worker')}" if given["workers"] else ""
         crowd = f"from {count_judgments(given)}{workers} on"
     return (
-        f"{ranker.name} ({ranker.trained_.scorer}) was trained {crowd} {own['documents']} documents of "
-        f"{_count(own['queries'], 'query', 'queries')}, with "
-        f"{_count(len(ranker.trained_.scoring.preparation.names), 'feature', 'features')}."
+        f"{ranker.name} ({ranker.trained_.scorer}) was trained {crowd} {_documents(own)}, with "
+        f"{count_noun(len(ranker.trained_.scoring.preparation.names), 'feature')}."
     )
+
+
+def _documents(training: Mapping[str, Any]) -> str:
+    return f"{count_noun(training['documents'], 'document')} of {count_noun(training['queries'], 'query')}"
 
 
 def _measured(measured: Mapping[str, Any]) -> str:
     """The measure beside that of the best single feature, or of the first baseline if there is no such."""
     name, kind = measured["measure"], measured["queries_of"]
-    queries = _count(measured["queries"], f"{kind} query", f"{kind} queries")
+    queries = count_noun(measured["queries"], f"{kind} query")
     baselines = [own for key, own in measured.items() if isinstance(own, Mapping) and key != "ranker"]
     beside = measured.get("best_feature", next(iter(baselines), None))
     words = f" ({beside['description']}: {beside[name]:.4f})" if beside else ""
@@ -123,10 +125,6 @@ def _summarize_folds(found: CrossValidation) -> None:
     for name, own in found.summary().items():
         inform(
             f"{name} over {count} folds: {own['mean_of_folds']:.4f} ± {own['stderr_of_folds']:.4f}; "
-            f"over {queries} queries: {own['mean']:.4f} ± {own['stderr']:.4f} "
+            f"over {count_noun(queries, 'query')}: {own['mean']:.4f} ± {own['stderr']:.4f} "
             f"(best single feature: {own['best_feature']:.4f})"
         )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number} {many}"

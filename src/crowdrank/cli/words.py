@@ -1,15 +1,41 @@
-"""Remedies for errors, as flags of the command line."""
+"""Remedies and values as they are typed on the command line."""
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
+from typing import Any
 
 from crowdrank.errors import Remedy, Retry
 
 GIVEN: ContextVar[tuple[str, ...]] = ContextVar("GIVEN", default=())
 """The words of the command that is running."""
+
+_TYPED = {"None": "null", "True": "true", "False": "false"}
+_PYTHON = re.compile(r"(?<![\w'\"])(?:None|True|False)(?![\w'\"])(?! of\b)")
+"""The words outside of quotation marks; None of ... is plain English."""
+
+
+def read_value(text: str) -> Any:
+    """A value as typed: JSON if it parses, or Python's word for it; otherwise text."""
+    typed = text.strip()
+    try:
+        return json.loads(_TYPED.get(typed, typed))
+    except json.JSONDecodeError:
+        return text
+
+
+def show_value(value: Any) -> str:
+    """A value as one would type it."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def as_typed(text: str) -> str:
+    """A text of the library with its values as one would type them: null, true and false."""
+    return _PYTHON.sub(lambda word: _TYPED[word[0]], text)
 
 
 def flag(remedy: Remedy | Retry) -> str:

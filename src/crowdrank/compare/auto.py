@@ -23,7 +23,7 @@ from crowdrank.data import (
     read,
 )
 from crowdrank.engine import Engine, LocalEngine
-from crowdrank.errors import InputError, Note, UsageError, nearest
+from crowdrank.errors import InputError, Note, UsageError, count_noun, nearest
 from crowdrank.models import registry
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
@@ -173,7 +173,9 @@ class Auto(Model):
             share = SPARE * most / max(votes, 1)  # pairs of one list are dependent, so more of them are needed
             part = table if share >= 1 else sample_queries(table, share, seed).compact()
         if votes < FEW:
-            return _Choice(default, f"auto took {default.name}: with {votes} votes nothing can be held out.")
+            return _Choice(
+                default, f"auto took {default.name}: with {count_noun(votes, 'vote')} nothing can be held out."
+            )
         try:
             dealt = split(part, whole("folds", self.folds), seed, "keep", most)
         except InputError as error:

@@ -30,7 +30,7 @@ from crowdrank.data import (
     read_gold,
     read_ranking,
 )
-from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError
+from crowdrank.errors import FitError, InputError, Note, Remedy, UsageError, count_noun
 from crowdrank.measures import GOLD_MEASURES, Evaluation, MeasureSpec, examine, label_accuracy, parse
 from crowdrank.measures.votes import Figure, calibration, figure, hits, log_losses
 from crowdrank.models.base import Model
@@ -301,14 +301,13 @@ def _judgments(
     chosen = sample_votes(table, every if sample is None else whole("sample", sample), seed)
     if chosen.rows < table.rows:
         notes.append(
-            Note("sampled", f"{chosen.rows} of {table.rows} votes, chosen by a hash, are used for the comparison.")
+            Note("sampled", f"The comparison uses {chosen.rows} of {table.rows} votes, chosen by a hash.")
         )
     if ties == "drop":
         decided = chosen.outcome != TIE
         if not decided.all():
-            notes.append(
-                Note("ties-dropped", f"{int((~decided).sum())} ties of {chosen.rows} votes were dropped.")
-            )
+            dropped = count_noun(int((~decided).sum()), "tie was", "ties were")
+            notes.append(Note("ties-dropped", f"{dropped} dropped, of {count_noun(chosen.rows, 'vote')}."))
         chosen = chosen.take(decided)
     if not chosen.rows:
         raise InputError("No vote is left to compare on.")

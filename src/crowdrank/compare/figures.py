@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from crowdrank.errors import Note
+from crowdrank.errors import Note, count_noun
 from crowdrank.measures import Coverage
 from crowdrank.measures.votes import CalibrationBin
 from crowdrank.results import Z, to_plain
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
+from crowdrank.results.overview import HasOverview, Interval, Overview
 from crowdrank.results.tables import without_nulls
 
 

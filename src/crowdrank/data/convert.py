@@ -21,7 +21,7 @@ from crowdrank.data.pair_sample import OPPONENTS, find_node_keys
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRatings, SpooledRows
 from crowdrank.data.tables import Judgments, Pairs, Rankings, Ratings, join_pairs
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun
 
 MOST_PAIRS = 200_000_000
 PAIRS = ("auto", "all", "adjacent")
@@ -135,11 +135,11 @@ def note_conversion(
     judgments: Ratings | Rankings, rows: int, pairs: int, *, below: bool, ties: str = "keep"
 ) -> Note:
     """The note on judgments with so many ``rows`` that were read as so many ``pairs``."""
-    kind = "adjacent pairs" if is_adjacent_only(judgments) else "pairs"
+    kind = "adjacent pair" if is_adjacent_only(judgments) else "pair"
     how = f"ties: {ties}, missing: below" if below else f"ties: {ties}"
     size = size_in_words(judgments, rows)
     verb = "was" if size.startswith("1 ") else "were"
-    return Note("conversion", f"{size} {verb} read as {pairs} {kind} ({how}).")
+    return Note("conversion", f"{size} {verb} read as {count_noun(pairs, kind)} ({how}).")
 
 
 def note_sample(lists: int, opponents: int, every: int, *, exact: bool) -> list[Note]:
@@ -147,7 +147,7 @@ def note_sample(lists: int, opponents: int, every: int, *, exact: bool) -> list[
     if not lists:
         return []
     message = (
-        f"{lists} {'list is' if lists == 1 else 'lists are'} long. Each of their items is compared with about "
+        f"{count_noun(lists, 'list is', 'lists are')} long. Each of their items is compared with about "
         f"{opponents} others of its list, whose weights stand for all: {every} pairs in total."
     )
     if not exact:
@@ -193,7 +193,9 @@ def refuse_unknown_judges(ratings: Ratings, model: str) -> None:
 
 def note_lists(ratings: int, lists: int) -> Note:
     """The note on ratings that were read as lists."""
-    return Note("conversion", f"{ratings} ratings were read as {lists} lists.")
+    return Note(
+        "conversion", f"{count_noun(ratings, 'rating was', 'ratings were')} read as {count_noun(lists, 'list')}."
+    )
 
 
 def ratings_as_lists(ratings: Ratings, groups: Integers) -> Rankings:
@@ -217,8 +219,8 @@ def size_in_words(judgments: Ratings | Rankings, rows: int | None = None) -> str
     """How many judgments there are, in words. ``rows``: those of all, if these are only some of the lists."""
     rows = judgments.rows if rows is None else rows
     if isinstance(judgments, Ratings):
-        return f"{rows} {'rating' if rows == 1 else 'ratings'}"
-    return f"{judgments.lists} {'ranking' if judgments.lists == 1 else 'rankings'} with {rows} entries"
+        return count_noun(rows, "rating")
+    return f"{count_noun(judgments.lists, 'ranking')} with {count_noun(rows, 'entry')}"
 
 
 def count_pairs(judgments: Ratings | Rankings) -> int:

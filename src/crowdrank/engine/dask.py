@@ -8,16 +8,18 @@ the chain stays short.
 
 from __future__ import annotations
 
+import atexit
+import logging
 import shutil
 import signal
 import socket
 import tempfile
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from importlib import import_module
 from operator import itemgetter
 from typing import Any, overload
@@ -61,19 +63,19 @@ class DaskEngine:
     name = "dask"
 
     def __init__(self, address: str | None = None, *, workers: int | None = None) -> None:
+        self._remove_scratch: Callable[[], None] | None = None
+        scratch = None if address is not None else self._make_scratch()
         try:
             distributed: Any = import_module("distributed")
         except ImportError:
             hint = "pip install 'crowdrank[cluster]'"
             raise UsageError("The engine dask needs the packages dask and distributed.", hint=hint) from None
         self._cluster: Any = None
+        self.client: Any = None
         self._held: deque[tuple[Sequence[Any], list[_ShardBlock]]] = deque(maxlen=2)
         if address is None:
-            scratch = tempfile.mkdtemp(prefix="crowdrank-dask-")
-            weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
-            with import_module("dask").config.set(
-                {f"{_ENVIRON}.{name}": size for name, size in ALLOCATOR.items()}
-            ):
+            environment = {f"{_ENVIRON}.{name}": size for name, size in ALLOCATOR.items()}
+            with import_module("dask").config.set(environment), _children_without_interrupts():
                 self._cluster = distributed.LocalCluster(
                     n_workers=workers or available_threads(),
                     threads_per_worker=1,
@@ -84,16 +86,24 @@ class DaskEngine:
         else:
             _check_address(address)
         try:
-            self.client: Any = distributed.Client(self._cluster or address, timeout="10s", set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"There is no Dask scheduler at {address}: {error}.", hint=_ADDRESS) from error
-        try:
+            self.client = _connect(distributed, self._cluster or address)
             self._check()
             if self._cluster is not None:
-                self.client.run(_ignore_interrupts)  # only this process answers Ctrl-C
-        except CrowdrankError:
+                self.client.run(_stop_quietly)
+        except BaseException:  # Ctrl-C too: workers that are left behind would complain at the end
             self.close()
             raise
+
+    def _make_scratch(self) -> str:
+        """A folder for the workers of our own cluster. It goes when the engine is closed, or the process ends.
+
+        What is registered first runs last: Dask, which is imported later, stops the workers of a cluster that was
+        interrupted while it started, and they would complain about a folder that is gone.
+        """
+        scratch = tempfile.mkdtemp(prefix="crowdrank-dask-")
+        self._remove_scratch = partial(shutil.rmtree, scratch, ignore_errors=True)
+        atexit.register(self._remove_scratch)
+        return scratch
 
     def _check(self) -> None:
         """Raise an error unless the cluster has workers with the same package versions as this process."""
@@ -139,9 +149,13 @@ class DaskEngine:
 
     def close(self) -> None:
         """Disconnect from the cluster, and shut it down if it is local."""
-        self.client.close()
+        if self.client is not None:
+            self.client.close()
         if self._cluster is not None:
             self._cluster.close()
+        if self._remove_scratch is not None:
+            self._remove_scratch()
+            atexit.unregister(self._remove_scratch)
 
 
 @dataclass
@@ -248,8 +262,36 @@ def _hold(values: Any) -> Any:
     return values
 
 
-def _ignore_interrupts() -> None:
+def _connect(distributed: Any, place: Any) -> Any:
+    """A client of the cluster, or of the scheduler at this address."""
+    try:
+        return distributed.Client(place, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"There is no Dask scheduler at {place}: {error}.", hint=_ADDRESS) from error
+
+
+@contextmanager
+def _children_without_interrupts() -> Iterator[None]:
+    """Processes that are started in this block never see Ctrl-C, not even while they start: only this one answers.
+
+    They inherit the signals blocked in the thread that starts them, and that thread inherits ours. Python's
+    resource tracker would unblock them, so it is started before.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    import_module("multiprocessing.resource_tracker").ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _stop_quietly() -> None:
+    """On a worker: no Ctrl-C, and no warning about each task that is cancelled when the cluster closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.getLogger("distributed.worker.state_machine").setLevel(logging.ERROR)
 
 
 def _start_states(start: Callable[[Any, int], State], seed: int, *chunks: list[Any]) -> list[State]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
-from crowdrank.errors import Note
+from crowdrank.errors import Note, count_noun
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.ascent import Ascent
 from crowdrank.models.priors import BetaPrior
@@ -86,7 +86,11 @@ def mirrored(top: Maximum, bounds: Bounds, nodes: NDArray[np.bool_], workers: ND
 
 def mirror_note(flips: NDArray[np.bool_], reason: str) -> Note:
     """What was reversed, and why."""
-    subject = "The direction of the ranking" if len(flips) == 1 else f"The direction of {flips.sum()} groups"
+    subject = (
+        "The direction of the ranking"
+        if len(flips) == 1
+        else f"The direction of {count_noun(int(flips.sum()), 'group')}"
+    )
     return Note("mirror", f"{subject} was decided by {reason}; the votes alone do not show it.")
 
 

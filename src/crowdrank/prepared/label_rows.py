@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Anchors, Floats
-from crowdrank.errors import InputError, Note, Remedy
+from crowdrank.errors import InputError, Note, Remedy, count_noun
 from crowdrank.prepared.label_shards import LabelFile, LabelRows
 from crowdrank.prepared.labels import Labels
 
@@ -93,7 +93,8 @@ def known_labels(
     if not lost:
         return known, notes
     reason = "nobody judged the item" if any_value else "nobody judged the item, or nobody gave the label"
-    message = f"{lost} of {total} known labels are not used: {reason}."
+    of = f"of {count_noun(total, 'known label')} "
+    message = f"{count_noun(lost, of + 'is', of + 'are')} not used: {reason}."
     return known, [*notes, Note("anchors", message)]
 
 
@@ -112,5 +113,6 @@ def _check_range(labels: Labels, nodes: NDArray[np.int64], values: Floats) -> li
             hint="Correct it, or leave it out of the known labels.",
         )
     count = int((beyond > 0).sum())
-    message = f"{count} of {len(values)} known labels are outside of the labels given, {low:g} to {high:g}."
+    of = f"of {count_noun(len(values), 'known label')} "
+    message = f"{count_noun(count, of + 'is', of + 'are')} outside of the labels given, {low:g} to {high:g}."
     return [Note("anchors", f"{message} The scores follow them.")]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, Nodes, Rankings, add_by_code, named_nodes, node_codes, summed
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, count_noun
 from crowdrank.kernels.kendall import agreements
 from crowdrank.kernels.plackett_luce import Orders
 from crowdrank.kernels.segments import segment_of
@@ -161,9 +161,10 @@ class Lists(Subjects):
         short = sum(len(np.unique(part.list[part.bottom])) for part in self.pieces())
         if not short:
             return []
+        of = f"of {count_noun(len(self), 'list')} "
         message = (
-            f"{short} of {len(self)} lists do not rank every item of their query. Their unranked items count as "
-            "below the ranked ones (missing=below)."
+            f"{count_noun(short, of + 'does', of + 'do')} not rank every item of their query. Their unranked "
+            "items count as below the ranked ones (missing=below)."
         )
         return [Note("missing", message)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from crowdrank.data import Backend, Features, read_features
-from crowdrank.errors import UsageError, name_hint
+from crowdrank.errors import UsageError, count_noun, name_hint
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.parameters import Configurable
 from crowdrank.rankers.preparation import Preparation
@@ -18,7 +18,7 @@ from crowdrank.rankers.scoring import ScoringFunction
 from crowdrank.rankers.tables import Importance, QueryMeasures, Scores, ValidationCurve
 from crowdrank.rankers.validation import one_measure
 from crowdrank.results import Fit, Table, Workers
-from crowdrank.results.overview import HasOverview, Overview, count_noun, shown_value
+from crowdrank.results.overview import HasOverview, Overview, shown_value
 
 SHOWN_MEASURES = ("nDCG@10", "AP")
 """Measures that are taken besides the one that training watches."""

@@ -17,7 +17,7 @@ from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.data.side_info import SideInfo
 from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.engine.threads import engine_threads
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun
 from crowdrank.kernels.segments import totals
 from crowdrank.measures import MeasureSpec
 from crowdrank.models.parameters import whole
@@ -173,7 +173,7 @@ def _split_lists(judged: Judged, share: float, seed: int) -> tuple[Judged, Judge
         raise UsageError(f"The share of validation queries must be between 0 and 1. Got {share!r}.")
     held = round(share * count)
     if not 0 < held < count:
-        raise InputError(f"{count} queries cannot be split with a share of {share:g} for validation.")
+        raise InputError(f"{count_noun(count, 'query')} cannot be split with a share of {share:g} for validation.")
     order = judged.documents.by_name[generator(seed, key=1).permutation(count)]
     return replace(judged.take(order[held:]), notes=judged.notes), judged.take(order[:held])
 

@@ -23,7 +23,7 @@ from crowdrank.data import (
 )
 from crowdrank.data.spool.features import FeatureFile
 from crowdrank.data.spool.folder import writing
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun
 from crowdrank.kernels.segments import segment_of
 from crowdrank.prepared.documents import Documents, list_starts, runs, sort_by_content
 from crowdrank.random import generator
@@ -201,7 +201,9 @@ def split_by_query(labeled: Labeled, share: float, seed: int) -> tuple[Labeled, 
         raise UsageError(f"The share of validation queries must be between 0 and 1. Got {share!r}.")
     count = round(share * labeled.lists)
     if not 0 < count < labeled.lists:
-        raise InputError(f"{labeled.lists} queries cannot be split with a share of {share:g} for validation.")
+        raise InputError(
+            f"{count_noun(labeled.lists, 'query')} cannot be split with a share of {share:g} for validation."
+        )
     order = labeled.by_name[generator(seed, key=1).permutation(labeled.lists)]
     return replace(labeled.take(order[count:]), notes=labeled.notes), labeled.take(order[:count])
 
@@ -211,7 +213,12 @@ def overlap_notes(training: Labeled, validation: Labeled) -> tuple[Note, ...]:
     both = training.query.filter(training.query.is_in(validation.query.to_list()))
     if not len(both) or training.query.null_count():
         return ()
-    return (Note("validation-overlap", f"{len(both)} queries are both in training and in validation."),)
+    return (
+        Note(
+            "validation-overlap",
+            f"{count_noun(len(both), 'query is', 'queries are')} both in training and in validation.",
+        ),
+    )
 
 
 def _own_labels(features: Features) -> tuple[Integers, Floats, list[Note]]:
@@ -223,7 +230,9 @@ def _own_labels(features: Features) -> tuple[Integers, Floats, list[Note]]:
         )
     rows = np.flatnonzero(~np.isnan(features.label))
     unlabeled = features.rows - len(rows)
-    notes = [Note("unlabeled", f"{unlabeled} of {features.rows} documents have no label and are left out.")]
+    of = f"of {count_noun(features.rows, 'document')} "
+    words = count_noun(unlabeled, of + "has no label and is", of + "have no label and are")
+    notes = [Note("unlabeled", f"{words} left out.")]
     return rows, np.asarray(features.label)[rows], notes if unlabeled else []
 
 
@@ -236,11 +245,15 @@ def _query_names(features: Features) -> pl.Series:
 def _left_out(negative: int, weightless: int) -> list[Note]:
     notes = []
     if negative:
-        notes.append(
-            Note("not-judged", f"{negative} labels are below 0, which means not judged, and are left out.")
+        words = count_noun(
+            negative,
+            "label is below 0, which means not judged, and is",
+            "labels are below 0, which means not judged, and are",
         )
+        notes.append(Note("not-judged", f"{words} left out."))
     if weightless:
-        notes.append(Note("weight-0", f"{weightless} documents have the weight 0 and are left out."))
+        words = count_noun(weightless, "document has the weight 0 and is", "documents have the weight 0 and are")
+        notes.append(Note("weight-0", f"{words} left out."))
     return notes
 
 

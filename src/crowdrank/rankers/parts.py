@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Features, Integers, translate_ids
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, UsageError, count_noun
 from crowdrank.models.parameters import whole
 from crowdrank.random import generator
 from crowdrank.rankers.labeled import Labeled
@@ -52,8 +52,10 @@ def deal_queries(labeled: Labeled, parts: Parts, seed: int) -> Dealt:
         raise UsageError(f"Cross-validation needs at least 2 parts. Got {count}.")
     if isinstance(parts, int | float):
         if labeled.lists < count:
-            queries = "1 query" if labeled.lists == 1 else f"{labeled.lists} queries"
-            raise InputError(f"{queries} cannot be dealt into {count} parts.", source=labeled.features.source)
+            raise InputError(
+                f"{count_noun(labeled.lists, 'query')} cannot be dealt into {count} parts.",
+                source=labeled.features.source,
+            )
         part = np.empty(labeled.lists, np.int64)
         order = labeled.by_name[generator(seed, key=_DEAL).permutation(labeled.lists)]
         part[order] = np.arange(labeled.lists) % count
@@ -80,7 +82,9 @@ def _check_parts(parts: Sequence[Iterable[Any]]) -> dict[Any, int]:
 def _check_coverage(labeled: Labeled, part: Integers, count: int) -> None:
     if (part < 0).any():
         lost = labeled.query.filter(pl.Series(part < 0))
-        raise InputError(f"{len(lost)} queries are in no part: {', '.join(map(repr, lost[:3]))}.")
+        raise InputError(
+            f"{count_noun(len(lost), 'query is', 'queries are')} in no part: {', '.join(map(repr, lost[:3]))}."
+        )
     empty = np.flatnonzero(np.bincount(part, minlength=count) == 0)
     if len(empty):
         raise InputError(f"part {empty[0] + 1} has no query with a label.", source=labeled.features.source)

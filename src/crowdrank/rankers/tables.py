@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data.arrays import Floats
-from crowdrank.errors import Note
+from crowdrank.errors import Note, count_noun
 from crowdrank.results import Table
-from crowdrank.results.overview import Interval, Overview, count_noun
+from crowdrank.results.overview import Interval, Overview
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 
 from crowdrank.charts import Cell, Chart, draw_heatmap, short_share
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Grid, WorkerAgreement
-from crowdrank.report.words import count_noun, percent, quote_name
+from crowdrank.report.words import percent, quote_name
 from crowdrank.results import Agreement, Confusion, Workers, agreement_interval
 from crowdrank.results.tables import label_names
 

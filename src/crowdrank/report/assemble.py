@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.charts.axes import axis_of
+from crowdrank.errors import count_noun
 from crowdrank.measures import Coverage
 from crowdrank.report.agreement import crowd_confusion, worker_agreement
 from crowdrank.report.connections import chances, connections, matrix, pairs_of
@@ -21,7 +22,7 @@ from crowdrank.report.notes import cautions
 from crowdrank.report.reliability import label_trust
 from crowdrank.report.rounding import round_finite, round_to, significant, tidy
 from crowdrank.report.suggestions import MOST, NextRows, suggestions
-from crowdrank.report.words import count_noun, headline
+from crowdrank.report.words import headline
 from crowdrank.results import (
     Confusion,
     Evidence,

@@ -22,10 +22,11 @@ import polars as pl
 
 from crowdrank.charts import Axis, axis_of
 from crowdrank.data.arrays import Floats
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Caution, Page
 from crowdrank.report.rounding import significant
 from crowdrank.report.saved_result import SavedResult
-from crowdrank.report.words import count_noun, list_words, quote_name, signed
+from crowdrank.report.words import list_words, quote_name, signed
 from crowdrank.results import Z
 
 FALSE_SHARE = 0.1

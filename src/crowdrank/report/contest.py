@@ -8,10 +8,10 @@ from typing import Any
 
 from crowdrank.charts.axes import axis_of
 from crowdrank.compare import Comparison
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Contender, Contest, ContestReport, VoteBin
 from crowdrank.report.notes import cautions
 from crowdrank.report.rounding import tidy
-from crowdrank.report.words import count_noun
 from crowdrank.results import Fit
 
 WIDTH = 2.0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from crowdrank.errors import count_noun
 from crowdrank.report.agreement import explain_agreement, explain_confusion
 from crowdrank.report.content import (
     Contender,
@@ -29,7 +30,6 @@ from crowdrank.report.units import UNITS, Unit
 from crowdrank.report.words import (
     cell,
     connection_sentences,
-    count_noun,
     difficulty_interval,
     explain_quality,
     interval,

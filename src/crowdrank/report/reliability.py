@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from crowdrank.charts import Axis
 from crowdrank.charts.axes import BOTTOM, LEFT, RIGHT, TOP, Tick, chart_x, chart_y
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Contest, LabelTrust, ReliabilityRow
-from crowdrank.report.words import count_noun, percent, signed
+from crowdrank.report.words import percent, signed
 from crowdrank.results import Fit, Reliability
 
 HALF = Axis(0.5, 1.0, (0.5, 0.6, 0.7, 0.8, 0.9, 1.0), 1)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from crowdrank.charts import Axis
 from crowdrank.charts.axes import Tick, axis_of
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Page
 from crowdrank.report.html import environment
 from crowdrank.report.markdown import safe, table, warnings
 from crowdrank.report.notes import cautions
-from crowdrank.report.words import count_noun, number, percent, signed
+from crowdrank.report.words import number, percent, signed
 from crowdrank.select.policy import SELECTORS
 from crowdrank.select.replay import mean_curve
 from crowdrank.select.study import LEVELS, SelectorRun, Study

@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Suggestion
 from crowdrank.report.next_votes import NextPair
 from crowdrank.report.rounding import significant, tidy
 from crowdrank.report.units import UNITS, Unit
-from crowdrank.report.words import count_noun, percent, quote_name, signed
+from crowdrank.report.words import percent, quote_name, signed
 
 MOST = 3
 NAMES = 5

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from crowdrank.errors import count_noun
 from crowdrank.report.content import Connections, Query, Report, Span
 from crowdrank.report.units import UNITS, Unit
 
@@ -92,11 +93,6 @@ def explain_quality(report: Report) -> str:
 def percent(share: float) -> str:
     """A share in percent, with a decimal if it is small."""
     return f"{100 * share:.{0 if share >= 0.1 or share == 0 else 1}f} %"
-
-
-def count_noun(count: float, noun: str, plural: str = "") -> str:
-    """A number with its noun."""
-    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def count_judgments(given: Mapping[str, Any]) -> str:

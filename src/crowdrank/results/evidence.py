@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
-from crowdrank.results.overview import HasOverview, Overview, count_noun
+from crowdrank.errors import count_noun
+from crowdrank.results.overview import HasOverview, Overview
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.errors import Note
-from crowdrank.results.overview import HasOverview, Overview, count_noun, shown_value
+from crowdrank.errors import Note, count_noun
+from crowdrank.results.overview import HasOverview, Overview, shown_value
 
 NOUNS = {"worker": "workers", "item": "items", "query": "queries"}
 """What ``judgments`` counts, by the word for one."""

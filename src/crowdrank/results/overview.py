@@ -15,6 +15,8 @@ from typing import Any
 
 import polars as pl
 
+from crowdrank.errors import count_noun
+
 MOST_ROWS = 10
 """How many rows of a table are shown."""
 LONGEST = 40
@@ -100,12 +102,6 @@ class HasOverview(ABC):
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return self.overview().to_html()
-
-
-def count_noun(count: float, noun: str) -> str:
-    """A number with its noun: 1 item, 2 items, 3 queries."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def shown_value(value: Any) -> str:

@@ -19,9 +19,9 @@ import polars as pl
 
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend, id_text
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, count_noun
 from crowdrank.results.levels import Z
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
+from crowdrank.results.overview import HasOverview, Interval, Overview
 from crowdrank.results.pack import load_file, pack, save_file, unpack
 from crowdrank.results.tables import without_nulls
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.data.ids import TEXT_IDS, Backend
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
+from crowdrank.errors import count_noun
+from crowdrank.results.overview import HasOverview, Interval, Overview
 
 if TYPE_CHECKING:
     from crowdrank.charts import Chart

@@ -12,7 +12,7 @@ import polars as pl
 from crowdrank.data import LEFT, RIGHT, Anchors, Integers, Pairs, SpooledPairs, read, to_pairs, translate_ids
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.data.roster import Roster
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun
 from crowdrank.kernels.compiled import PACKAGE, can_compile
 from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.models.base import Model
@@ -305,9 +305,10 @@ class Field:
             words = "1 judged item is" if self.left_out == 1 else f"{self.left_out} judged items are"
             notes.append(Note("not-listed", f"{words} not listed, and not asked about."))
         if len(found) < count:
+            there = "There is only" if len(found) == 1 else "There are only"
             message = (
-                f"There are only {len(found)} questions, not {count}: caps, exclusions and the floor leave no "
-                "other pair, and no judge is asked a pair twice unless repeats=true."
+                f"{there} {count_noun(len(found), 'question')}, not {count}: caps, exclusions and the floor leave "
+                "no other pair, and no judge is asked a pair twice unless repeats=true."
             )
             notes.append(Note("fewer-questions", message))
         if len(self.item) > MANY_ITEMS and not can_compile():

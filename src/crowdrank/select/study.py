@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals, read_gold
-from crowdrank.errors import InputError, Note, UsageError, name_hint
+from crowdrank.errors import InputError, Note, UsageError, count_noun, name_hint
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.models.parameters import number, whole
 from crowdrank.progress import Status, announce, watching
 from crowdrank.results import QUALITY, Z
-from crowdrank.results.overview import HasOverview, Interval, Overview, count_noun
+from crowdrank.results.overview import HasOverview, Interval, Overview
 from crowdrank.select.field import Field
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import SELECTORS, Policy
@@ -276,12 +276,14 @@ def _reach(votes: Recorded, truth: Truth) -> float:
 def _notes(asked: int, used: int, runs: Sequence[SelectorRun]) -> list[Note]:
     notes = []
     if used < asked:
-        message = f"The budget was {asked}, but there are only {used} recorded votes."
+        votes = count_noun(used, "recorded vote")
+        message = f"The budget was {asked}, but there {'is' if used == 1 else 'are'} only {votes}."
         notes.append(Note("fewer-votes", message))
     for run in runs:
         least = min(int(curve.votes[-1]) for curve in run.curves)
         if least < used:
-            message = f"{run.select} had no question left after {least} votes: caps and the floor allow no other."
+            after = f"after {count_noun(least, 'vote')}"
+            message = f"{run.select} had no question left {after}: caps and the floor allow no other."
             notes.append(Note("fewer-questions", message))
     return notes
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from crowdrank.data.suspicions.origins import Origin
 from crowdrank.data.tables import Judgments, Pairs, Rankings, Ratings
-from crowdrank.errors import Note
+from crowdrank.errors import Note, count_noun
 
 SAME, LEAST = 0.9, 10
 """Files share their rows if this share of the smaller one is in the other, and it has so many different rows."""
@@ -30,7 +30,11 @@ def note_copies(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         message = f"{other.name} was given twice" if same else f"{other.name} has the same content as {one.name}"
         return Note("same-file", f"{message}, so its rows count twice.", hint)
     for one, other, count in _equal_rows(table, origins):
-        message = f"{count} of {other.kept} rows of {other.name} are also in {one.name}, and count twice."
+        of = f"of {count_noun(other.kept, 'row')} of {other.name}"
+        words = count_noun(
+            count, f"{of} is also in {one.name}, and counts", f"{of} are also in {one.name}, and count"
+        )
+        message = f"{words} twice."
         return Note("same-file", message, hint)
     return None
 

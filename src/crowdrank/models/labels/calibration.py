@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import Note
+from crowdrank.errors import Note, count_noun
 from crowdrank.models.labels.consensus import EVEN, LEAST
 from crowdrank.prepared.label_rows import LOST
 from crowdrank.prepared.label_shards import LabelRows
@@ -370,8 +370,8 @@ def _notes(size: int, known: int, wanted: int) -> tuple[Note, ...]:
         )
         return (Note("uncalibrated", message),)
     message = (
-        f"The probabilities of labels are calibrated by only {known} known labels. About {wanted} would show how "
-        f"often the labels are right, with a standard error of {PRECISION:g}."
+        f"The probabilities of labels are calibrated by only {count_noun(known, 'known label')}. About {wanted} "
+        f"would show how often the labels are right, with a standard error of {PRECISION:g}."
     )
     return (Note("uncalibrated", message),)
 

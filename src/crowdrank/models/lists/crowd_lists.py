@@ -54,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, Integers, summed
-from crowdrank.errors import Note, UsageError
+from crowdrank.errors import Note, UsageError, count_noun
 from crowdrank.models.agreement import variance_between
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import mean_over_lists
@@ -372,6 +372,8 @@ def _notes(lists: Lists, found: WorkerWeights) -> list[Note]:
     if len(twins):
         first = ", ".join(names[int(code)] for code in twins[:5])
         more = f" and {len(twins) - 5} more" if len(twins) > 5 else ""
-        message = f"{len(twins)} workers make nearly the same errors as others, so they count less: {first}{more}."
+        who = count_noun(len(twins), "worker makes", "workers make")
+        so = "and counts" if len(twins) == 1 else "so they count"
+        message = f"{who} nearly the same errors as others, {so} less: {first}{more}."
         notes.append(Note("look-alikes", message))
     return notes

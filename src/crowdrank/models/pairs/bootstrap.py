@@ -27,7 +27,7 @@ import numpy as np
 
 from crowdrank.data import Floats, SpooledPairs
 from crowdrank.engine import LocalEngine, thread_pool
-from crowdrank.errors import InputError, Note, Remedy, UsageError, parameter
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun, parameter
 from crowdrank.models.ascent import FAR
 from crowdrank.models.pairs.batch_refit import MAX_PARAMETERS, BatchRefit
 from crowdrank.models.pairs.climb import PairedClimb
@@ -160,13 +160,16 @@ def bootstrap_scores(
     found = Bootstrap(climb, top, by_worker=by_worker).scores(resamples)
     notes, kept = [], len(found)
     if kept < resamples:
+        of = f"of {count_noun(resamples, 'resample')} "
         message = (
-            f"{resamples - kept} of {resamples} resamples have no finite maximum and are left out, "
+            f"{count_noun(resamples - kept, of + 'has', of + 'have')} no finite maximum and do not count, "
             f"so the intervals are too narrow. Use regularization > 0."
         )
         notes.append(Note("rough-intervals", message))
     if by_worker and votes.n_workers < FEW_WORKERS:
-        message = f"The intervals come from resampling only {votes.n_workers} workers, so they are rough."
+        message = (
+            f"The intervals come from resampling only {count_noun(votes.n_workers, 'worker')}, so they are rough."
+        )
         notes.append(Note("rough-intervals", message))
     enough = found if kept >= MIN_RESAMPLES else None
     if enough is None:

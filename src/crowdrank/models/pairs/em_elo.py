@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
 from crowdrank.engine import Stats
-from crowdrank.errors import Note
+from crowdrank.errors import Note, count_noun
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, quality_notes
 from crowdrank.models.ascent import convergence_notes
@@ -292,7 +292,11 @@ class _DirectionEM:
     def _direction_notes(self, flips: NDArray[np.bool_], quality: Floats) -> list[Note]:
         reason = "was decided by the mean quality of the workers; the votes alone do not show it."
         if flips.any():
-            subject = "the ranking" if len(np.unique(self.groups)) == 1 else f"{flips.sum()} groups of pairs"
+            subject = (
+                "the ranking"
+                if len(np.unique(self.groups)) == 1
+                else count_noun(int(flips.sum()), "group of pairs", "groups of pairs")
+            )
             return [Note("mirror", f"The direction of {subject} {reason}")]
         mean = float(np.average(quality, weights=self.count))
         if mean >= 0.6:

@@ -31,7 +31,7 @@ from crowdrank.data import (
     to_lists,
 )
 from crowdrank.engine import LocalEngine, one_blas_thread
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, count_noun
 from crowdrank.models.lists.crowd_lists import savage_scores
 from crowdrank.prepared.documents import Documents
 from crowdrank.prepared.lists import Lists
@@ -64,9 +64,9 @@ def fuse_judgments(
         fused[rows] = _expected_order(scores[rows], judged, crowd)
     left = features.rows - len(rows)
     if left:
-        message = (
-            f"{left} of {features.rows} documents are in queries without judgments: features score them alone."
-        )
+        of = f"of {count_noun(features.rows, 'document')} "
+        words = count_noun(left, of + "is in a query", of + "are in queries")
+        message = f"{words} without judgments, and scored by features alone."
         notes.append(Note("unjudged-queries", message))
     return fused, tuple(notes)
 

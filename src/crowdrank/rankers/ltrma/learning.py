@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Constraints, Floats, Rankings, SideInfo, summed
 from crowdrank.engine import Engine, LocalEngine
-from crowdrank.errors import InputError, Note, UsageError, parameter
+from crowdrank.errors import InputError, Note, UsageError, count_noun, parameter
 from crowdrank.kernels.mallows import log_normalizers
 from crowdrank.models.parameters import number, whole
 from crowdrank.rankers.crowd_training import CrowdRun, Found, shards_of, steps_of
@@ -426,7 +426,9 @@ def _at_limit(judged: Judged, expertise: Expertise) -> Note:
     names = voices.workers.gather(voices.worker[expertise.at_limit]).unique().sort().to_list()
     shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
     return Note(
-        "bound", f"The expertise of {len(names)} workers reached the largest size that is distinguished: {shown}."
+        "bound",
+        f"The expertise of {count_noun(len(names), 'worker')} reached the largest size that is distinguished: "
+        f"{shown}.",
     )
 
 

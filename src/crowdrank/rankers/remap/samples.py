@@ -282,7 +282,12 @@ def _label_notes(ratings: Ratings, frame: pl.DataFrame) -> list[Note]:
     counts = frame.group_by("label").agg(pl.col("weight").sum()).sort("label")
     rare = counts.filter(pl.col("weight") < RARE * float(counts["weight"].sum()))
     for value, weight in rare.iter_rows():
-        notes.append(Note("labels", f"The label {value:g} occurs only {weight:g} times: is it a slip?"))
+        notes.append(
+            Note(
+                "labels",
+                f"The label {value:g} occurs only {'once' if weight == 1 else f'{weight:g} times'}: is it a slip?",
+            )
+        )
     return notes
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdrank.errors import count_noun
 from crowdrank.report.content import CrowdSummary
 from crowdrank.report.training.content import Curve, OrderSummary
-from crowdrank.report.words import count_judgments, count_noun, list_words, number, signed
+from crowdrank.report.words import count_judgments, list_words, number, signed
 
 LIKELIHOOD = "list likelihood"
 """The measure of held-out judgments, if there is no gold."""

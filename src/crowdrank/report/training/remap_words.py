@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from crowdrank.errors import count_noun
 from crowdrank.report.content import CrowdSummary
 from crowdrank.report.training import words
 from crowdrank.report.training.content import Cloud, Measured, MeasuredRow, Strip, Weighing
 from crowdrank.report.training.remap import chosen_name, describe, is_baseline
-from crowdrank.report.words import count_noun, list_words, number, signed
+from crowdrank.report.words import list_words, number, signed
 
 FALLBACK = "fallback"
 """The code of the note that a consensus was better, so its ranker is kept."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from crowdrank.errors import count_noun
 from crowdrank.report.method import environment_facts, parameter_words
 from crowdrank.report.training import crowd_words
 from crowdrank.report.training.content import (
@@ -15,7 +16,7 @@ from crowdrank.report.training.content import (
     QueryRow,
     TrainingReport,
 )
-from crowdrank.report.words import count_noun, interval, number, quote_name, signed
+from crowdrank.report.words import interval, number, quote_name, signed
 
 if TYPE_CHECKING:
     from crowdrank.rankers.tables import ValidationCurve
