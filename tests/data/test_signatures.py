@@ -81,6 +81,6 @@ def test_the_command_in_the_hint_mends_the_file(tmp_path, monkeypatch, problem):
     (tmp_path / "my votes.txt").write_text(PLAIN[problem])
     with pytest.raises(cr.InputError, match=problem) as caught:
         cr.read("my votes.txt")
-    command = str(caught.value).partition("alone: ")[2]
+    command = str(caught.value).partition("commas or bars: ")[2]
     subprocess.run(["bash", "-c", command], check=True)
     assert set(cr.read("table.csv").index.items) <= {"a", "b", "c"}
