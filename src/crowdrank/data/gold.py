@@ -30,8 +30,8 @@ class Scored:
     """A number for each item, by query: a gold standard's grades or a ranking's scores.
 
     ``frame`` has query (null if there is only one query), item, value; larger = better. ``source``: the file.
-    ``column``: the column of the values; ``ranks``: they were ranks there, smaller = better. ``names``: the labels,
-    if they are text; a value is then the place of its name.
+    ``column``: the column of the values; ``ranks``: they were ranks there, smaller = better. ``names``: the
+    labels, if they are text; a value is then the place of its name.
     """
 
     frame: pl.DataFrame
