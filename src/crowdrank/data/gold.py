@@ -80,13 +80,15 @@ def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None, nam
     "not judged". ``columns`` maps these names to other column names: ``"item=doc,grade=rel"``. ``names``: the
     labels from worst to best, if grades may be text. A list of files is read as one.
     """
-    if isinstance(given, list | tuple) and not is_rows(given):
-        return _merge_gold([_read_grades(one, columns, names) for one in given], given)
-    return _read_grades(given, columns, names)
-
-
-def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, names: Sequence[str]) -> Scored:
     letor = LetorRole("labels")
+    if isinstance(given, list | tuple) and not is_rows(given):
+        return _merge_gold([_read_grades(one, columns, letor, names) for one in given], given)
+    return _read_grades(given, columns, letor, names)
+
+
+def _read_grades(
+    given: Any, mapping: Mapping[str, str] | str | None, letor: LetorRole, names: Sequence[str]
+) -> Scored:
     mapping = parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}
     frame, name, columns = _open(given, mapping, letor)
     known = (*GRADES, *RANKS)
@@ -287,7 +289,7 @@ def _require_anchors(frame: pl.DataFrame, name: str) -> None:
         recognize(frame.columns, None, name)
     except MissingColumnError:
         raise InputError(
-            f"holds no anchors; its columns are {', '.join(map(repr, frame.columns))}.",
+            f"holds no anchors; its columns are {', '.join(map(repr, reversed(frame.columns)))}.",
             source=name,
             hint="Rename the columns. Known labels have item and label, gold pairs left, right and label, known "
             "workers worker and eta, true lists item and rank.",
