@@ -9,9 +9,10 @@ from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, join_names
 from crowdrank.errors import InputError, Remedy, Retry
 
 ITEMS = (
-    "item", "item_id", "itemid", "doc", "doc_id", "docid", "document", "document_id", "passage", "passage_id", "text",
-    "text_id", "task", "task_id", "image", "image_id", "image_url", "product", "product_id", "url", "title", "sample",
-    "sample_id", "example", "example_id", "object", "object_id", "candidate", "option", "alternative", "model",
+    "item", "item_id", "itemid", "doc", "doc_id", "docid", "document", "document_id", "passage", "passage_id",
+    "text", "text_id", "task", "task_id", "image", "image_id", "image_url", "product", "product_id", "url", "title",
+    "sample", "sample_id", "example", "example_id", "object", "object_id", "candidate", "option", "alternative",
+    "model",
 )  # fmt: skip
 RANKS = ("rank", "ranking", "position", "place", "ranked")
 LABELS = (
@@ -48,7 +49,7 @@ class GradedColumns:
 
 
 def find_graded(names: Sequence[str], given: Mapping[str, str]) -> GradedColumns | None:
-    """The columns that are probably ratings or rankings by their names; ``given`` are those that the user named."""
+    """The columns that are probably ratings or rankings by their names; ``given``: those that the user named."""
     free = [name for name in names if name not in given.values()]
     roles = dict(given)
     for role, known in (("item", ITEMS), ("rank", RANKS), ("label", LABELS), ("worker", WORKERS)):
