@@ -10,9 +10,9 @@ from crowdrank.errors import InputError, Remedy, Retry
 
 ITEMS = (
     "item", "item_id", "itemid", "doc", "doc_id", "docid", "document", "document_id", "passage", "passage_id",
-    "text", "text_id", "task", "task_id", "image", "image_id", "image_url", "product", "product_id", "url", "title",
-    "sample", "sample_id", "example", "example_id", "object", "object_id", "candidate", "option", "alternative",
-    "model",
+    "text", "text_id", "task", "task_id", "image", "image_id", "image_url", "product", "product_id", "url",
+    "title", "sample", "sample_id", "example", "example_id", "object", "object_id", "candidate", "option",
+    "alternative", "model",
 )  # fmt: skip
 RANKS = ("rank", "ranking", "position", "place", "ranked")
 LABELS = (
