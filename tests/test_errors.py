@@ -32,7 +32,7 @@ def test_a_remedy_is_worded_by_who_shows_it():
 
 def test_a_retry_is_the_whole_command_with_other_values():
     retry = Retry((Remedy("columns", "left=my doc,right=b"), Remedy("outcomes", "1=left,0=right")))
-    assert str(retry) == 'columns="left=my doc,right=b", outcomes="1=left,0=right"'
+    assert str(retry) == 'read(..., columns="left=my doc,right=b", outcomes="1=left,0=right")'
     GIVEN.set(("rank", "my file.csv", "--columns", "x=y", "--model", "bt", "--outcomes=1=left"))
     expected = "crowdrank rank 'my file.csv' --model bt --columns 'left=my doc,right=b' --outcomes 1=left,0=right"
     assert flag(retry) == expected

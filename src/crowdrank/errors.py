@@ -56,12 +56,12 @@ def parameter(name: str, value: Any) -> Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """The same call again with these arguments, each in place of what was given for it."""
+    """The same call again with these arguments, each in place of what was given for it; in Python ``read``."""
 
     remedies: tuple[Remedy, ...]
 
     def __str__(self) -> str:
-        return ", ".join(map(str, self.remedies))
+        return f"read(..., {', '.join(map(str, self.remedies))})"
 
 
 Hint = str | Sequence[str | Remedy | Retry]

@@ -178,7 +178,7 @@ def test_surveys_are_wide_tables(written, content):
     file = written(content)
     with pytest.raises(cr.InputError, match="seems to be a wide table of") as caught:
         cr.read(file)
-    assert f'each row a worker: columns="{SURVEYS[content]}"' in str(caught.value)
+    assert f'each row a worker: read(..., columns="{SURVEYS[content]}")' in str(caught.value)
     table = cr.read(file, columns=SURVEYS[content])
     assert table.kind == ("rankings" if "rank=" in SURVEYS[content] else "ratings")
 
@@ -207,3 +207,39 @@ def test_ranks_without_a_worker_need_one(written):
     with pytest.raises(cr.InputError, match="add a column with a worker for each row") as caught:
         cr.read(written("P1,P2,P3\n1,3,2\n2,1,3\n"))
     assert 'columns="worker=NAME,rank=P*"' in str(caught.value)
+
+
+GRADED = {
+    "text,annotator,class\nt1,u,spam\nt2,v,ham\n": ("a rating", "item=text,label=class"),
+    "system,topic,doc,position\ns,1,d,2\nt,1,d,1\n": (
+        "a place in a list",
+        "item=doc,rank=position,worker=system,query=topic",
+    ),
+    "Product ID,stars\np,5\nq,3\n": ("a rating", "item=Product ID,label=stars"),
+    "item,rater,answer\na,u,1\nb,v,0\n": ("a rating", "label=answer"),
+}
+"""Ratings and lists with other names, what each row seems to be, and the columns that read them."""
+
+
+@pytest.mark.parametrize("content", GRADED)
+def test_ratings_and_lists_with_other_names_say_how_to_read_them(written, content):
+    kind, columns = GRADED[content]
+    file = written(content)
+    with pytest.raises(cr.InputError, match=f"each row seems to be {kind}") as caught:
+        cr.read(file)
+    assert f'Read it with read(..., columns="{columns}")' in str(caught.value)
+    assert cr.read(file, columns=columns).rows == 2
+
+
+def test_names_that_the_user_gave_stay(written):
+    with pytest.raises(cr.InputError) as caught:
+        cr.read(written("who,doc,class,stars\nu,d,x,1\nv,e,y,2\n"), columns="label=stars")
+    assert 'columns="label=stars,item=doc,worker=who"' in str(caught.value)
+
+
+def test_pairs_whose_outcomes_are_other_words_say_what_to_complete(written):
+    rows = ["x,y,one", "y,x,two", "x,z,neither", "z,y,one"]
+    with pytest.raises(cr.InputError, match="'answer one' and 'answer two' share their values") as caught:
+        cr.read(written("\n".join(["answer one,answer two,preferred", *rows, ""])))
+    assert "The values are 'neither', 'one', 'two'" in str(caught.value)
+    assert 'outcomes="neither=MEANING,one=MEANING,two=MEANING"' in str(caught.value)

@@ -62,7 +62,7 @@ def test_values_that_may_mean_more_than_one_thing_are_an_error_with_an_example_t
 def test_a_value_that_nobody_can_guess_has_a_placeholder_that_is_refused():
     with pytest.raises(cr.InputError) as caught:
         outcomes(["left", "maybe so"])
-    assert str(caught.value).endswith('Complete outcomes="maybe so=MEANING"')
+    assert str(caught.value).endswith('Complete read(..., outcomes="maybe so=MEANING")')
     with pytest.raises(cr.UsageError, match="cannot mean 'MEANING'"):
         outcomes(["left", "maybe so"], outcomes="maybe so=MEANING")
 

@@ -134,3 +134,68 @@ def test_known_labels_are_numbers():
     known = pl.DataFrame({"item": ["d0"], "label": [1]})
     with pytest.raises(cr.InputError, match="Known labels are numbers"):
         cr.DawidSkene().fit(labels("a", "b"), anchors=known)
+
+
+def known(*, share=0.4, **names):
+    """The labels of the first items by majority, under other names if there are any."""
+    frame = labels("yes", "no", items=60)
+    best = cr.MajorityVote().fit(frame).labels_.polars().head(int(60 * share))
+    return best.select("item", pl.col("label").replace(names))
+
+
+@pytest.mark.parametrize("model", [cr.DawidSkene, cr.GLAD])
+def test_known_labels_may_be_text(model):
+    """As text and as numbers, known labels give the same answer."""
+    frame, anchors = labels("yes", "no", items=60), known()
+    named = model().fit(frame, anchors=anchors)
+    assert named.fit_.details["calibration"]["known"] == anchors.height
+    numbers = {"no": "0", "yes": "1"}
+    coded = model().fit(frame.with_columns(pl.col("label").replace(numbers)), anchors=known(**numbers))
+    assert named.labels_.probability == pytest.approx(coded.labels_.probability, abs=1e-12)
+
+
+def test_known_labels_follow_a_given_order():
+    frame = labels("yes", "no", items=60)
+    ordered = cr.OrdinalLabels().fit(cr.read(frame, order="no,yes"), anchors=known())
+    coded = frame.with_columns(pl.col("label").replace({"no": "0", "yes": "1"}))
+    numbers = cr.OrdinalLabels().fit(coded, anchors=known(no="0", yes="1"))
+    assert ordered.ranking_.score == pytest.approx(numbers.ranking_.score, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ({"yes": "Yes"}, "known label 'Yes' is none of the labels of these judgments.*Did you mean 'yes'"),
+        ({"yes": "1", "no": "0"}, "Known labels are numbers, and the labels of these judgments are text"),
+    ],
+)
+def test_known_labels_are_written_as_in_the_judgments(names, words):
+    with pytest.raises(cr.InputError, match=f"(?s){words}"):
+        cr.DawidSkene().fit(labels("yes", "no", items=60), anchors=known(**names))
+
+
+def test_text_is_not_known_of_labels_that_are_numbers():
+    frame = labels("1", "2", items=60)
+    with pytest.raises(
+        cr.InputError, match="Known labels are text, and the labels of these judgments are numbers"
+    ):
+        cr.DawidSkene().fit(frame, anchors=known())
+
+
+def test_gold_may_be_text_if_labels_have_an_order(crowdrank, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels("yes", "no", items=60).write_csv("labels.csv")
+    known().write_csv("gold.csv")
+    ran = crowdrank(
+        "rank", "labels.csv", "--model", "majority-vote", "--set", "order=no,yes", "--gold", "gold.csv"
+    )
+    assert (ran.code, "labels" in ran.err, "1.0000" in ran.err) == (0, True, True)
+    ran = crowdrank("rank", "labels.csv", "--gold", "gold.csv")
+    assert "To see how often labels are right: --anchors gold.csv" in " ".join(ran.err.split())
+
+
+def test_a_file_without_anchors_says_what_anchors_are():
+    with pytest.raises(
+        cr.InputError, match=r"(?s)holds no anchors; its columns are 'text', 'class'\..*item and label"
+    ):
+        cr.DawidSkene().fit(labels("yes", "no"), anchors=pl.DataFrame({"text": ["d1"], "class": ["yes"]}))

@@ -32,6 +32,7 @@ class Sources:
     def read(self) -> tuple[AnyJudgments, Scored | None]:
         """The judgments, and the gold if there is one; gold that cannot score them is an error."""
         from crowdrank.data import Ratings, SpooledRatings, parse_mapping, read, read_gold
+        from crowdrank.errors import Remedy
 
         columns = parse_mapping(self.columns)
         table = read(
@@ -48,8 +49,10 @@ class Sources:
         if not self.gold:
             return table, None
         if isinstance(table, Ratings | SpooledRatings):
-            table.require_order("A comparison with gold")
+            known = Remedy("anchors", self.gold[0])
+            table.require_order("A comparison with gold", (". To see how often labels are right: ", known))
         files = self.judgments if self.gold == [OWN] and not Path(OWN).exists() else self.gold
-        gold = read_gold(files, columns=self.gold_columns)
+        names = table.names if isinstance(table, Ratings | SpooledRatings) else ()
+        gold = read_gold(files, columns=self.gold_columns, names=names)
         gold.require_common(table.index)
         return table, gold

@@ -108,7 +108,8 @@ def compare_models(
         )
     most = MANY if sample is None else whole("sample", sample)
     dealt = split(table, whole("folds", folds), seed, ties, most) if folds else None
-    grades = None if gold is None else read_gold(gold) if not isinstance(gold, Scored) else gold
+    names = table.names if isinstance(table, Ratings) else ()
+    grades = gold if gold is None or isinstance(gold, Scored) else read_gold(gold, names=names)
     if grades is not None:
         grades.require_common(table.index)
     elif dealt is None:
@@ -236,7 +237,7 @@ def measure_by_gold(
     found = examine(read_ranking(model.ranking_.polars()), gold, measures)
     if model.labels_ is None:
         return found
-    right = label_accuracy(model.labels_.polars(), gold)
+    right = label_accuracy(replace(model.labels_, names=()).polars(), gold)  # grades are numbers
     unknown = (Note("undefined", "labels is undefined: no item with a label has a grade."),)
     notes = found.notes if math.isfinite(right) else (*found.notes, *unknown)
     return replace(found, values={**found.values, "labels": right}, notes=notes)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
 from crowdrank.data.io.cells import TextCells, first_row
-from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.checks import are_words
+from crowdrank.data.io.columns import MissingColumnError, parse_mapping, recognize
 from crowdrank.data.io.frames import is_rows
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
-from crowdrank.data.tables import RIGHT, TIE, Pairs, Rankings
+from crowdrank.data.tables import RIGHT, TIE, GradedJudgments, Judgments, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
 
 
@@ -29,13 +30,35 @@ class Scored:
     """A number for each item, by query: a gold standard's grades or a ranking's scores.
 
     ``frame`` has query (null if there is only one query), item, value; larger = better. ``source``: the file.
-    ``column``: the column of the values; ``ranks``: they were ranks there, smaller = better.
+    ``column``: the column of the values; ``ranks``: they were ranks there, smaller = better. ``names``: the
+    labels, if they are text; a value is then the place of its name.
     """
 
     frame: pl.DataFrame
     source: str | None = None
     column: str | None = None
     ranks: bool = False
+    names: tuple[str, ...] = ()
+
+    def coded_as(self, judgments: GradedJudgments) -> Scored:
+        """The same labels as numbers of these judgments. It is an error if only one of the two has text."""
+        if not self.names and not judgments.names:
+            return self
+        if not self.names or not judgments.names:
+            kinds = ("text", "numbers") if self.names else ("numbers", "text")
+            raise InputError(
+                "Known labels are {}, and the labels of these judgments are {}.".format(*kinds),
+                hint="Write the labels in the same way in both files.",
+            )
+        for name in self.names:
+            if name not in judgments.names:
+                raise InputError(
+                    f"The known label {name!r} is none of the labels of these judgments.",
+                    hint=name_hint(name, judgments.names, "The labels are", repr),
+                )
+        places = [float(judgments.names.index(name)) for name in self.names]
+        coded = self.frame.with_columns(pl.Series("value", places).gather(self.frame["value"].cast(pl.Int64)))
+        return replace(self, frame=coded, names=())
 
     def require_common(self, index: Index) -> None:
         """Raise an error, before any fit, if this gold cannot score judgments with this index."""
@@ -50,20 +73,22 @@ class Scored:
             )
 
 
-def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None) -> Scored:
+def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None, names: Sequence[str] = ()) -> Scored:
     """Gold grades: ``[query,] item`` and one of grade, gold, label, relevance; TREC qrels; LETOR labels.
 
     Or true_rank or rank (1 = best), which becomes the grade ``largest rank - rank``. Grades and ranks below 0 mean
-    "not judged". ``columns`` maps these names to other column names: ``"item=doc,grade=rel"``. A list of files is
-    read as one.
+    "not judged". ``columns`` maps these names to other column names: ``"item=doc,grade=rel"``. ``names``: the
+    labels from worst to best, if grades may be text. A list of files is read as one.
     """
     letor = LetorRole("labels")
     if isinstance(given, list | tuple) and not is_rows(given):
-        return _merge_gold([_read_grades(one, columns, letor) for one in given], given)
-    return _read_grades(given, columns, letor)
+        return _merge_gold([_read_grades(one, columns, letor, names) for one in given], given)
+    return _read_grades(given, columns, letor, names)
 
 
-def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, letor: LetorRole) -> Scored:
+def _read_grades(
+    given: Any, mapping: Mapping[str, str] | str | None, letor: LetorRole, names: Sequence[str]
+) -> Scored:
     mapping = parse_mapping(mapping) if isinstance(mapping, str) else mapping or {}
     frame, name, columns = _open(given, mapping, letor)
     known = (*GRADES, *RANKS)
@@ -75,6 +100,8 @@ def _read_grades(given: Any, mapping: Mapping[str, str] | str | None, letor: Let
             source=name,
             hint=f"Gold has item and one of {', '.join(known)}; query is optional.",
         )
+    if names and found in GRADES:
+        frame = _with_places(frame, columns[found], names)
     scored = _read_scores(frame, name, columns, found)
     if found in RANKS:
         rank = pl.col("value")
@@ -184,7 +211,8 @@ class Anchors:
             return cls(workers=_known_workers(frame, name, columns, found))
         label = next((role for role in GRADES if role in columns), None)
         if label and "item" in columns and "worker" not in columns:
-            return cls(labels=Scored(_read_scores(frame, name, columns, label)))
+            return cls(labels=_known_labels(frame, name, columns, label))
+        _require_anchors(frame, name)
         again = isinstance(given, str | Path) and str(given) != "-"  # so that errors name the file
         table = read(given if again else frame, memory=sys.maxsize)
         if isinstance(table, Rankings) and table.worker is None:
@@ -197,6 +225,12 @@ class Anchors:
                 hint="True lists and known labels have no worker column." if table.worker is not None else None,
             )
         return cls(pairs=table)
+
+    def coded_as(self, judgments: Judgments) -> Anchors:
+        """The same anchors, with known labels as numbers of these judgments."""
+        if self.labels is None or not isinstance(judgments, GradedJudgments):
+            return self
+        return replace(self, labels=self.labels.coded_as(judgments))
 
     def gold(self, nodes: Nodes, index: Index) -> tuple[NDArray[np.int64], int]:
         """Gold pairs as (better, worse) nodes, and how many of the given pairs are of no use.
@@ -255,6 +289,35 @@ class Anchors:
         seen = (item >= 0) if query is None else (item >= 0) & (query >= 0)
         found = node_codes(nodes, index, None if query is None else query[seen], item[seen])
         return found[found >= 0].astype(np.int64), value[seen][found >= 0]
+
+
+def _require_anchors(frame: pl.DataFrame, name: str) -> None:
+    """Raise an error if the columns are neither pairs nor lists: their names cannot be given."""
+    try:
+        recognize(frame.columns, None, name)
+    except MissingColumnError:
+        raise InputError(
+            f"holds no anchors; its columns are {', '.join(map(repr, reversed(frame.columns)))}.",
+            source=name,
+            hint="Rename the columns. Known labels have item and label, gold pairs left, right and label, known "
+            "workers worker and eta, true lists item and rank.",
+        ) from None
+
+
+def _known_labels(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> Scored:
+    """Labels of items, as numbers or, if none of them is a number, as text."""
+    label = frame[columns[role]].str.strip_chars()
+    if not are_words(label):
+        return Scored(_read_scores(frame, name, columns, role), name)
+    names = tuple(label.drop_nulls().unique().sort())
+    coded = _with_places(frame, columns[role], names)
+    return Scored(_read_scores(coded, name, columns, role), name, names=names)
+
+
+def _with_places(frame: pl.DataFrame, column: str, names: Sequence[str]) -> pl.DataFrame:
+    """The frame with the place of each name in its stead; what is no name stays as it is."""
+    places = [str(place) for place in range(len(names))]
+    return frame.with_columns(frame[column].str.strip_chars().replace(list(names), places))
 
 
 def _known_workers(frame: pl.DataFrame, name: str, columns: Mapping[str, str], role: str) -> dict[str, float]:

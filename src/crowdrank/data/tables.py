@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
-from crowdrank.errors import InputError, Note, parameter
+from crowdrank.errors import InputError, Note, Remedy, parameter
 
 LEFT, RIGHT, TIE = 0, 1, 2
 """Codes of a pair's outcome."""
@@ -209,14 +209,17 @@ class GradedJudgments(Judgments):
     ordered: bool = True
     pairs: str | int = "auto"
 
-    def require_order(self, who: str) -> None:
-        """Raise an error if the labels are text without an order, which ``who`` needs."""
+    def require_order(self, who: str, instead: Sequence[str | Remedy] = ()) -> None:
+        """Raise an error if the labels are text without an order, which ``who`` needs.
+
+        ``instead``: what else to do, as the end of the hint.
+        """
         if not self.ordered:
             shown = ", ".join(map(repr, self.names[:MOST_SHOWN]))
             shown += ", ..." if len(self.names) > MOST_SHOWN else ""
             raise InputError(
                 f"{who} needs labels that are numbers, or have an order. The labels are {shown}.",
-                hint=("Give them from worst to best: ", ORDER),
+                hint=("Give them from worst to best: ", ORDER, *instead),
             )
 
     def summary(self) -> dict[str, Any]:

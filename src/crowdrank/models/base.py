@@ -213,7 +213,7 @@ class PreparedModel(Model, Generic[S]):
         began = time.perf_counter()
         table: Judgments = read(judgments).without_empty_queries()  # a fold may leave a query without rows
         self._check(table)
-        known = Anchors() if anchors is None else Anchors.read(anchors)
+        known = (Anchors() if anchors is None else Anchors.read(anchors)).coded_as(table)
         ready, notes = self._prepare(table, known)
         with open_engine(engine) as place, one_blas_thread():
             outcome = self._fit(ready, Run(known, place, whole("seed", self.seed), progress))

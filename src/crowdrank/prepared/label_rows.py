@@ -77,11 +77,6 @@ def known_labels(
     known = np.full(len(labels.nodes), -1)
     if anchors.labels is None:
         return known, []
-    if labels.names:
-        raise InputError(
-            "Known labels are numbers, and the labels of these judgments are text.",
-            hint="Write numbers for the labels in both files.",
-        )
     nodes, values = anchors.truths(labels.nodes, labels.index)
     place = np.minimum(np.searchsorted(labels.values, values), len(labels.values) - 1)
     notes = _check_range(labels, nodes, values) if any_value else []

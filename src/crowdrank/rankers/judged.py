@@ -164,6 +164,8 @@ def _anchor_tables(anchors: Anchors) -> list[Rankings | Pairs]:
 
 
 def _labels_as_lists(labels: Scored) -> Rankings:
+    if labels.names:
+        raise InputError("Rankers need known labels that are numbers. Got text.", source=labels.source)
     frame = labels.frame.rename({"value": "label"}).with_columns(worker=pl.lit("truth"))
     frame = frame.drop("query") if frame["query"].null_count() == frame.height else frame
     table = read(frame)

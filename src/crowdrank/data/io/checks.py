@@ -310,7 +310,7 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
             row = first_row(columns["label"].is_null())
             hint = name_hint(label[row] or "", order, "The order is", repr)
             raise cells.error("label", row, "the label is not in the order that was given.", hint)
-    elif _are_words(label):
+    elif are_words(label):
         missing = label.is_null() | label.is_in(MISSING_WORDS)
         if missing.any():
             hint = "If the item was not rated, remove this row and others like it."
@@ -321,7 +321,7 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
     return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
 
 
-def _are_words(label: pl.Series) -> bool:
+def are_words(label: pl.Series) -> bool:
     """Whether every label is text, and none of them a number, whether or not that is written as it should be."""
     distinct = label.drop_nulls().unique()
     distinct = distinct.filter(~distinct.is_in(MISSING_WORDS))

@@ -13,8 +13,6 @@ from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.data.io.columns import (
     LAYOUTS,
     OPTIONAL,
-    PEOPLE,
-    RIVALS,
     Layout,
     MissingColumnError,
     RecognizedLayout,
@@ -22,6 +20,7 @@ from crowdrank.data.io.columns import (
     recognize,
 )
 from crowdrank.data.io.files import Source, is_plain
+from crowdrank.data.io.graded_guesses import QUERIES, WORKERS, find_graded
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
 from crowdrank.data.io.wide_tables import WideColumns, find_wide
 from crowdrank.data.tables import LEFT, RIGHT, TIE
@@ -34,21 +33,7 @@ SAME = 0.1
 SHARED = 0.5
 """Two columns of items have at least this share of their values in common, unless the winner is named by id."""
 
-WORKERS: tuple[str, ...] = (
-    *OPTIONAL["worker"],
-    *PEOPLE,
-)
 MOST_RIVALS = 3
-QUERIES: tuple[str, ...] = (
-    *OPTIONAL["query"],
-    *RIVALS["query"],
-    "topic",
-    "topic_id",
-    "question",
-    "question_id",
-    "prompt",
-    "prompt_id",
-)
 COUNTS = ("count", "counts", "n", "freq", "frequency", "votes", "num_votes", "n_votes", "times")
 OUTCOMES = (
     "winner", "label", "choice", "chosen", "answer", "preference", "preferred", "vote", "result", "outcome",
@@ -64,7 +49,9 @@ _LOSING = {
 """Words that turn the meaning of a name round: the worse one lost, and so did the more harmful one."""
 NAMED = 6
 """The least weight of a reading in which a column names an item of its row."""
-_TWIN = re.compile(r"(left|right|first|second|[ab12xy])$|^(left|right|first|second)")
+MOST_OUTCOMES = 6
+"""A column of outcomes whose words are not known has at most so many of them."""
+_TWIN = re.compile(r"(left|right|first|second|one|two|[ab12xy])$|^(left|right|first|second)")
 
 
 @dataclass(frozen=True)
@@ -172,7 +159,7 @@ def _readings(
                 3 + twins + likely,
                 PairColumns(a, b, name, certain=twins or likely, role="loser" if says_loser(name) else "winner"),
             )
-        elif likely and _coded(values[name]):
+        elif likely and (_coded(values[name]) or (twins and 1 < len(values[name]) <= MOST_OUTCOMES)):
             certain = {value for value in values[name] if word_meaning(value) != TIE} == set(GUESSED)
             shown = () if certain else tuple(sorted(values[name]))
             yield 1 + twins, PairColumns(a, b, name, shown)
@@ -294,7 +281,10 @@ def recognize_source(
         if wide is not None and (pairs is None or _is_survey(pairs, wide)):
             raise wide.error(source.columns(), mapping or {}, source.name) from None
         if pairs is None:
-            raise
+            graded = find_graded(source.columns(), mapping or {})
+            if graded is None:
+                raise
+            raise graded.error(source.name) from None
         raise pairs_error(pairs, sample, mapping or {}, source.name) from None
     if found.kind == "ratings" and not {"item", "label"} <= found.named and len(source.columns()) > 2:
         sample = source.head(SAMPLE_ROWS)
