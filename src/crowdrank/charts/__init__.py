@@ -5,6 +5,7 @@ from crowdrank.charts.chart import Chart, style_sheet
 from crowdrank.charts.heatmap import Cell, draw_heatmap, short_share
 from crowdrank.charts.intervals import Interval, draw_intervals
 from crowdrank.charts.scatter import MOST_WORKERS, Dot, draw_workers
+from crowdrank.charts.shares import Run, draw_shares
 
 __all__ = [
     "MOST_WORKERS",
@@ -13,10 +14,12 @@ __all__ = [
     "Chart",
     "Dot",
     "Interval",
+    "Run",
     "Tick",
     "axis_of",
     "draw_heatmap",
     "draw_intervals",
+    "draw_shares",
     "draw_workers",
     "short_share",
     "style_sheet",

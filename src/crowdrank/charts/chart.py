@@ -61,7 +61,7 @@ class Chart:
     @property
     def inline(self) -> str:
         """The drawing as part of a page that has the style of ``style_sheet``."""
-        return self._element(' class="picture"', self.body)
+        return self._element(f' class="picture" style="--width:{self.width:g}px"', self.body)
 
     @property
     def svg(self) -> str:
