@@ -13,11 +13,14 @@ from crowdrank.rankers.registry import make_ranker
 from crowdrank.report import (
     SavedResult,
     build,
+    build_answers,
     build_changes,
     build_contest,
+    build_questions,
     build_replay,
     changes_to_html,
     contest_to_html,
+    questions_to_html,
     replay_to_html,
     to_html,
     training_report_files,
@@ -140,6 +143,29 @@ def replayed(tmp_path_factory):
     study = cr.replay(simulate="bt", budget=100, seeds=2, selects=["random", "even", "gain"], settings=settings)
     path = tmp_path_factory.mktemp("replayed") / "report.html"
     path.write_text(replay_to_html(build_replay(study)), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="session")
+def asked(tmp_path_factory):
+    """The next questions of several queries, for judges, with long names and a warning."""
+    long = pl.col("left", "right", "label").str.replace("^i1$", f"{HOSTILE} {'long_' * 20}")
+    votes = random_votes(queries=3, votes=900).with_columns(long)
+    judges = [f"{HOSTILE} {'long_' * 12}", "w1", "w2"]
+    found = cr.next_questions(votes, 80, judges=judges, settings={"pair_cap": 5})
+    path = tmp_path_factory.mktemp("asked") / "report.html"
+    noted = replace(found, notes=(cr.Note("fewer-questions", "There are fewer questions. " * 9),))
+    path.write_text(questions_to_html(build_questions(noted)), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(scope="session")
+def answered(tmp_path_factory):
+    """Answers of two judges, and how certain the ranking became."""
+    found = cr.next_questions(random_votes(), 40, judges=["w1", "w2"])
+    curve = [(count, 1 - 0.5 / (1 + count / 20)) for count in range(0, 41, 4)]
+    path = tmp_path_factory.mktemp("answered") / "report.html"
+    path.write_text(questions_to_html(build_answers(found.items, found.polars(), curve)), encoding="utf-8")
     return path.as_uri()
 
 

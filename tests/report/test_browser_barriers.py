@@ -6,7 +6,7 @@ from browsing import PHONE, WIDE
 
 PAGES = (
     "one", "many", "ranked", "labelled", "chosen", "contest", "domains", "training", "crowd", "remap", "replayed",
-    "moved",
+    "moved", "asked", "answered",
 )  # fmt: skip
 
 

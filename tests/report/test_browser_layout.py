@@ -41,6 +41,12 @@ def test_a_phone_needs_no_sideways_scrolling(visit, kind, request):
     assert [text.split("\n")[0].strip() for text in shown] == ["Rank", "Item", "Score", "90 % interval"]
 
 
+@pytest.mark.parametrize("width", [1050, 980, 900, 840])
+def test_queries_with_difficulties_fit_between_a_phone_and_a_desk(visit, domains, width):
+    page = visit(domains, {"width": width, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_models_side_by_side_fit_every_width(visit, contest):
     for width in (1280, 800, 375):
         page = visit(contest, {"width": width, "height": 700})
@@ -76,6 +82,19 @@ def test_what_moved_fits_every_width(visit, moved):
         assert inside <= right + 1
     assert page.locator("img").count() == 0
     assert page.locator(".moves tbody tr").count() == 24
+
+
+@pytest.mark.parametrize("kind", ["asked", "answered", "replayed"])
+def test_pages_on_asking_fit_every_width(visit, kind, request):
+    for width in (1280, 800, 375):
+        page = visit(request.getfixturevalue(kind), {"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        right = page.evaluate("document.querySelector('main').getBoundingClientRect().right")
+        inside = page.locator("table, svg, thead th").evaluate_all(
+            "(all) => Math.max(...all.map((own) => own.getBoundingClientRect().right))"
+        )
+        assert inside <= right + 1
+    assert page.locator("img").count() == 0
 
 
 def test_workers_with_many_parameters_fit_every_width(visit, judged):

@@ -1,5 +1,6 @@
 """Charts: SVG pictures from plain values, for reports, notebooks and files."""
 
+from crowdrank.charts.asked import Asked, draw_asked
 from crowdrank.charts.axes import Axis, Tick, axis_of
 from crowdrank.charts.chart import Chart, style_sheet
 from crowdrank.charts.heatmap import Cell, draw_heatmap, short_share
@@ -9,6 +10,7 @@ from crowdrank.charts.shares import Run, draw_shares
 
 __all__ = [
     "MOST_WORKERS",
+    "Asked",
     "Axis",
     "Cell",
     "Chart",
@@ -17,6 +19,7 @@ __all__ = [
     "Run",
     "Tick",
     "axis_of",
+    "draw_asked",
     "draw_heatmap",
     "draw_intervals",
     "draw_shares",

@@ -34,6 +34,7 @@ RULES = {
     "bar": "fill:{bar}",
     "open": "stroke:{bar};stroke-width:8;stroke-dasharray:6 4",
     "mark": "fill:{mark}",
+    "hint": "fill:transparent",
     "ahead": "fill:{ahead}",
     "behind": "fill:{behind}",
     "reliable": "fill:{reliable};stroke:{reliable}",
