@@ -1,5 +1,5 @@
-"""Writes the pictures of docs/report.md into docs/images: pages in Chromium, and charts. Run it after a change of
-the report: `python docs/screenshots.py` (it needs Chromium, playwright and resvg-py)."""
+"""Writes the pictures of the docs on reports and on asking into docs/images: pages in Chromium, and charts. Run it
+after a change of a report: `python docs/screenshots.py` (it needs Chromium, playwright and resvg-py)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import crowdrank as cr
-from crowdrank.report import build, build_changes, changes_to_html, to_html
+from crowdrank.report import (
+    build,
+    build_changes,
+    build_questions,
+    build_replay,
+    changes_to_html,
+    questions_to_html,
+    replay_to_html,
+    to_html,
+)
 from crowdrank.report.saved_result import SavedResult
 from crowdrank.simulate.presets import simulate
 
@@ -30,12 +39,19 @@ def pages() -> dict[str, str]:
     votes = simulate("bt-crowd", items=24, workers=40, votes=3000).judgments
     fitted = cr.CrowdBT().fit(votes)
     some = cr.CrowdBT().fit(votes.head(600))
+    domains = cr.TPP().fit(
+        simulate("tpp", queries=200, documents=8, workers=25, domains=8, sparsity=0.4).judgments
+    )
+    study = cr.replay(simulate="beta-5-1", budget=400, seeds=10, settings={"items": 20, "workers": 15})
     IMAGES.joinpath("chart-ahead.svg").write_text(fitted.posterior_.plot(most=12).svg, encoding="utf-8")
     return {
         "report": to_html(build(fitted.result_)),
         "changes": changes_to_html(
             build_changes(saved("first", some.result_), saved("second", fitted.result_))
         ),
+        "domains": to_html(build(domains.result_)),
+        "next": questions_to_html(build_questions(cr.next_questions(votes.head(600), 40))),
+        "replay": replay_to_html(build_replay(study)),
     }  # fmt: skip
 
 
@@ -46,6 +62,9 @@ SHOTS = (
     ("report-workers", "report", WIDE, "light", "#workers figure >> nth=1"),
     ("report-chances", "report", WIDE, "light", "#picture"),
     ("report-changes", "changes", (1280, 760), "light", None),
+    ("report-domains", "domains", WIDE, "light", "#domains figure"),
+    ("asking-next", "next", (1280, 860), "light", None),
+    ("asking-replay", "replay", WIDE, "light", "#curves figure"),
 )
 """Name, page, size of the window, colors, and the part that is shown if not the first screen."""
 

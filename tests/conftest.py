@@ -26,13 +26,13 @@ settings.load_profile("steady")
 DATA = Path(os.environ.get("CROWDRANK_DATA", ROOT.parent / "shared" / "data"))
 
 
-TOGETHER = ("engine/test_dask.py", "report/test_browser.py", "compare/test_auto.py")
-"""Files whose tests share a cluster, a browser or fits."""
+TOGETHER = ("engine/test_dask.py", "report/test_browser_", "compare/test_auto.py")
+"""Parts of the names of files whose tests share a cluster, pages in a browser, or fits."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Tests that share something run in one process: those of a file above, and those that name the same model.
+    """Tests that share something run in one process: those of the files above, and those that name the same model.
 
     By the names of the tests and not by marks, since pytest 9.2 does not let xdist see its ``xdist_group``.
     """
@@ -41,9 +41,8 @@ def pytest_xdist_make_scheduler(config, log):
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file, model = nodeid.partition("::")[0], re.search(r"model=[\w-]+", nodeid)
-            if file.endswith(TOGETHER):
-                return file
-            return model[0] if model else nodeid
+            shared = next((name for name in TOGETHER if name in file), None)
+            return shared or (model[0] if model else nodeid)
 
     return Together(config, log)
 

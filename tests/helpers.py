@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import polars as pl
 
@@ -138,3 +140,9 @@ def random_domains(fitted, domains=3, seed=0):
         truthful=quality,
     )
     return {"queries": queries, "skills": skills}
+
+
+def read_rows(path):
+    """The rows of a CSV file, by the names of its columns."""
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))

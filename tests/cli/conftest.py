@@ -1,8 +1,19 @@
 """What tests of several commands share."""
 
+import sys
+
 import pytest
 
 from crowdrank.simulate.presets import simulate
+from helpers import random_votes
+
+JUDGE = """
+import json, sys
+for line in sys.stdin:
+    question = json.loads(line)
+    left, right = question["left"]["item"], question["right"]["item"]
+    print("left" if int(left[1:]) > int(right[1:]) else "right", flush=True)
+"""
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +45,27 @@ def run(crowdrank, tmp_path):
         return ran.code, said
 
     return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    """120 votes of 4 workers on 8 items."""
+    path = tmp_path / "votes.csv"
+    random_votes(5, items=8, workers=4, votes=120).write_csv(path)
+    return path
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """A command that prefers the item with the larger number."""
+    path = tmp_path / "judge.py"
+    path.write_text(JUDGE)
+    return f"{sys.executable} {path}"
+
+
+@pytest.fixture
+def items(tmp_path):
+    """The 8 items, with texts."""
+    path = tmp_path / "items.csv"
+    path.write_text("item,text\n" + "".join(f"i{code},text {code}\n" for code in range(8)))
+    return path

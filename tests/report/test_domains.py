@@ -11,7 +11,15 @@ import pytest
 import crowdrank as cr
 from crowdrank.cli.output import Folder, write_result
 from crowdrank.report import build, to_html, to_json, to_markdown
-from crowdrank.report.domains import query_traits, skill_map
+from crowdrank.report.domains import (
+    NAMED,
+    RUNS,
+    domain_map,
+    draw_domains,
+    explain_domains,
+    query_traits,
+    skill_map,
+)
 from crowdrank.results import Queries, Skills, verdicts
 from helpers import random_domains, random_votes
 
@@ -71,6 +79,70 @@ class TestContent:
         assert [(row.worker, len(row.skills)) for row in found.rows] == [("many", 2)]
 
 
+def many_queries(count, domains=4, seed=0):
+    """Queries whose domains are drawn at random."""
+    chance = np.random.default_rng(seed).dirichlet(np.full(domains, 0.2), count)
+    values = np.ones(count)
+    names = pl.Series([f"q{place:04d}" for place in range(count)])
+    return Queries(query=names, judgments=values, difficulty=values, low=values, high=values, domain=chance)
+
+
+class TestMap:
+    def test_queries_stand_by_domain_the_surest_first(self):
+        found = domain_map(QUERIES)
+        assert [(run.names, run.shares) for run in found.runs] == [
+            (("p",), (0.8, 0.2)), (("r",), (0.6, 0.4)), (("q",), (0.3, 0.7)),
+        ]  # fmt: skip
+        assert [vars(own) for own in found.domains] == [
+            {"queries": 2, "sure": 0, "probability": (0.8 + 0.6) / 2, "examples": ("p", "r")},
+            {"queries": 1, "sure": 0, "probability": 0.7, "examples": ("q",)},
+        ]
+        assert domain_map(ALONE) is None
+        assert domain_map(None) is None
+
+    def test_a_domain_may_have_no_query(self):
+        found = domain_map(replace(QUERIES, domain=np.array([[0.8, 0.2]] * 3)))
+        assert vars(found.domains[1]) == {"queries": 0, "sure": 0, "probability": None, "examples": ()}
+
+    @pytest.mark.parametrize("count", [NAMED, NAMED + 1, 784])
+    def test_many_queries_stand_in_runs_of_one_domain(self, count):
+        queries = many_queries(count)
+        found = domain_map(queries)
+        assert found.queries == count == sum(own.queries for own in found.domains)
+        likely = np.bincount(queries.domain.argmax(axis=1), minlength=4)
+        assert [own.queries for own in found.domains] == likely.tolist()
+        assert len(found.runs) == count if count <= NAMED else len(found.runs) <= RUNS + 4
+        total = sum(run.queries * np.array(run.shares) for run in found.runs)
+        assert total == pytest.approx(queries.domain.sum(axis=0), abs=0.006 * count)
+
+    @pytest.mark.parametrize(
+        ("sure", "words"),
+        [
+            (0, "None of the 3 queries belongs to"), (1, "1 of the 3 queries belongs to"),
+            (2, "2 of the 3 queries belong to"), (3, "Every one of the 3 queries belongs to"),
+        ],
+    )  # fmt: skip
+    def test_how_many_are_almost_certain(self, sure, words):
+        chance = np.array([[0.95, 0.05]] * sure + [[0.94, 0.06]] * (3 - sure))
+        assert words in explain_domains(domain_map(replace(QUERIES, domain=chance)))
+
+    def test_few_queries_have_their_names_beside_the_picture(self):
+        drawn = draw_domains(domain_map(QUERIES)).svg
+        assert re.findall(r"<title>(.*?)</title>", drawn)[2:] == [
+            "p", "Query p: domain 1 with 0.80", "Query p: domain 2 with 0.20",
+            "r", "Query r: domain 1 with 0.60", "Query r: domain 2 with 0.40",
+            "q", "Query q: domain 1 with 0.30", "Query q: domain 2 with 0.70",
+        ]  # fmt: skip
+
+    def test_many_queries_are_as_wide_as_they_are_many(self):
+        found = domain_map(many_queries(784))
+        drawn = draw_domains(found).svg
+        words = re.findall(r"<title>(\d+ queries|Query) ?,? ?(.*?): domain (\d) with (.*?)</title>", drawn)
+        first = found.runs[0]
+        assert words[0] == (f"{first.queries} queries", " to ".join(first.names), "1", f"{first.shares[0]:.2f}")
+        assert len(words) == sum(share >= 0.01 for run in found.runs for share in run.shares)
+
+
 @pytest.fixture(scope="module")
 def fitted():
     model = cr.CrowdBT().fit(random_votes(queries=5, workers=60, votes=3000))
@@ -85,7 +157,8 @@ def report(fitted):
 class TestForms:
     def test_the_page(self, report):
         html = to_html(report)
-        assert re.findall(r"<h2 [^>]*>([^<]+)", html)[3] == "Workers by domain"
+        assert re.findall(r"<h2 [^>]*>([^<]+)", html)[3:5] == ["Queries by domain", "Workers by domain"]
+        assert html.count("<title>Query ") == 5 * 3
         assert html.count('class="skill ') == 20 * 3  # the first rows; all of them are embedded
         data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])
         assert [len(row) for row in data["skills"]["quality"]] == [3] * 60
@@ -106,6 +179,9 @@ class TestForms:
         start = rf"\| {first.name} \| 12 \| {first.tiers} \| {first.difficulty:g} \| "
         assert re.search(rf"^{start}.* \| {first.domain} \({first.probability:.2f}\) \|$", text, re.M)
         assert f"| {row.worker} | {row.skills[0].quality:.2f}, {row.skills[0].low:.2f} to " in text
+        top = report.domain_map.domains[0]
+        row = f"| 1 | {top.queries} | {top.sure} | {top.probability:.2f} | {', '.join(top.examples)} |"
+        assert row in text.splitlines()
         assert "The first 50 of 60 workers; the skills file has all of them." in text
 
     def test_json(self, report):
@@ -116,6 +192,7 @@ class TestForms:
     def test_without_them_nothing_is_said(self, fitted):
         plain = build(replace(fitted, further={}))
         assert 'id="skills"' not in to_html(plain)
+        assert "by domain" not in to_html(plain)
         assert 'data-key="difficulty"' not in to_html(plain)
         assert "ifficulty" not in to_markdown(plain)
 

@@ -34,6 +34,7 @@ RULES = {
     "bar": "fill:{bar}",
     "open": "stroke:{bar};stroke-width:8;stroke-dasharray:6 4",
     "mark": "fill:{mark}",
+    "hint": "fill:transparent",
     "ahead": "fill:{ahead}",
     "behind": "fill:{behind}",
     "reliable": "fill:{reliable};stroke:{reliable}",
@@ -61,7 +62,7 @@ class Chart:
     @property
     def inline(self) -> str:
         """The drawing as part of a page that has the style of ``style_sheet``."""
-        return self._element(' class="picture"', self.body)
+        return self._element(f' class="picture" style="--width:{self.width:g}px"', self.body)
 
     @property
     def svg(self) -> str:

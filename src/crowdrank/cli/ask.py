@@ -11,6 +11,7 @@ from crowdrank.cli.answers_file import AnswersFile
 from crowdrank.cli.declare import Argument, Option
 from crowdrank.cli.judge_process import ANSWERS, JudgeError, JudgeProcess
 from crowdrank.cli.messages import finish, warn
+from crowdrank.cli.next import check_apart
 from crowdrank.cli.options import (
     AllowDropped,
     Columns,
@@ -20,6 +21,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_settings,
 )
+from crowdrank.cli.output import ReportFile
 from crowdrank.cli.sources import Sources
 from crowdrank.cli.track import track
 from crowdrank.errors import Note, UsageError
@@ -27,6 +29,7 @@ from crowdrank.progress import announce
 
 if TYPE_CHECKING:
     from crowdrank.data.roster import Roster
+    from crowdrank.report import QuestionsReport
     from crowdrank.select.campaign import Campaign
     from crowdrank.select.question import Question
 
@@ -36,6 +39,8 @@ ENDED = (
 )
 MOST_SKIPS = 20
 """After this many skips in a row the loop stops."""
+LOOKS = 40
+"""About how often a report looks at how certain the ranking is."""
 
 
 def command(
@@ -64,12 +69,16 @@ def command(
     outcomes: Outcomes = None,
     allow_dropped: AllowDropped = False,
     seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
+    report: Annotated[
+        Path | None, Option(help="File for a page on where the answers went: .html, .md or .json.")
+    ] = None,
 ) -> None:
     """Ask judges that are commands, question by question, until the budget is used.
 
     Each question is one line of JSON on the command's standard input: question, query, and left and right with the
     item and all columns of --items. The command prints left, right, tie or skip. Every answer is in --out FILE
-    before the next question is asked, so an interrupted run loses nothing, and the same command goes on.
+    before the next question is asked, so an interrupted run loses nothing, and the same command goes on. With
+    --report FILE, a page at the end shows where the answers went, and how certain the ranking became.
     """
     from crowdrank.data.roster import Roster
     from crowdrank.select.campaign import Campaign
@@ -84,7 +93,10 @@ def command(
     for own in judgments or []:
         if out.is_file() and Path(own).is_file() and out.samefile(own):
             raise UsageError(f"{own}: the file of --out is read anyway.", hint="Do not name it twice.")
+    check_apart(out, report)
     with ExitStack() as stack:
+        inputs = [*(judgments or []), items, exclude, anchors]
+        page = None if report is None else stack.enter_context(ReportFile(report, inputs))
         file = stack.enter_context(AnswersFile(out))
         file.check_header()
         listed = None if items is None else Roster.read(items, "item")
@@ -104,14 +116,62 @@ def command(
         ]
         for person in people:
             stack.callback(person.close)
-        _run(campaign, people, file, budget, listed)
+        began = file.rows
+        looks = Looks(campaign, began, budget if page is not None else None)
+        _run(campaign, people, file, budget, listed, looks)
+        notes = [Note("fewer-questions", ENDED)] if file.rows < budget else []
+        warn(notes)
+        if page is not None:
+            page.write_report(_report(campaign, file, looks, notes))
+        _finish(file, began, report)
+
+
+class Looks:
+    """The accuracy that the model expects after some of the answers; nothing without a budget."""
+
+    def __init__(self, campaign: Campaign, began: int, budget: int | None) -> None:
+        self._campaign = campaign
+        self._every = None if budget is None else max((budget - began) // LOOKS, 1)
+        self.curve: list[tuple[int, float]] = []
+        self.look(began)
+
+    def look(self, rows: int, *, last: bool = False) -> None:
+        """Look if it is time to, or at the last answer."""
+        if self._every is None or (self.curve and self.curve[-1][0] == rows):
+            return
+        if last or not self.curve or rows - self.curve[-1][0] >= self._every:
+            self.curve.append((rows, self._campaign.expected_accuracy()))
+
+
+def _report(campaign: Campaign, file: AnswersFile, looks: Looks, notes: list[Note]) -> QuestionsReport:
+    """Where the answers of the file went, and how certain the ranking became."""
+    import polars as pl
+
+    from crowdrank.report import build_answers
+
+    looks.look(file.rows, last=True)
+    answers = pl.read_csv(file.path, infer_schema=False)
+    if "query" not in answers.columns:
+        answers = answers.with_columns(query=pl.lit(None, pl.String))
+    return build_answers(campaign.known_items(), answers, looks.curve, [*campaign.field.doubts, *notes])
+
+
+def _finish(file: AnswersFile, began: int, report: Path | None) -> None:
+    """Say where the answers are, and the report."""
+    noun = "answer is" if file.rows == 1 else "answers are"
+    said = f"{file.rows} {noun} in {file.path}, {file.rows - began} of them new"
+    files = [str(file.path)]
+    if report is not None:
+        said, files = f"{said}; the report is in {report}", [*files, str(report)]
+    finish(said, files=files)
 
 
 def _run(
-    campaign: Campaign, people: list[JudgeProcess], file: AnswersFile, budget: int, listed: Roster | None
-) -> None:
+    campaign: Campaign, people: list[JudgeProcess], file: AnswersFile, budget: int, listed: Roster | None,
+    looks: Looks,
+) -> None:  # fmt: skip
     """Ask the judges in turn. Stops when the budget is used or no judge can be asked anything."""
-    skipped, turn, began = 0, file.rows, file.rows
+    skipped, turn = 0, file.rows
     refused: set[str] = set()
     with track("asking"):
         while file.rows < budget and len(refused) < len(people):
@@ -135,12 +195,9 @@ def _run(
             skipped = 0
             file.append(campaign.row(file.rows + 1, question, answer))
             campaign.learn(question, answer)
+            looks.look(file.rows)
     if not file.rows:
         raise UsageError("No question is allowed: caps, exclusions and the floor leave no pair.")
-    noun = "answer is" if file.rows == 1 else "answers are"
-    if file.rows < budget:
-        warn([Note("fewer-questions", ENDED)])
-    finish(f"{file.rows} {noun} in {file.path}, {file.rows - began} of them new", files=[str(file.path)])
 
 
 def _check_ids(items: Iterable[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_settings,
 )
-from crowdrank.cli.output import File, frame_writer
+from crowdrank.cli.output import File, ReportFile, frame_writer
 from crowdrank.cli.sources import Sources
 from crowdrank.cli.track import track
 from crowdrank.errors import UsageError, name_hint
@@ -61,14 +61,19 @@ def command(
     allow_dropped: AllowDropped = False,
     seed: Annotated[int, Option(help="Seed of everything random.")] = 0,
     out: Annotated[Path | None, Option(help="File for the questions, as CSV.")] = None,
+    report: Annotated[
+        Path | None, Option(help="File for a page on where the questions go: .html, .md or .json.")
+    ] = None,
 ) -> None:
     """Say which questions to ask next.
 
     Prints question, query, left, right, and worker if --judges are given, best first: as CSV, on stdout or in
-    --out FILE. The sides are random. Append the answers to the judgments and run it again.
+    --out FILE. The sides are random. Append the answers to the judgments and run it again. With --report FILE, a
+    page shows the items by rank, how certain their scores are, and how many of the questions touch each.
     """
     from crowdrank.cli.terminal import print_frame
     from crowdrank.data.roster import Roster
+    from crowdrank.report import build_questions
     from crowdrank.select.questions import next_questions
 
     own, chosen = split_settings(parse_settings(settings or []), model)
@@ -76,7 +81,10 @@ def command(
     if shown and items is None:
         raise UsageError("--show names columns of the items.", hint="Give them with --items FILE.")
     inputs = [*(judgments or []), judges, items, exclude, anchors]
-    with nullcontext() if out is None else File(out, inputs=inputs) as file:
+    check_apart(out, report)
+    with ExitStack() as stack:
+        file = None if out is None else stack.enter_context(File(out, inputs=inputs))
+        page = None if report is None else stack.enter_context(ReportFile(report, inputs))
         with track("choosing questions"):
             sources = Sources(
                 judgments or [],
@@ -93,12 +101,29 @@ def command(
             )  # fmt: skip
         warn(found.notes)
         tasks = found.tasks(listed, shown)
+        if page is not None:
+            page.write_report(build_questions(found))
         if file is None:
             print_frame(tasks, "csv")
         else:
             file.write(frame_writer(tasks))
-            noun = "question is" if len(tasks) == 1 else "questions are"
-            finish(f"{len(tasks)} {noun} in {out}", files=[str(out)])
+        _finish(len(tasks), [own for own in (out, report) if own is not None], out)
+
+
+def check_apart(out: Path | None, report: Path | None) -> None:
+    """Two files cannot have one name."""
+    if out is not None and report is not None and out.resolve() == report.resolve():
+        raise UsageError(f"--report {report}: --out is the same file.", hint="Name another file.")
+
+
+def _finish(count: int, files: list[Path], out: Path | None) -> None:
+    """Say which files have the questions and the page; nothing if the questions are on stdout alone."""
+    if not files:
+        return
+    noun = "question is" if count == 1 else "questions are"
+    said = [f"{count} {noun} in {out}"] if out is not None else []
+    said += [f"the report is in {own}" for own in files if own != out]
+    finish(", ".join(said).capitalize() if out is None else ", ".join(said), files=[str(own) for own in files])
 
 
 def split_settings(given: dict[str, Any], model: str | None) -> tuple[dict[str, Any], Model | None]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from crowdrank.compare import Comparison
     from crowdrank.measures import Evaluation
+    from crowdrank.report import QuestionsReport
     from crowdrank.results import Result
     from crowdrank.select.study import Study
 
@@ -137,6 +138,22 @@ class File:
         else:
             with staged.open("rb") as source, self.path.open("wb") as target:
                 shutil.copyfileobj(source, target)
+
+
+class ReportFile(File):
+    """A report on questions, in the form that the ending of its name says: a page, Markdown or JSON."""
+
+    def __init__(self, path: Path, inputs: Sequence[str | None] = ()) -> None:
+        from crowdrank.report.files import forms_of
+
+        forms_of(path)
+        super().__init__(path, "--report", inputs)
+
+    def write_report(self, report: QuestionsReport) -> None:
+        """Write the report."""
+        from crowdrank.report.files import questions_text
+
+        self.write(text_writer(questions_text(report, self.path)))
 
 
 def write_frame(frame: pl.DataFrame, path: Path, form: str) -> None:

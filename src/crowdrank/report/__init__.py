@@ -1,5 +1,7 @@
 """Reports: a result as data first, then as HTML, Markdown and JSON."""
 
+from crowdrank.report.asking import QuestionsReport, build_answers, build_questions
+from crowdrank.report.asking_pages import questions_to_html, questions_to_markdown
 from crowdrank.report.assemble import build
 from crowdrank.report.changes import ChangeReport, build_changes
 from crowdrank.report.changes_pages import changes_to_html, changes_to_markdown
@@ -15,19 +17,24 @@ from crowdrank.report.training.content import TrainingReport
 __all__ = [
     "ChangeReport",
     "ContestReport",
+    "QuestionsReport",
     "ReplayReport",
     "Report",
     "SavedResult",
     "TrainingReport",
     "build",
+    "build_answers",
     "build_changes",
     "build_contest",
+    "build_questions",
     "build_replay",
     "build_training",
     "changes_to_html",
     "changes_to_markdown",
     "contest_to_html",
     "contest_to_markdown",
+    "questions_to_html",
+    "questions_to_markdown",
     "read_result",
     "replay_to_html",
     "replay_to_markdown",

@@ -16,7 +16,7 @@ from crowdrank.report.agreement import crowd_confusion, worker_agreement
 from crowdrank.report.connections import chances, connections, matrix, pairs_of
 from crowdrank.report.content import VERDICTS, CrowdSummary, Item, Matrix, Query, Report, TableRows, Worker
 from crowdrank.report.contest import choice
-from crowdrank.report.domains import query_traits, skill_map
+from crowdrank.report.domains import domain_map, query_traits, skill_map
 from crowdrank.report.next_votes import next_pairs
 from crowdrank.report.notes import cautions
 from crowdrank.report.reliability import label_trust
@@ -83,6 +83,7 @@ def build(result: Result, gold: Mapping[str, float] | None = None, coverage: Cov
         trust=label_trust(reliability, fit),
         confusion=crowd_says,
         agreement=worker_agreement(evidence.agreement, result.index.workers),
+        domain_map=domain_map(queries),
         tables=tuple(_table(name, own.polars()) for name, own in further.items() if name not in shown),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdrank.charts import Axis
+from crowdrank.report.domain_content import DomainMap, SkillMap
 
 VERDICTS = ("malicious", "spammer", "unsure", "reliable")
 
@@ -135,38 +136,6 @@ class CrowdSummary:
     rows: tuple[Worker, ...]
     verdicts: dict[str, int]
     bins: dict[str, tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Skill:
-    """How good a worker is in one domain."""
-
-    judgments: float
-    quality: float
-    low: float | None
-    high: float | None
-    verdict: str
-
-
-@dataclass(frozen=True)
-class SkillRow:
-    """A worker with the worker's skill in each domain, largest domain first."""
-
-    worker: str
-    judgments: float
-    skills: tuple[Skill, ...]
-
-
-@dataclass(frozen=True)
-class SkillMap:
-    """Workers by domain: ``queries`` is the number of queries whose most probable domain is each one.
-
-    ``workers`` is the number of workers, ``rows`` are those shown, with the most judgments first.
-    """
-
-    queries: tuple[int, ...]
-    workers: int
-    rows: tuple[SkillRow, ...]
 
 
 @dataclass(frozen=True)
@@ -326,10 +295,10 @@ class Report(Page):
     ``items`` and ``queries_total`` count everything; ``queries`` may hold fewer queries, and each of them
     fewer rows, if showing all would make the page too large. ``choice`` is how `auto` chose the model.
     ``unit`` is what is counted for an item: "votes", "lists" or "labels". Labels need not connect items, so
-    ``connections`` is None for them. ``skills`` is None if there are no domains, or only one. ``trust`` is None if
-    no labels are known. ``confusion`` is what the crowd says of each true label, ``agreement`` how often workers
-    agree on lists; None if that is not known. ``tables`` are the model's further tables that have no section of
-    their own in the report.
+    ``connections`` is None for them. ``skills`` and ``domain_map`` are None if there are no domains, or only one.
+    ``trust`` is None if no labels are known. ``confusion`` is what the crowd says of each true label, and
+    ``agreement`` how often workers agree on lists; None if that is not known. ``tables`` are the model's further
+    tables that have no section of their own in the report.
     """
 
     items: int
@@ -349,6 +318,7 @@ class Report(Page):
     tables: tuple[TableRows, ...] = ()
     confusion: Grid | None = None
     agreement: WorkerAgreement | None = None
+    domain_map: DomainMap | None = None
 
     @property
     def has_labels(self) -> bool:

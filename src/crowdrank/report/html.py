@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from crowdrank.charts import MOST_WORKERS, Axis, Chart, Dot, draw_workers, style_sheet
 from crowdrank.report.agreement import draw_agreement, draw_confusion, explain_agreement, explain_confusion
-from crowdrank.report.content import VERDICTS, ContestReport, CrowdSummary, Query, Report, Skill, SkillMap
+from crowdrank.report.content import VERDICTS, ContestReport, CrowdSummary, Query, Report
 from crowdrank.report.contest import explain_contest
+from crowdrank.report.domain_content import Skill, SkillMap
+from crowdrank.report.domains import NAMED, draw_domains, explain_domains
 from crowdrank.report.method import method
 from crowdrank.report.reliability import explain_trust, explain_vote_trust, reliability_picture, vote_picture
 from crowdrank.report.units import UNITS
@@ -69,6 +71,8 @@ def to_html(report: Report) -> str:
         confusion=None if report.confusion is None else draw_confusion(report.confusion),
         agreement=None if report.agreement is None else draw_agreement(report.agreement),
         reliability=None if report.trust is None else reliability_picture(report.trust),
+        domains=None if report.domain_map is None else draw_domains(report.domain_map),
+        named_queries=NAMED,
     )
 
 
@@ -106,6 +110,7 @@ def environment() -> Environment:
         vote_picture=vote_picture,
         explain_confusion=explain_confusion,
         explain_agreement=explain_agreement,
+        explain_domains=explain_domains,
         chart_style=style_sheet(lambda name: f"var(--{name})"),
     )
     return made

@@ -18,12 +18,12 @@ from crowdrank.report.content import (
     Page,
     Query,
     Report,
-    Skill,
-    SkillMap,
     TableRows,
     WorkerAgreement,
 )
 from crowdrank.report.contest import explain_contest
+from crowdrank.report.domain_content import DomainMap, Skill, SkillMap
+from crowdrank.report.domains import explain_domains
 from crowdrank.report.method import method
 from crowdrank.report.reliability import explain_trust, explain_vote_trust
 from crowdrank.report.units import UNITS, Unit
@@ -56,6 +56,7 @@ def to_markdown(report: Report) -> str:
         warnings(report),
         _queries(report),
         [] if report.crowd is None else _workers(report.crowd, explain_quality(report)),
+        [] if report.domain_map is None else _domains(report.domain_map),
         [] if report.skills is None else _skills(report.skills),
         [] if report.confusion is None else _confusion(report.confusion),
         [] if report.agreement is None else _agreement(report.agreement),
@@ -226,6 +227,19 @@ def _workers(crowd: CrowdSummary, quality: str) -> Iterator[str]:
     yield table(("Worker", "Verdict", "Quality", "90 % interval", "Judgments"), rows, "llrrr")
     if crowd.workers > ROWS:
         yield f"The worst {ROWS} of {crowd.workers:,} workers; the workers file has all of them."
+
+
+def _domains(found: DomainMap) -> Iterator[str]:
+    yield "## Queries by domain"
+    yield explain_domains(found)
+    rows = (
+        (
+            f"{place}", number(domain.queries), number(domain.sure), number(domain.probability, 2),
+            ", ".join(domain.examples),
+        )
+        for place, domain in enumerate(found.domains, 1)
+    )  # fmt: skip
+    yield table(["Domain", "Queries", "Almost certain", "Mean probability", "Surest queries"], rows, "rrrrl")
 
 
 def _skills(found: SkillMap) -> Iterator[str]:

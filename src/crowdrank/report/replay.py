@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from crowdrank.charts import Axis
 from crowdrank.charts.axes import Tick, axis_of
+from crowdrank.data.arrays import Floats
 from crowdrank.errors import count_noun
 from crowdrank.report.content import Page
 from crowdrank.report.html import environment
 from crowdrank.report.markdown import safe, table, warnings
 from crowdrank.report.notes import cautions
-from crowdrank.report.words import number, percent, signed
+from crowdrank.report.words import list_words, number, percent, signed
 from crowdrank.select.policy import SELECTORS
 from crowdrank.select.replay import mean_curve
 from crowdrank.select.study import LEVELS, SelectorRun, Study
@@ -48,8 +53,9 @@ class Line:
 
 @dataclass(frozen=True)
 class ReplayReport(Page):
-    """The content of the page."""
+    """The content of the page. ``headline`` says which way of asking was the most accurate at the end."""
 
+    headline: str
     lines: tuple[Line, ...]
     levels: tuple[str, ...]
     across: tuple[Tick, ...]
@@ -71,6 +77,7 @@ def build_replay(study: Study) -> ReplayReport:
         title=f"{count_noun(len(lines), 'way')} of asking",
         facts=(study.source, count_noun(study.budget, "vote"), count_noun(study.seeds, "seed")),
         cautions=cautions(study.notes),
+        headline=headline(study, lines),
         lines=lines,
         levels=tuple(f"{level:.2f}" for level in LEVELS),
         across=tuple(Tick(_x(tick, across), f"{int(tick):,}") for tick in across.ticks if tick >= 0),
@@ -78,6 +85,34 @@ def build_replay(study: Study) -> ReplayReport:
         explanation=explain(study),
         description=f"Accuracy by the number of votes. At the end: {named}.",
     )
+
+
+def headline(study: Study, lines: Sequence[Line]) -> str:
+    """Which selector was the most accurate at the end, and which ones cannot be told apart from it.
+
+    Selectors are compared seed by seed; two are apart if the mean difference exceeds two standard errors.
+    """
+    best = max(range(len(lines)), key=lambda place: lines[place].accuracy)
+    first = f"{lines[best].select.capitalize()} was the most accurate at the end: {lines[best].shown}."
+    if len(lines) == 1:
+        return f"{lines[0].select.capitalize()} reached an accuracy of {lines[0].shown}."
+    if study.seeds == 1:
+        return f"{first} With a single seed, how much of that is chance is not known."
+    ends = [np.array([curve.accuracy[-1] for curve in run.curves]) for run in study.runs]
+    alike = [
+        line.select
+        for place, line in enumerate(lines)
+        if place != best and _within_noise(ends[best] - ends[place])
+    ]
+    if not alike:
+        return f"{first} All others were behind beyond the noise."
+    return f"{first} {list_words(alike).capitalize()} cannot be told apart from it."
+
+
+def _within_noise(difference: Floats) -> bool:
+    """Whether the mean of differences by seed is within two standard errors of 0."""
+    error = float(difference.std(ddof=1)) / math.sqrt(len(difference))
+    return abs(float(difference.mean())) <= BAND * error
 
 
 def explain(study: Study) -> str:
@@ -113,7 +148,8 @@ def replay_to_markdown(report: ReplayReport) -> str:
         "Predicted",
     )
     rows = ([line.select, line.meaning, *line.to, line.shown, number(line.predicted, 4)] for line in report.lines)
-    parts = [f"# {report.title}", " · ".join(map(safe, report.facts)), *warnings(report), report.explanation]
+    start = [f"# {report.title}", " · ".join(map(safe, report.facts)), report.headline]
+    parts = [*start, *warnings(report), report.explanation]
     return "\n\n".join([*parts, table(head, rows, "ll" + "r" * len(report.levels) + "rr")]) + "\n"
 
 

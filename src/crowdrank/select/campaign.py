@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import polars as pl
+
 from crowdrank.errors import UsageError, name_hint
 from crowdrank.models.online import TIES
 from crowdrank.models.pairs.crowd_bt import CrowdBT
@@ -13,6 +15,8 @@ from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
 from crowdrank.select.question import Question
 from crowdrank.select.recorded import Recorded
+from crowdrank.select.replay import predicted_by_query
+from crowdrank.select.rules import codes_of
 
 FEW = 10
 """The usual share of ties counts as this many votes."""
@@ -75,6 +79,16 @@ class Campaign:
         """The columns of a row of answers."""
         query = ("query",) if self.field.query.null_count() == 0 else ()
         return ("question", *query, "worker", "left", "right", "label")
+
+    def known_items(self) -> pl.DataFrame:
+        """What is known about every item: query, item, score, stderr, votes."""
+        return self.field.known_items(self.loop.beliefs(), self.loop.desk.history)
+
+    def expected_accuracy(self) -> float:
+        """The share of pairs that the current scores are expected to order right; the mean over the queries."""
+        beliefs, query = self.loop.beliefs(), self.field.query
+        group = None if query.null_count() else codes_of(query.to_list())
+        return predicted_by_query(beliefs.mean, beliefs.variance, group)
 
     def ask(self, worker: str) -> Question | None:
         """The next question for a judge; None if no pair is allowed, or the judge has judged every allowed one."""

@@ -159,6 +159,18 @@ class Field:
         votes = self.coded_votes()
         return History.of_votes(count, people, votes.left, votes.right, votes.judge)
 
+    def known_items(self, beliefs: Beliefs, history: History) -> pl.DataFrame:
+        """What is known about every node: query, item, score, stderr, votes."""
+        return pl.DataFrame(
+            {
+                "query": self.query,
+                "item": self.item,
+                "score": beliefs.mean.copy(),
+                "stderr": np.sqrt(beliefs.variance),
+                "votes": history.voted.astype(np.int64),
+            }
+        )
+
     def rules(self, policy: Policy, exclude: Any) -> Rules:
         """Groups by query and by attributes that must agree, and everything that must not meet."""
         count = len(self.item)

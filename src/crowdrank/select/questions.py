@@ -41,6 +41,8 @@ OF_JUDGES = (
 class Questions(Table):
     """Questions, best first: question, query, left, right, worker (if judges were given), gain, why.
 
+    ``items`` says what was known when they were chosen: query, item, score, stderr, votes. ``select`` is how.
+
     >>> import crowdrank as cr
     >>> votes = [("ann", "a", "b"), ("bob", "b", "c"), ("ann", "a", "c")]
     >>> questions = cr.next_questions(votes, 3, judges=["ann", "bob"])
@@ -53,6 +55,8 @@ class Questions(Table):
     """
 
     content: pl.DataFrame
+    items: pl.DataFrame
+    select: str
     notes: tuple[Note, ...] = ()
 
     def polars(self) -> pl.DataFrame:
@@ -117,17 +121,19 @@ def next_questions(
     if policy.gamma == "gold":
         policy = field.choose_gamma(policy, gold, seed)
     share, policy = policy.judge_share, replace(policy, judge_share=None)
+    beliefs, history = field.beliefs(posterior), field.history()
+    known = field.known_items(beliefs, history)
     desk = Desk(
-        field.beliefs(posterior), policy, field.history(), field.rules(policy, exclude), seed=seed, gold=gold,
-        budget=field.votes + count,
-    )  # fmt: skip
+        beliefs, policy, history, field.rules(policy, exclude), seed=seed, gold=gold, budget=field.votes + count
+    )
     found = desk.batch(count, field.asked, _most(each, share, count, field.asked))
     if not found:
         raise InputError(
             "No question is allowed: caps, exclusions, the floor and what the judges have judged leave no pair."
         )
     backend = TEXT_IDS if field.table is None else field.table.backend
-    return Questions(field.named(found), (*notes, *field.notes(found, count)), backend=backend)
+    said = (*notes, *field.notes(found, count))
+    return Questions(field.named(found), known, select, said, backend=backend)
 
 
 def _check_anyone(settings: Mapping[str, Any], each: int | None) -> None:

@@ -42,11 +42,7 @@ class Truth:
 
     def predicted(self, score: Floats, variance: Floats) -> float:
         """The accuracy that scores with these variances expect; the mean over the queries."""
-        if self.group is None:
-            return predicted_accuracy(score, variance)
-        parts = [np.flatnonzero(self.group == own) for own in np.unique(self.group)]
-        found = [predicted_accuracy(score[part], variance[part]) for part in parts if len(part) > 1]
-        return float(np.mean(found)) if found else 1.0
+        return predicted_by_query(score, variance, self.group)
 
 
 @dataclass(frozen=True)
@@ -149,6 +145,15 @@ def _ranking(loop: Loop, plan: Plan) -> tuple[Floats, Floats]:
         return loop.place(loop.fit_batch())
     found = loop.model.estimate(loop.state)
     return found.score, found.variance
+
+
+def predicted_by_query(score: Floats, variance: Floats, group: Integers | None) -> float:
+    """The accuracy that scores with these variances expect; the mean over the queries, which ``group`` numbers."""
+    if group is None:
+        return predicted_accuracy(score, variance)
+    parts = [np.flatnonzero(group == own) for own in np.unique(group)]
+    found = [predicted_accuracy(score[part], variance[part]) for part in parts if len(part) > 1]
+    return float(np.mean(found)) if found else 1.0
 
 
 def predicted_accuracy(score: Floats, variance: Floats, seed: int = 0) -> float:

@@ -196,7 +196,7 @@ def replay(
         about_gold = [note for note in (note_not_judged(grades), note_totals(grades)) if note is not None]
         votes, truth = _recorded(judgments, grades)
         plan = _plan(min(budget, len(votes.left)), look, rank, refit)
-        reach, source = _reach(votes, truth), f"{len(votes.left)} recorded votes"
+        reach, source = _reach(votes, truth), f"{len(votes.left):,} recorded votes"
 
         def one(chosen: Policy, seed: int) -> Curve:
             return replay_recorded(votes, truth, chosen, plan, seed=seed, model=model)

@@ -472,7 +472,7 @@
         return make(
           "tr", {}, make("th", { scope: "row", class: "name" }, link, ...(query.difficulty_words ? [make("span", { class: "small" }, small)] : [])),
           number(query.items, "num"), number(query.tiers, "num"), ...(query.groups ? [number(query.groups)] : []),
-          ...(query.difficulty_words ? [cell("num wide", difficulty), cell("num wide", between)] : []),
+          ...(query.difficulty_words ? [cell("num wide", difficulty), cell("num wide own", between)] : []),
           ...(domain === null ? [] : [cell("num wide", domain)]), cell("name wide", nameOf(query.item[0])),
         );
       },

@@ -1,6 +1,5 @@
-"""crowdrank next, ask and replay, as a user runs them: files, pipes, interruptions, mistakes."""
+"""crowdrank ask, as a user runs it: judges that are commands, interruptions, reports, mistakes."""
 
-import csv
 import json
 import os
 import signal
@@ -8,147 +7,16 @@ import subprocess
 import sys
 import time
 
-import polars as pl
 import pytest
 
-from helpers import random_votes
-
-JUDGE = """
-import json, sys
-for line in sys.stdin:
-    question = json.loads(line)
-    left, right = question["left"]["item"], question["right"]["item"]
-    print("left" if int(left[1:]) > int(right[1:]) else "right", flush=True)
-"""
-
-
-@pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "votes.csv"
-    random_votes(5, items=8, workers=4, votes=120).write_csv(path)
-    return path
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """A command that prefers the item with the larger number."""
-    path = tmp_path / "judge.py"
-    path.write_text(JUDGE)
-    return f"{sys.executable} {path}"
-
-
-@pytest.fixture
-def items(tmp_path):
-    path = tmp_path / "items.csv"
-    path.write_text("item,text\n" + "".join(f"i{code},text {code}\n" for code in range(8)))
-    return path
-
-
-def rows(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-class TestNext:
-    def test_a_pipe_gets_csv(self, crowdrank, file):
-        ran = crowdrank("next", file, "--count", 5)
-        assert ran.code == 0
-        lines = ran.out.splitlines()
-        assert lines[0] == "question,query,left,right"
-        assert len(lines) == 6
-
-    def test_a_file_with_judges_and_texts(self, crowdrank, file, items, tmp_path):
-        (tmp_path / "judges.csv").write_text("worker\nw1\nnew\n")
-        ran = crowdrank(
-            "next",
-            file,
-            "--count",
-            4,
-            "--judges",
-            "judges.csv",
-            "--items",
-            items,
-            "--show",
-            "text",
-            "--out",
-            "q.csv",
-        )
-        assert ran.code == 0, ran.err
-        assert "4 questions are in q.csv" in ran.err
-        found = rows(tmp_path / "q.csv")
-        assert list(found[0]) == ["question", "query", "left", "right", "worker", "left_text", "right_text"]
-        assert all(row["left_text"] == f"text {row['left'][1:]}" for row in found)
-
-    def test_before_the_first_vote(self, crowdrank, items):
-        ran = crowdrank("next", "--items", items, "--count", 3)
-        assert len(ran.out.splitlines()) == 4
-
-    def test_answers_can_be_appended_and_asked_about_again(self, crowdrank, file, tmp_path):
-        crowdrank("next", file, "--count", 6, "--out", "q.csv")
-        asked = pl.read_csv(tmp_path / "q.csv", infer_schema=False)
-        answers = asked.select(worker=pl.lit("w9"), left="left", right="right", label="left")
-        answers.write_csv(tmp_path / "more.csv")
-        again = crowdrank("next", file, "more.csv", "--count", 6)
-        assert again.code == 0, again.err
-        assert again.out.splitlines()[1].startswith("127,")
-
-    @pytest.mark.parametrize(
-        ("words", "problem"),
-        [
-            (["--select", "clever"], "no selector 'clever'"),
-            (["--set", "gama=1"], "no setting 'gama'"),
-            (["--count", "0"], "at least 1"),
-            (["--model", "win-rate"], "no posterior"),
-            (["--model", "nothing"], "no model"),
-            (["--show", "text"], "--items"),
-            (["--items", "missing.csv"], "missing.csv"),
-            (["--set", "own=team"], "judges"),
-            (["--set", "differ=team"], "items"),
-        ],
-    )
-    def test_mistakes(self, crowdrank, file, words, problem):
-        ran = crowdrank("next", file, *words)
-        assert ran.code == 2
-        assert problem in ran.err
-        assert ran.out == ""
-
-    def test_a_setting_of_the_model(self, crowdrank, file):
-        ran = crowdrank(
-            "next", file, "--model", "online-crowd-bt", "--set", "variance=2", "--set", "cold=0", "--count", 2
-        )
-        assert ran.code == 0, ran.err
-        ran = crowdrank("next", file, "--set", "variance=2", "--count", 2)
-        assert ran.code == 2
-        assert "There is no setting 'variance' of the selection." in ran.err
-        assert "For one of a model, add --model NAME" in ran.err
-        assert "Give it a value: --set gamma=VALUE" in crowdrank("next", file, "--set", "gamma").err
-
-    def test_it_never_writes_over_what_it_reads(self, crowdrank, file, items, tmp_path):
-        before = (tmp_path / "votes.csv").read_bytes(), (tmp_path / "items.csv").read_bytes()
-        for name in ("votes.csv", "items.csv"):
-            ran = crowdrank("next", file, "--items", items, "--out", name)
-            assert ran.code == 2
-            assert "this file is read, so it is kept" in ran.err
-        assert ((tmp_path / "votes.csv").read_bytes(), (tmp_path / "items.csv").read_bytes()) == before
-
-    def test_a_link_and_a_pipe_are_written_to(self, crowdrank, file, tmp_path):
-        (tmp_path / "target.csv").touch()
-        (tmp_path / "link.csv").symlink_to("target.csv")
-        assert crowdrank("next", file, "--count", 2, "--out", "link.csv").code == 0
-        assert (tmp_path / "link.csv").is_symlink()
-        assert len(rows(tmp_path / "target.csv")) == 2
-        os.mkfifo(tmp_path / "pipe")
-        with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
-            assert crowdrank("next", file, "--count", 2, "--out", "pipe").code == 0
-            assert reader.stdout.read() == (tmp_path / "target.csv").read_bytes()
-        assert (tmp_path / "pipe").is_fifo()
+from helpers import read_rows
 
 
 class TestAsk:
     def test_a_command_for_each_question(self, crowdrank, items, judge, tmp_path):
         ran = crowdrank("ask", "--judge", judge, "--items", items, "--budget", 5, "--out", "answers.csv")
         assert ran.code == 0, ran.err
-        found = rows(tmp_path / "answers.csv")
+        found = read_rows(tmp_path / "answers.csv")
         assert [row["question"] for row in found] == ["1", "2", "3", "4", "5"]
         for row in found:
             assert row["label"] == max(row["left"], row["right"])
@@ -160,21 +28,35 @@ class TestAsk:
             "--items", items, "--budget", 54, "--out", "answers.csv",
         )  # fmt: skip
         assert ran.code == 0, ran.err
-        found = rows(tmp_path / "answers.csv")
+        found = read_rows(tmp_path / "answers.csv")
         assert [row["worker"] for row in found] == ["one", "two"] * 27
         ranked = crowdrank("rank", "answers.csv", "--model", "bt")
         assert [line.split(",")[1] for line in ranked.out.splitlines()[1:]] == [
             f"i{code}" for code in range(7, -1, -1)
         ]
 
+    def test_a_report_at_the_end(self, crowdrank, items, judge, tmp_path):
+        words = ["ask", "--judge", judge, "--keep", "--items", items, "--out", "a.csv", "--report", "a.json"]
+        ran = crowdrank(*words, "--budget", 6)
+        assert "6 answers are in a.csv, 6 of them new; the report is in a.json" in ran.err
+        report = json.loads((tmp_path / "a.json").read_text())
+        assert [count for count, _ in report["curve"]] == list(range(7))
+        assert report["questions"] == len(read_rows(tmp_path / "a.csv")) == 6
+        assert sum(item["votes"] for item in report["queries"][0]["items"]) == 2 * 6
+        crowdrank(*words, "--budget", 8)
+        again = json.loads((tmp_path / "a.json").read_text())
+        assert [count for count, _ in again["curve"]] == [6, 7, 8]
+        assert again["questions"] == 8
+        assert crowdrank(*words[:-1], "a.csv", "--budget", 9).code == 2
+
     def test_no_judge_is_asked_a_pair_twice(self, crowdrank, items, judge, tmp_path):
         words = ("ask", "--judge", judge, "--keep", "--items", items, "--budget", 30, "--out", "answers.csv")
         ran = crowdrank(*words)
         assert ran.code == 0
         assert "No judge can be asked anything else" in ran.err
-        assert len({frozenset((row["left"], row["right"])) for row in rows(tmp_path / "answers.csv")}) == 28
+        assert len({frozenset((row["left"], row["right"])) for row in read_rows(tmp_path / "answers.csv")}) == 28
         assert crowdrank(*words, "--set", "repeats=true").code == 0
-        assert len(rows(tmp_path / "answers.csv")) == 30
+        assert len(read_rows(tmp_path / "answers.csv")) == 30
 
     def test_a_question_that_is_skipped_is_not_asked_again(self, crowdrank, items):
         (items.parent / "two.csv").write_text("item\na\nb\n")
@@ -209,7 +91,7 @@ class TestAsk:
         ran = crowdrank(*words)
         assert "the last line was cut off, and is removed" in ran.err
         assert "1 of them new" in ran.err
-        assert len(rows(tmp_path / "answers.csv")) == 4
+        assert len(read_rows(tmp_path / "answers.csv")) == 4
 
     @pytest.mark.parametrize(
         ("words", "problem"),
@@ -261,7 +143,7 @@ class TestAsk:
             "ask", "--judge", judge, "--items", items, "--budget", complete + 3, "--out", "answers.csv"
         )
         assert ran.code == 0, ran.err
-        assert [row["question"] for row in rows(out)] == [str(number) for number in range(1, complete + 4)]
+        assert [row["question"] for row in read_rows(out)] == [str(number) for number in range(1, complete + 4)]
 
     def test_an_interrupt_keeps_the_answers(self, items, judge, tmp_path):
         out = tmp_path / "answers.csv"
@@ -277,7 +159,7 @@ class TestAsk:
         _, error = process.communicate(timeout=30)
         assert process.returncode == 130
         assert "answers" in error
-        assert len(rows(out)) >= 2
+        assert len(read_rows(out)) >= 2
 
     def test_two_runs_cannot_append_at_once(self, crowdrank, items, judge, tmp_path):
         import fcntl
@@ -329,8 +211,8 @@ class TestAsk:
                 "ask", "--judge", f"echo '{answer}'", "--items", items, "--budget", 2, "--out", f"{place}.csv"
             )
             assert ran.code == 0, ran.err
-        assert {row["label"] for row in rows(tmp_path / "0.csv")} == {"tie"}
-        assert all(row["label"] == row["left"] for row in rows(tmp_path / "1.csv"))
+        assert {row["label"] for row in read_rows(tmp_path / "0.csv")} == {"tie"}
+        assert all(row["label"] == row["left"] for row in read_rows(tmp_path / "1.csv"))
 
     def test_the_file_of_something_else_is_left_alone(self, crowdrank, items, judge, tmp_path):
         (tmp_path / "answers.csv").write_text("a,b\n1,2\n")
@@ -343,7 +225,7 @@ class TestAsk:
         assert ran.code == 0, ran.err
         again = crowdrank("ask", file, "--judge", judge, "--keep", "--budget", 6, "--out", "answers.csv")
         assert again.code == 0, again.err
-        assert len(rows(tmp_path / "answers.csv")) == 6
+        assert len(read_rows(tmp_path / "answers.csv")) == 6
 
     def test_queries_are_written(self, crowdrank, judge, tmp_path):
         (tmp_path / "items.csv").write_text(
@@ -353,73 +235,10 @@ class TestAsk:
             "ask", "--judge", judge, "--keep", "--items", "items.csv", "--budget", 12, "--out", "a.csv"
         )
         assert ran.code == 0, ran.err
-        assert {row["query"] for row in rows(tmp_path / "a.csv")} == {"q0", "q1"}
+        assert {row["query"] for row in read_rows(tmp_path / "a.csv")} == {"q0", "q1"}
         assert crowdrank("rank", "a.csv", "--model", "bt").code == 0
 
     def test_names_for_judges(self, crowdrank, items, judge):
         ran = crowdrank("ask", "--judge", judge, "--name", "a", "--name", "b", "--items", items, "--out", "a.csv")
         assert ran.code == 2
         assert "different name" in ran.err
-
-
-class TestReplay:
-    WORDS = ("replay", "--simulate", "bt", "--budget", 40, "--seeds", 2, "--set", "items=8", "--set", "workers=3")
-
-    def test_a_pipe_gets_a_table(self, crowdrank):
-        ran = crowdrank(*self.WORDS)
-        assert ran.code == 0, ran.err
-        assert ran.out.splitlines()[0].split() == [
-            "selector",
-            "to",
-            "0.90",
-            "to",
-            "0.95",
-            "to",
-            "0.98",
-            "accuracy",
-            "±",
-            "predicted",
-        ]
-        assert [line.split()[0] for line in ran.out.splitlines()[1:]] == ["random", "even", "gain"]
-
-    def test_json(self, crowdrank):
-        found = json.loads(crowdrank(*self.WORDS, "--json", "--select", "gain,joint").out)
-        assert [run["select"] for run in found["selectors"]] == ["gain", "joint"]
-
-    def test_a_folder_gets_a_report(self, crowdrank, tmp_path):
-        ran = crowdrank(*self.WORDS, "--out", "result")
-        assert ran.code == 0, ran.err
-        folder = tmp_path / "result"
-        assert sorted(path.name for path in folder.iterdir()) == ["replay.json", "report.html", "report.md"]
-        page = (folder / "report.html").read_text()
-        assert page.count('class="way way-') == 6  # three curves and three swatches
-        assert "3 ways of asking" in (folder / "report.md").read_text()
-
-    def test_recorded_votes(self, crowdrank, file, tmp_path):
-        (tmp_path / "gold.csv").write_text("item,grade\n" + "".join(f"i{code},{code}\n" for code in range(8)))
-        ran = crowdrank(
-            "replay", file, "--gold", "gold.csv", "--budget", 500, "--seeds", 1, "--rank", "refit", "--look", 60
-        )
-        assert ran.code == 0, ran.err
-        assert "only 120 recorded votes" in ran.err
-
-    @pytest.mark.parametrize(
-        ("words", "problem"),
-        [
-            ([], "needs recorded votes"),
-            (["--simulate", "saints"], "no crowd 'saints'"),
-            (["--simulate", "bt", "--select", "best"], "no selector 'best'"),
-            (["--simulate", "bt", "--budget", "0"], "budget"),
-            (["--simulate", "bt", "--seeds", "0"], "seeds"),
-            (["--simulate", "bt", "--select", ","], "no selector"),
-        ],
-    )
-    def test_mistakes(self, crowdrank, words, problem):
-        ran = crowdrank("replay", *words)
-        assert ran.code == 2
-        assert problem in ran.err
-
-    def test_recorded_votes_need_gold(self, crowdrank, file):
-        ran = crowdrank("replay", file)
-        assert ran.code == 2
-        assert "--gold" in ran.err
