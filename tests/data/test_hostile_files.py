@@ -145,3 +145,23 @@ def test_the_process_that_tries_files_waits_for_more(tmp_path):
     first = _TRIALS._process.pid
     cr.read(path)
     assert _TRIALS._process.pid == first
+
+
+@pytest.mark.parametrize("name", ["*", "^x.*$"])
+class TestNamesThatArePatterns:
+    """Polars takes such a name for all columns that fit it."""
+
+    def test_of_features(self, tmp_path, name):
+        path = tmp_path / "features.csv"
+        path.write_text(f"item,{name},y\na,1,1\nb,2,2\n")
+        with pytest.raises(cr.InputError, match="cannot have this name"):
+            cr.read_features(path)
+        assert cr.read_features(path, columns=f"ignore={name}").names == ("y",)
+
+    def test_of_judgments(self, tmp_path, name):
+        path = tmp_path / "votes.csv"
+        path.write_text(f"{name},loser,note\na,b,x\nb,c,y\n")
+        with pytest.raises(cr.InputError, match="cannot have this name"):
+            cr.read(path, columns=f"winner={name}")
+        path.write_text(f"winner,loser,{name}\na,b,x\nb,c,y\n")
+        assert cr.read(path).rows == 2

@@ -14,7 +14,7 @@ from crowdrank.data.ids import as_text
 from crowdrank.data.io.blocks import Block
 from crowdrank.data.io.cells import MISSING_WORDS, ROW, TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping
-from crowdrank.data.io.files import Source, explain_errors
+from crowdrank.data.io.files import Source, explain_errors, is_pattern
 from crowdrank.data.io.reasons import NOT_A_VALUE
 from crowdrank.errors import InputError, Note, Remedy, UsageError, name_hint
 
@@ -121,7 +121,7 @@ def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], so
     found = tuple(name for name in names if name.strip() and name not in roles.values() and name not in ignored)
     if not found:
         raise InputError("there are no columns of features.", source=source)
-    reserved = next((name for name in found if name in RESERVED), None)
+    reserved = next((name for name in found if name in RESERVED or is_pattern(name)), None)
     if reserved is not None:
         hint = ("Rename it, or leave it out: ", Remedy("columns", f"ignore={reserved}"))
         raise InputError("a feature cannot have this name.", source=source, column=reserved, hint=hint)

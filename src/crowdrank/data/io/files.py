@@ -174,6 +174,11 @@ class Source:
     def _select_text(self, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
         schema = self.table().collect_schema()
         for name in columns:
+            if is_pattern(name):
+                hint = "Rename the column in the file."
+                raise InputError(
+                    "a column that is read cannot have this name.", source=self.name, column=name, hint=hint
+                )
             if not is_plain(schema[name]) and not self._holds_text(name, schema[name]):
                 raise _type_error(self, name, schema[name])
         numbers = [pl.col(ROW)] if self.numbered else []
@@ -188,6 +193,11 @@ class Source:
         except pl.exceptions.PolarsError:
             return False
         return True
+
+
+def is_pattern(name: str) -> bool:
+    """Whether Polars would take the name of a column for a pattern that stands for several columns."""
+    return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
 def is_plain(dtype: pl.DataType) -> bool:
