@@ -123,7 +123,8 @@ def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], so
         raise InputError("there are no columns of features.", source=source)
     reserved = next((name for name in found if name in RESERVED or is_pattern(name)), None)
     if reserved is not None:
-        hint = ("Rename it, or leave it out: ", Remedy("columns", f"ignore={reserved}"))
+        leave_out = ("Rename it, or leave it out: ", Remedy("columns", f"ignore={reserved}"))
+        hint = "Rename it in the file." if is_pattern(reserved) else leave_out
         raise InputError("a feature cannot have this name.", source=source, column=reserved, hint=hint)
     notes = []
     if any(not name.strip() for name in names):
