@@ -32,7 +32,7 @@ class TestMessages:
             crowdrank(*rank).err.splitlines()[-1],
         )
         alone = crowdrank("rank", "-", "--model", "bt", stdin="worker,winner,loser\nann,a,b\n").err
-        assert "Ranked 2 items by 1 pairs of 1 worker with bt" in alone
+        assert "Ranked 2 items by 1 pair of 1 worker with bt" in alone
         last = crowdrank(*rank, "--out", "result").err.splitlines()[-1]
         assert last.startswith("Ranked ")
         assert last.endswith("fit.json are in result")

@@ -53,7 +53,7 @@ def test_options_of_judgments(crowdrank, judged, ranker, tmp_path):
     words = ("score", "ranker", "features.csv", "--judgments", "lists.csv", "--missing", "below")
     ran = crowdrank(*words)
     assert ran.code == 2
-    assert "Hint: If it has another name, say --judgment-columns item=NAME (rankings)" in ran.err
+    assert ran.err.endswith(f"Hint: Read it with crowdrank {' '.join(words)} --judgment-columns item=doc\n")
     assert crowdrank(*words, "--judgment-columns", "item=doc").out == usual.out != ""
 
 

@@ -149,7 +149,7 @@ class TestInput:
         two = ("--judgments", "lists.csv", "--judgments", "ab.csv")
         ran = crowdrank(*TRAIN, *two)
         assert ran.code == 2
-        assert "Hint: If it has another name, say --judgment-columns item=NAME (rankings)" in ran.err
+        assert ran.err.endswith("--judgments ab.csv --judgment-columns item=doc,worker=person\n")
         columns = ("--judgment-columns", "item=doc,worker=person", "--judgment-columns", "left=a,right=b")
         ran = crowdrank(*TRAIN, *two, *columns)
         assert ran.code == 0, ran.err

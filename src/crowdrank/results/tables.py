@@ -72,9 +72,9 @@ class Ranking(Table):
     >>> ranking
     Ranking: 3 items
     rank  ranks   item   score     low   high
-       1  1 to 3  a      1.104  -0.105  2.313
-       2  1 to 3  b      0.127  -0.838  1.092
-       3  1 to 3  c     -1.231  -2.806  0.345
+       1  1 to 3  a      1.104  -0.105  3.338
+       2  1 to 3  b      0.127  -0.838  1.343
+       3  1 to 3  c     -1.231  -4.286  0.345
     """
 
     query: pl.Series

@@ -348,7 +348,7 @@ class TestInput:
         said = [note.message for note in ranker.fit_.warnings if note.code == "labels"]
         assert said[0].startswith("3 rows repeat")
         assert said[1].startswith("For 3 documents a worker gave different labels")
-        assert said[2].startswith("The label 2 occurs only 1 times")
+        assert said[2].startswith("The label 2 occurs only once")
 
     def test_gold_of_other_documents(self):
         with pytest.raises(InputError, match="no item in common"):

@@ -31,9 +31,9 @@ class BradleyTerry(PairedModel):
     >>> model.ranking_
     Ranking: 3 items
     rank  ranks   item   score     low   high
-       1  1 to 3  a      0.644  -0.476  1.764
-       2  1 to 3  b     -0.128  -0.933  0.678
-       3  1 to 3  c     -0.516  -1.686  0.653
+       1  1 to 3  a      0.644  -0.476  1.955
+       2  1 to 3  b     -0.128  -0.934  0.678
+       3  1 to 3  c     -0.516  -1.856  0.653
     >>> model.predict_proba("a", "c").round(2)  # left wins, tie, right wins; they never met
     array([0.71, 0.06, 0.22])
     """
