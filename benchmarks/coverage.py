@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,31 @@ def thurstone_crowd(*, seed, items, workers, votes, spread=1.5):
     votes_of = pl.DataFrame({"worker": worker, "left": names[left], "right": names[right], "label": label})
     people = pl.DataFrame({"worker": np.unique(worker)})
     return Crowd(votes_of, pl.DataFrame({"item": names, "grade": scores}), people)
+
+
+def choice_crowd(*, seed, items, workers, votes, spread=1.5, shown=4):
+    """Choices of the best of four items by workers of a quality: Plackett-Luce, reversed with the chance 1 - eta.
+
+    A choice counts as three votes.
+    """
+    rng = np.random.default_rng(seed)
+    scores, choices = rng.normal(0, spread, items), votes // (shown - 1)
+    eta = rng.beta(BETA["alpha"], BETA["beta"], workers)
+    drawn = np.argsort(rng.random((choices, items)), axis=1)[:, :shown]
+    noisy = scores[drawn] + rng.gumbel(size=drawn.shape)
+    worker = rng.integers(0, workers, choices)
+    faithful = rng.random(choices) < eta[worker]
+    best = np.where(faithful, noisy.argmax(axis=1), noisy.argmin(axis=1))
+    rank = np.where(np.arange(shown) == best[:, None], 1, 2)
+    names = np.array([f"i{place:03d}" for place in range(items)])
+    lists = pl.DataFrame({
+        "list": np.repeat(np.arange(choices), shown).astype(str),
+        "worker": np.repeat(worker, shown).astype(str),
+        "item": names[drawn.ravel()],
+        "rank": rank.ravel(),
+    })  # fmt: skip
+    people = pl.DataFrame({"worker": np.arange(workers).astype(str), "quality": eta})
+    return Crowd(lists, pl.DataFrame({"item": names, "grade": scores}), people)
 
 
 def held(low, high, truth):
@@ -176,14 +202,17 @@ MODELS = (
     ("crowd-bt", cr.CrowdBT(), bt_crowd, BETA),
     ("crowd-bt, paper's prior", cr.CrowdBT(prior=(1, 1), regularization=0.5), bt_crowd, BETA),
     ("crowd-bt, a fifth spammers", cr.CrowdBT(), bt_crowd, MIXED),
+    ("crowd-luce, best of 4", cr.CrowdLuce(), choice_crowd, {}),
 )
 
 
-def main(seeds: int = 40) -> None:
-    """Each model on crowds drawn from it, as a table in Markdown. The errors are over crowds."""
+def main(seeds: int = 40, names: Collection[str] = ()) -> None:
+    """Each model on crowds drawn from it, as a table in Markdown, or some by name. The errors are over crowds."""
     columns = ["model", "items", "workers", "votes", "spread", "scores (width)", "ranks (width)", *PARAMETERS]
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for name, model, draw, settings in MODELS:
+        if names and name not in names:
+            continue
         for setting in (*SETTINGS, *FRESH):
             crowds = (draw(seed=FIRST + seed, **setting, **settings) for seed in range(seeds))
             rows = np.array([one(model.clone(), crowd) for crowd in crowds])
