@@ -23,6 +23,7 @@ from helpers import random_votes
 MODELS = [cr.CrowdAggNDCG, cr.CrowdAggRBP]
 both = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 every_pair = pytest.mark.parametrize("pair", PAIRS)
+VOTES = ["query", "worker", "left", "right", "label"]
 
 
 def discount(model, n):
@@ -472,7 +473,7 @@ def contradicted(seed, liars, queries=8):
                 right = rng.random() < 2 / 3 and worker.startswith("w")
                 label = names[better if right else worse]
                 rows.append((f"q{query}", worker, names[better], names[worse], label))
-    return pl.DataFrame(rows, schema=["query", "worker", "left", "right", "label"], orient="row")
+    return pl.DataFrame(rows, schema=VOTES, orient="row")
 
 
 class TestEquality:
@@ -496,6 +497,7 @@ class TestEquality:
             assert fitted.ranking_.polars().equals(equal.ranking_.polars())
             assert fitted.workers_.polars().equals(equal.workers_.polars())
             assert "equal-weights" in self.codes(fitted)
+            assert fitted.fit_.details["objective"] == equal.fit_.details["objective"]
 
     @both
     def test_without_the_rule_they_would(self, model, monkeypatch):
@@ -521,6 +523,14 @@ class TestEquality:
             found = equality.overturned_queries(lists, eta, pool=False)
             assert found.tolist() == [query < count for query in range(10)]
             assert equality.overturned_queries(lists, eta, pool=True).tolist() == [all_of_them] * 10
+
+    def test_a_small_query_does_not_decide_for_all(self):
+        """Reversing the last one of five queries, in which one worker judged one pair, changes next to nothing."""
+        small = pl.DataFrame([["small", "w0", "i0", "i1", "i0"]], schema=VOTES, orient="row")
+        lists = lists_of(cr.CrowdAggNDCG, pl.concat([contradicted(67, liars=0, queries=4), small]), pool=False)
+        eta = np.where(lists.contests.query == 4, 0.0, 1.0)
+        assert equality.overturned_queries(lists, eta, pool=False).tolist() == [False] * 4 + [True]
+        assert not equality.overturned_queries(lists, eta, pool=True).any()
 
     def test_correlations_of_queries(self):
         lists = lists_of(cr.CrowdAggNDCG, random_votes(seed=4, items=5, votes=40, queries=2))

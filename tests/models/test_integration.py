@@ -128,6 +128,18 @@ class TestIntervals:
         assert wide["low"][last] < plain["low"][last] - 0.5
         assert wide["high"][last] == pytest.approx(plain["high"][last], abs=1e-6)
 
+    def test_lists_of_two_have_the_intervals_of_votes(self):
+        frame = bt_crowd(seed=1, items=20, workers=10, votes=100, spread=3.0, spammers=0).judgments
+        left = pl.col("label") == pl.col("left")
+        lists = frame.select(
+            list=pl.int_range(pl.len()),
+            item=pl.concat_list("left", "right"),
+            rank=pl.when(left).then([1, 2]).otherwise([2, 1]),
+        )
+        models = cr.BradleyTerry().fit(frame), cr.PlackettLuce().fit(lists.explode("item", "rank"))
+        votes, pairs = (model.ranking_.polars().sort("item").select("low", "high").to_numpy() for model in models)
+        assert pairs == pytest.approx(votes, abs=0.05)  # the estimates of lambda differ by their tolerance
+
     @pytest.mark.parametrize("model", [cr.BradleyTerry(), cr.BradleyTerry(position="shared"), cr.Thurstone()])
     def test_the_shift_by_the_strength_is_its_derivative(self, model, monkeypatch):
         judgments = bt_crowd(seed=3, items=8, workers=5, votes=60).judgments

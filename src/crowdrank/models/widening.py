@@ -39,9 +39,7 @@ BY_ETA = (22.0, 0.0, 0.6)
 BY_SLOPE = (12.0, 3.0, 0.0)
 """a, b and c of models whose workers have parameters."""
 BY_LINK = {"logistic": 6.0, "probit": 7.0}
-"""c of models of pairs whose workers are alike."""
-BY_LISTS = 4.0
-"""c of models of lists whose workers are alike."""
+"""c of models whose workers are alike. That of Plackett-Luce is logistic: its lists of two items are votes."""
 
 
 def widen(

@@ -107,6 +107,7 @@ class CrowdAgg(VotesModel):
             same = overturned_queries(lists, found.eta, pool=self.pool)
         eta, alike = np.where(same[contests.query], 1.0, found.eta), equal or bool(same.all())
         own = lists.values(eta)
+        objective = float(lists.objective(own, lists.ranks(own)).sum())
         return Outcome(
             spread=_score_spread(votes, lists, own),
             workers=_workers(
@@ -125,7 +126,7 @@ class CrowdAgg(VotesModel):
                 *([] if alike else found.notes),
                 *(alike_note(eta, votes.n_workers) if prior == "estimated" and not alike else ()),
             ),
-            details={"objective": found.objective, "objectives": found.path, "cycle": found.cycle},
+            details={"objective": objective, "objectives": found.path, "cycle": found.cycle},
         )
 
 
@@ -242,10 +243,9 @@ def most_contests(contests: JudgeContests, votes: Votes) -> dict[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The result of the two steps: eta of each judge, L, L after each round, the longest cycle's length."""
+    """The result of the two steps: eta of each judge, L after each round, the longest cycle's length."""
 
     eta: Floats
-    objective: float
     path: list[float]
     rounds: int
     cycle: int
@@ -289,7 +289,6 @@ def search(lists: ExpectedLists, prior: Prior, *, pool: bool, limit: int, run: R
     cycles, longest = int(((length > 1) & ~calm).sum()), int((length * ~calm).max())
     return SearchResult(
         eta=np.array(etas)[chosen[judge_unit], np.arange(judges)],
-        objective=float(path[chosen, np.arange(units)].sum()),
         path=path.sum(axis=1).tolist(),
         rounds=len(path),
         cycle=longest if cycles else 0,

@@ -18,7 +18,8 @@ from crowdrank.models.lists.expected import ExpectedLists
 OVERTURNED = 0.5
 """A query is overturned if its scores correlate by less with those of equal workers."""
 MOST_OVERTURNED = 0.1
-"""If qualities that all queries share overturn a larger share of the queries, all workers count the same."""
+"""If qualities that all queries share overturn a larger share of the queries, all workers count the same. These
+queries must also hold a larger share of what the workers judged, because small queries turn easily."""
 
 
 def overturned_queries(lists: ExpectedLists, eta: Floats, *, pool: bool) -> NDArray[np.bool_]:
@@ -29,9 +30,14 @@ def overturned_queries(lists: ExpectedLists, eta: Floats, *, pool: bool) -> NDAr
     equal, weighted = (lists.values(own).total for own in (np.ones(len(eta)), eta))
     found = correlations(lists, equal, weighted)
     low = np.nan_to_num(found, nan=1.0) < OVERTURNED
-    if pool:
-        return np.full(len(low), low.sum() > MOST_OVERTURNED * np.isfinite(found).sum())
-    return low
+    if not pool:
+        return low
+    judged = np.bincount(lists.query[lists.contests.cell_node], minlength=len(low))
+    shares = (
+        size[low].sum() > MOST_OVERTURNED * size[np.isfinite(found)].sum()
+        for size in (np.ones_like(judged), judged)
+    )
+    return np.full(len(low), all(shares))
 
 
 def correlations(lists: ExpectedLists, one: Floats, other: Floats) -> Floats:

@@ -33,7 +33,7 @@ from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import estimable, virtual_votes
 from crowdrank.models.predictors import ScorePredictor, values_at
 from crowdrank.models.priors import STRENGTH, ColumnPrior, NormalPrior, Priors, VirtualNode
-from crowdrank.models.widening import BY_LISTS, reach_outward
+from crowdrank.models.widening import BY_LINK, reach_outward
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE_LIMIT, WorkerParameter, limit_slope
 from crowdrank.prepared.held_out import HeldOut
 from crowdrank.prepared.list_shards import note_extremes, require_finite, reverse_lists, shards, tie_share
@@ -110,7 +110,7 @@ class PlackettLuce(ListsModel):
             level=LEVEL,
             close=SOLVED * largest_up_to_one(lists.judgments_of_nodes),
         )
-        scores = reach_outward(ascent, ascent.columns, fitted, scores, sign * BY_LISTS)
+        scores = reach_outward(ascent, ascent.columns, fitted, scores, sign * BY_LINK[LOGISTIC.name])
         workers, said = _workers(lists, top, covariance, scores.score)
         slopes = np.exp(top.point.workers[:, 0])
         return Outcome(
