@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
-from crowdrank.errors import InputError, Note, Remedy, parameter
+from crowdrank.errors import Hint, InputError, Note, Remedy, parameter
 
 LEFT, RIGHT, TIE = 0, 1, 2
 """Codes of a pair's outcome."""
@@ -28,6 +28,16 @@ MOST_SHOWN = 8
 
 ORDER = parameter("order", "WORST,...,BEST")
 """The remedy if labels are text."""
+
+
+def missing_order(who: str, names: Sequence[str], hint: Hint) -> InputError:
+    """The error if ``who`` needs an order of labels that are names without one."""
+    shown = ", ".join(map(repr, names[:MOST_SHOWN]))
+    shown += ", ..." if len(names) > MOST_SHOWN else ""
+    return InputError(
+        f"{who} needs labels that are numbers, or have an order. The labels are {shown}.",
+        hint=hint,
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -215,12 +225,7 @@ class GradedJudgments(Judgments):
         ``instead``: what else to do, as the end of the hint.
         """
         if not self.ordered:
-            shown = ", ".join(map(repr, self.names[:MOST_SHOWN]))
-            shown += ", ..." if len(self.names) > MOST_SHOWN else ""
-            raise InputError(
-                f"{who} needs labels that are numbers, or have an order. The labels are {shown}.",
-                hint=("Give them from worst to best: ", ORDER, *instead),
-            )
+            raise missing_order(who, self.names, ("Give them from worst to best: ", ORDER, *instead))
 
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, which pairs count, and the labels if they are text."""
