@@ -274,9 +274,7 @@ class TestModelsAsObjects:
     def test_parameters_are_shown_only_if_a_name_occurs_twice(self):
         one = cr.compare_models(self.VOTES, cr.CrowdBT(prior=None), folds=2)
         assert [own.model for own in one.rows] == ["crowd-bt"]
-        two = cr.compare_models(
-            self.VOTES, [cr.CrowdBT(prior=None), cr.CrowdBT(ties="half")], folds=2
-        )
+        two = cr.compare_models(self.VOTES, [cr.CrowdBT(prior=None), cr.CrowdBT(ties="half")], folds=2)
         assert {own.model for own in two.rows} == {"crowd-bt (prior=null)", "crowd-bt (ties=half)"}
 
     def test_a_model_that_cannot_run_is_left_out_by_its_shown_name(self):

@@ -25,6 +25,7 @@ from crowdrank.prepared.documents import Documents, DocumentShard, StoredShard
 from crowdrank.prepared.statements import cut_blocks
 from crowdrank.progress import Progress
 from crowdrank.random import generator
+from crowdrank.rankers.arguments import JUDGED, refuse_arrays
 from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
@@ -110,6 +111,7 @@ class CrowdRanker(Ranker):
         where to compute. ``progress(step, objective, change)`` is called after each step.
         """
         began = time.perf_counter()
+        refuse_arrays(self.name, features, judgments, columns, JUDGED)
         given = Anchors() if anchors is None else Anchors.read(anchors)
         known = None if side_info is None else SideInfo.read(side_info)
         notes = self._use_anchors(given, known)
