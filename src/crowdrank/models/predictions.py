@@ -21,7 +21,8 @@ from crowdrank.data import (
     read,
     read_asked,
 )
-from crowdrank.data.tables import ORDER, TIE, missing_order
+from crowdrank.data.label_order import ORDER, missing_order
+from crowdrank.data.tables import TIE
 from crowdrank.errors import InputError, Retry, UsageError
 from crowdrank.measures.votes import figure, likelier_side, log_losses
 from crowdrank.models.parameters import Configurable
