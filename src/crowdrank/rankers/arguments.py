@@ -1,13 +1,15 @@
-"""What the rankers' fit takes, and the error if it is given plain arrays."""
+"""What the rankers' fit takes: the error if it is given plain arrays, and labels that say nothing."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from crowdrank.errors import UsageError
+from crowdrank.data import Features
+from crowdrank.errors import Note, UsageError
 
 LABELED = (
     "Give fit one frame or file with the columns query, item, label and one for each feature, "
@@ -29,6 +31,19 @@ def refuse_arrays(name: str, features: Any, others: Any, columns: Any, hint: str
     if array or _is_one_column(others):
         problem = f"{name} cannot be fitted to arrays X and y: they do not name the query and item of a row."
         raise UsageError(problem, hint=hint)
+
+
+def without_equal_labels(features: Features) -> Features:
+    """The features without labels if all labels are equal, such as a 0 in every row, with a note.
+
+    Such labels fill a place in the file. A measure by them would be 0 or 1, whatever the scores are.
+    """
+    label = features.label
+    known = np.zeros(0) if label is None else np.unique(label[~np.isnan(label)])
+    if len(known) != 1:
+        return features
+    message = f"Every document has the label {known[0]:g} in the features, so nothing is measured by these labels."
+    return replace(features, label=None, notes=(*features.notes, Note("placeholder-labels", message)))
 
 
 def _is_one_column(given: Any) -> bool:
