@@ -145,7 +145,7 @@ class TestSaving:
 
     def test_the_end_of_the_name_is_the_form(self, fitted, tmp_path):
         chart = fitted.ranking_.plot()
-        chart.save(tmp_path / "chart.svg")
+        assert chart.save(f"{tmp_path}/chart.svg") == tmp_path / "chart.svg"
         assert (tmp_path / "chart.svg").read_text() == chart.svg
         with pytest.raises(cr.UsageError, match=r"saved as \.svg or \.png\. Got .*chart\.pdf"):
             chart.save(tmp_path / "chart.pdf")
@@ -163,3 +163,11 @@ class TestSaving:
             fitted.workers_.plot().save(tmp_path / "chart.png")
         assert "pip install 'crowdrank[png]'" in caught.value.wording()
         assert not (tmp_path / "chart.png").exists()
+
+
+def test_a_file_in_the_place_of_a_query():
+    ranking = cr.BradleyTerry().fit([("a", "b"), ("b", "a")]).ranking_
+    with pytest.raises(cr.UsageError, match=r"(?s)is a query, not a file.*plot\(\)\.save\(\"x\.svg\"\)"):
+        ranking.plot("x.svg")
+    with pytest.raises(cr.UsageError, match="the judgments have no queries"):
+        ranking.plot("q1")

@@ -121,6 +121,11 @@ class TestModels:
         assert entry.cost
         assert [name for name, text in entry.load().meanings().items() if not text] == []
 
+    @pytest.mark.parametrize("name", ["bt", "thurstone", "crowd-bt", "judge-bt", "elo", "em-elo", "st-agg"])
+    def test_every_parameter_has_a_meaning_of_its_own(self, name):
+        meanings = entries()[name].load().meanings()
+        assert len(set(meanings.values())) == len(meanings)
+
     def test_none_of_them(self, crowdrank):
         ran = crowdrank("models", "magic")
         assert ran.code == 2

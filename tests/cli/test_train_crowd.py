@@ -41,6 +41,22 @@ def pairs_frame():
     )
 
 
+class TestPlaceholderLabels:
+    """A 0 in the column of labels because the format needs one: nDCG would be 0, whatever the scores are."""
+
+    def test_equal_labels_measure_nothing(self, run, judged, tmp_path):
+        judged.features.with_columns(label=pl.lit(0)).write_csv(tmp_path / "features.csv")
+        code, said = run(*JUDGED)
+        assert (code, said[-2:]) == (0, NOTHING)
+        assert "nDCG" not in " ".join(said)
+        note = "Every document has the label 0 in the features, so nothing is measured by these labels."
+        assert note in " ".join(said)
+
+    def test_other_labels_measure(self, run, judged, tmp_path):
+        judged.features.with_columns(label=pl.int_range(pl.len()) % 2).write_csv(tmp_path / "features.csv")
+        assert "nDCG@10 on " in " ".join(run(*JUDGED)[1])
+
+
 class TestOutput:
     def test_a_folder_gets_all_files(self, crowdrank, judged, tmp_path):
         ran = crowdrank(*JUDGED, "--seed", 3)

@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -255,6 +256,45 @@ def test_names():
         find("magic")
     with pytest.raises(cr.UsageError, match="No model was named"):
         cr.compare_models(random_votes(), [])
+
+
+class TestModelsAsObjects:
+    VOTES = random_votes(items=4, workers=3, votes=60)
+
+    def test_names_models_and_classes_side_by_side(self):
+        fitted = cr.BradleyTerry(regularization=3).fit(self.VOTES)
+        before = fitted.ranking_.polars()
+        found = cr.compare_models(self.VOTES, ["bt", fitted, cr.Borda, cr.BradleyTerry()], folds=2)
+        assert {one.model for one in found.rows} == {"bt", "bt (regularization=3)", "borda"}
+        named = cr.compare_models(self.VOTES, ["bt"], folds=2, settings={"regularization": 3})
+        assert row(found, "bt (regularization=3)").log_loss == row(named, "bt").log_loss
+        assert row(found, "bt").log_loss != row(named, "bt").log_loss
+        assert (fitted.name, fitted.ranking_.polars().equals(before)) == ("bt", True)
+
+    def test_parameters_are_shown_only_if_a_name_occurs_twice(self):
+        one = cr.compare_models(self.VOTES, cr.CrowdBT(prior=None), folds=2)
+        assert [own.model for own in one.rows] == ["crowd-bt"]
+        two = cr.compare_models(self.VOTES, [cr.CrowdBT(prior=None), cr.CrowdBT(ties="half")], folds=2)
+        assert {own.model for own in two.rows} == {"crowd-bt (prior=null)", "crowd-bt (ties=half)"}
+
+    def test_a_model_that_cannot_run_is_left_out_by_its_shown_name(self):
+        found = cr.compare_models(
+            self.VOTES, ["bt", cr.PlackettLuce(), cr.PlackettLuce(regularization=2)], folds=2
+        )
+        said = "Not for pairs: plackett-luce, plackett-luce (regularization=2)"
+        assert any(said in note.message for note in found.notes)
+
+    def test_mistakes(self):
+        with pytest.raises(cr.UsageError, match=r"name, a model or its class. Got 3"):
+            cr.compare_models(self.VOTES, ["bt", 3])
+        with pytest.raises(cr.UsageError, match=r"given by name or class. Got regularization"):
+            cr.compare_models(self.VOTES, [cr.BradleyTerry()], settings={"regularization": 1})
+
+    def test_the_frame_is_of_the_kind_that_came_in(self):
+        found = cr.compare_models(self.VOTES.to_pandas(), "bt", folds=2)
+        assert isinstance(found.frame(), pd.DataFrame)
+        assert found.frame()["model"].tolist() == found.polars()["model"].to_list() == ["bt"]
+        assert "backend" not in found.as_dict()
 
 
 def test_the_room_and_its_verb_have_one_name():

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import crowdrank as cr
 from crowdrank.data import read_features
 from crowdrank.engine import LocalEngine
 from crowdrank.errors import InputError
@@ -202,3 +203,21 @@ def test_infinite_values_and_empty_files_are_errors(tmp_path):
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(InputError, match=r"empty\.csv"):
         read_features(tmp_path / "empty.csv")
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in ranker_entries().values()])
+def test_plain_arrays_get_an_error_that_says_what_fit_takes(name):
+    """A row of X has no query and no item, so nobody knows which documents are ranked against each other."""
+    x, y = np.arange(12.0).reshape(6, 2), np.arange(6)
+    for given in ((x, y), (x.tolist(), y.tolist()), (x, pl.DataFrame({"item": ["a"], "label": [1]}))):
+        with pytest.raises(cr.UsageError, match=r"(?s)cannot be fitted to arrays X and y.*query, item") as caught:
+            make_ranker(name).fit(*given)
+        assert caught.value.exit_code == 2
+
+
+def test_labels_are_no_second_table():
+    docs = {"query": [1, 1], "item": [*"ab"], "length": [9, 5]}
+    with pytest.raises(cr.UsageError, match=r"(?s)listmle takes one table. Got a second one.*gold=labels"):
+        cr.ListMLE().fit(docs, {"query": [1, 1], "item": [*"ab"], "label": [1, 0]})
+    with pytest.raises(cr.NotFittedError, match=r"Call fit\(features\) first"):
+        cr.ListMLE().score(docs)

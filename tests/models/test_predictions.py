@@ -23,7 +23,7 @@ def model():
 
 
 def test_the_example_is_real():
-    assert doctest.testmod(predictions) == (0, 3)
+    assert doctest.testmod(predictions) == (0, 6)
 
 
 class TestProbabilities:
@@ -106,6 +106,32 @@ class TestOutcomes:
         fitted = cr.BradleyTerry().fit(frame)
         assert fitted.predict(1, 2) == 1
         assert fitted.predict(frame[["winner", "loser"]]).tolist() == [1, 1, 1]
+
+    @pytest.mark.parametrize("name", ["win-rate", "borda", "condorcet", "root-rank", "crowd-lists", "st-agg"])
+    def test_a_model_without_probabilities_goes_by_its_scores(self, name):
+        fitted = make(name, {}).fit(random_lists(seed=2))
+        assert not fitted.predicts
+        scores = dict(fitted.ranking_.polars().select("item", "score").iter_rows())
+        best, worst = max(scores, key=scores.get), min(scores, key=scores.get)
+        assert fitted.predict([best, worst, best, best], [worst, best, best, "new"]).tolist() == [
+            best,
+            best,
+            "tie",
+            "tie",
+        ]
+
+    def test_equal_scores_are_a_tie(self):
+        fitted = cr.WinRate().fit([("a", "b"), ("b", "a")])
+        assert fitted.predict("a", "b") == "tie"
+        with pytest.raises(cr.UsageError, match="win-rate gives an order, but no probabilities"):
+            fitted.predict_proba("a", "b")
+
+
+@pytest.mark.parametrize("ask", ["score", "predict", "predict_proba", "list_log_likelihood"])
+@pytest.mark.parametrize("given", ["nowhere.csv", [], {"item": ["a"], "label": [1]}])
+def test_a_model_without_a_fit_says_so_first(ask, given):
+    with pytest.raises(cr.NotFittedError, match="bt is not fitted yet"):
+        getattr(cr.BradleyTerry(), ask)(given)
 
 
 class TestScores:

@@ -84,6 +84,20 @@ def test_models_that_need_numbers_ask_for_an_order(model):
     assert len(model().fit(cr.read(frame, order="bad,good,best")).ranking_) == 6
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("ask", ["predict_proba", "predict"])
+def test_names_without_an_order_predict_no_pairs(model, ask):
+    """Which of two items is better would rest on the alphabetical order of the labels."""
+    frame = labels("bad", "good", "excellent")
+    named, ordered = (model().fit(cr.read(frame, order=order)) for order in (None, "bad,good,excellent"))
+    said = r"(?s)have an order. The labels are 'bad', 'excellent'.*: read\(\.\.\., order="
+    with pytest.raises(cr.InputError, match=said):
+        getattr(named, ask)("d0", "d1")
+    assert not named.predicts
+    assert ordered.predicts
+    assert getattr(ordered, ask)("d0", "d1") is not None
+
+
 def test_on_the_command_line(crowdrank, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     labels("bad", "good", "best").write_csv("labels.csv")

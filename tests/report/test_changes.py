@@ -68,6 +68,7 @@ class TestStatistics:
         found = build_changes(result(FLAT), twice)
         assert all(row.change == pytest.approx(0.0, abs=1e-9) for row in found.rows)
         assert "standard deviations" in found.explanation
+        assert found.headline[-1].startswith("The models differ, bt before and thurstone after")
 
     def test_ranks_are_among_the_items_of_both(self):
         found = build_changes(result({**FLAT, "old": 9.0}), result({**FLAT, "new": 0.0}))
@@ -148,6 +149,11 @@ class TestCommand:
         ranking = pl.read_csv(folders / "A" / "ranking.csv")
         ranks = dict(ranking.select("item", "rank").iter_rows())
         assert {row["item"]: row["before"] for row in shown["rows"]} == ranks
+
+    def test_it_says_that_the_models_differ(self, crowdrank, folders):
+        assert crowdrank("rank", "votes.csv", "--model", "crowd-bt", "--out", "C").code == 0
+        assert "The models differ, bt before and crowd-bt after" in crowdrank("report", "A", "C").out
+        assert "models differ" not in crowdrank("report", "A", "B").out
 
     def test_mistakes(self, crowdrank, folders):
         for words, problem in {

@@ -94,13 +94,14 @@ class Chart:
             raise UsageError(problem, hint="pip install 'crowdrank[png]', or save it as .svg.") from None
         return bytes(svg_to_bytes(svg_string=self._document(style_sheet(LIGHT.__getitem__)), zoom=SCALE))
 
-    def save(self, path: str | Path) -> None:
-        """Write the chart to a file; the end of its name says whether as SVG or as PNG."""
+    def save(self, path: str | Path) -> Path:
+        """Write the chart to a file and return its path; the end of its name says whether as SVG or as PNG."""
         path = Path(path)
         form = path.suffix.lower()
         if form not in (".svg", ".png"):
             raise UsageError(f"A chart is saved as .svg or .png. Got {str(path)!r}.")
         path.write_bytes(self.svg.encode() if form == ".svg" else self.png())
+        return path
 
 
 def style_sheet(color: Callable[[str], str]) -> str:

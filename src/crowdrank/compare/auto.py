@@ -158,8 +158,8 @@ class Auto(Model):
         if not isinstance(self.settings, Mapping | None):
             raise UsageError(f"The parameter 'settings' must map names to values. Got {self.settings!r}.")
         names = CANDIDATES[table.kind]
-        able, _ = runnable(names, table)
         every = registry.make_all(names, {"seed": self.seed, **(self.settings or {})})
+        able, _ = runnable(every, table)
         models = {name: every[name] for name in able}
         default = models[USUAL[table.kind] if USUAL[table.kind] in able else able[-1]]
         if len(able) == 1:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdrank.compare.contestants import Contestant, contestants
 from crowdrank.compare.figures import Comparison, Row
 from crowdrank.compare.folds import sample_votes
 from crowdrank.compare.predictions import Predictions, predict
@@ -35,7 +36,7 @@ from crowdrank.measures import GOLD_MEASURES, Evaluation, MeasureSpec, examine, 
 from crowdrank.measures.votes import Figure, calibration, figure, hits, log_losses
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
-from crowdrank.models.registry import Entry, entries, find, make_all
+from crowdrank.models.registry import Entry, entries
 from crowdrank.progress import Status, announce, part, watching
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
@@ -67,7 +68,7 @@ class Trial:
 
 def compare_models(
     judgments: Any,
-    models: Iterable[str] | None = None,
+    models: Contestant | Iterable[Contestant] | None = None,
     *,
     folds: int = 5,
     gold: Any = None,
@@ -81,11 +82,13 @@ def compare_models(
 ) -> Comparison:
     """Fit each model to all folds but one and let it predict that one. The best model comes first.
 
-    ``models``: names; by default all that can run on these judgments, and `auto`. ``folds``: how many; 0 holds
-    nothing out and compares only gold measures and time. ``gold``: grades that score the fit to all judgments,
-    by ``measures``; models of labels also get the share of correct labels. ``settings``: parameters, each for
-    the models that have it. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on about this
-    many votes. ``status`` is called before each step with a few words (``progress.Step``).
+    ``models``: names, models with their parameters (fitted or not; they stay as they are) or classes; by
+    default all that can run on these judgments, and `auto`. If models of one name differ, the table shows their
+    parameters, as in ``crowd-bt (prior=null)``. ``folds``: how many; 0 holds nothing out and compares only gold
+    measures and time. ``gold``: grades that score the fit to all judgments, by ``measures``; models of labels
+    also get the share of correct labels. ``settings``: parameters, each for the models that have it and are
+    given by name or class; so is ``seed``. ``ties``: "keep", or "drop" tied votes first. ``sample``: compare on
+    about this many votes. ``status`` is called before each step with a few words (``progress.Step``).
 
     Lists are held out whole, ratings label by label; models predict every pair of held-out items.
 
@@ -95,10 +98,12 @@ def compare_models(
     >>> {row.model: row.gold["tau"] for row in found.rows}
     {'bt': 1.0, 'borda': 1.0}
     """
-    asked = make_all(_requested_names(models), {"seed": whole("seed", seed), **(settings or {})})
+    asked = contestants(models, settings or {}, whole("seed", seed))
     table, notes = _judgments(read(judgments), ties, sample, seed)
-    able, left_out = runnable(list(asked), table)
+    able, left_out = runnable(asked, table)
     ready = {name: asked[name] for name in able}
+    for name, model in ready.items():
+        model.name = name
     if models is None:
         ready, slow = _quick_models(ready, table, whole("folds", folds), seed, engine)
         left_out += slow
@@ -122,7 +127,8 @@ def compare_models(
     found = score_trials(trials, dealt)
     known = [own.by_gold for own in trials if own.by_gold is not None]
     covered = known[0].coverage if known else None
-    return replace(found, seed=seed, notes=(*notes, *left_out, *_shared_notes(known)), coverage=covered)
+    every_note = (*notes, *left_out, *_shared_notes(known))
+    return replace(found, seed=seed, notes=every_note, coverage=covered, backend=table.backend)
 
 
 def _shared_notes(known: Sequence[Evaluation]) -> list[Note]:
@@ -131,22 +137,24 @@ def _shared_notes(known: Sequence[Evaluation]) -> list[Note]:
     return [note for note in known[0].notes if all(note.code in own for own in codes)] if known else []
 
 
-def runnable(names: Sequence[str], table: Judgments) -> tuple[list[str], list[Note]]:
-    """The models that accept these judgments, and one note on those that do not, by reason."""
+def runnable(models: Mapping[str, Model], table: Judgments) -> tuple[list[str], list[Note]]:
+    """The names of the models that accept these judgments, and one note on those that do not, by reason."""
     reasons: dict[str, list[str]] = {}
-    for name in names:
-        reasons.setdefault(_obstacle(find(name), table), []).append(name)
+    for name, model in models.items():
+        reasons.setdefault(_obstacle(entries().get(model.name), table), []).append(name)
     able = reasons.pop("", [])
     if not reasons:
         return able, []
-    count = len(names) - len(able)
+    count = len(models) - len(able)
     parts = [f"{why}: {', '.join(own)}" for why, own in reasons.items()]
     message = f"{count} {'model is' if count == 1 else 'models are'} left out. {'; '.join(parts)}."
     return able, [Note("left-out", message)]
 
 
-def _obstacle(entry: Entry, table: Judgments) -> str:
-    """Why a model cannot run on these judgments; empty if it can."""
+def _obstacle(entry: Entry | None, table: Judgments) -> str:
+    """Why a model cannot run on these judgments; empty if it can, or if it is not registered."""
+    if entry is None:
+        return ""
     if table.kind not in entry.kinds:
         return f"Not for {table.kind}"
     if entry.workers == "needed" and table.index.workers is None:
@@ -275,16 +283,6 @@ class _Trials:
             return replace(found, error=str(error))
         known = None if self.gold is None else measure_by_gold(fitted, self.gold, self.measures)
         return replace(found, seconds=fitted.fit_.seconds["fit"], by_gold=known)
-
-
-def _requested_names(models: Iterable[str] | None) -> list[str]:
-    """The requested names, each once; all names if none are given."""
-    names = list(entries()) if models is None else list(dict.fromkeys(models))
-    if not names:
-        raise UsageError("No model was named.", hint=f"The models are {', '.join(entries())}.")
-    for name in names:
-        find(name)
-    return names
 
 
 def _judgments(

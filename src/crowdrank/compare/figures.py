@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.errors import Note, count_noun
 from crowdrank.measures import Coverage
 from crowdrank.measures.votes import CalibrationBin
@@ -63,6 +64,7 @@ class Comparison(HasOverview):
     seed: int = 0
     notes: tuple[Note, ...] = ()
     coverage: Coverage | None = None
+    backend: Backend = TEXT_IDS
 
     @property
     def best(self) -> Row | None:
@@ -88,6 +90,10 @@ class Comparison(HasOverview):
         names = ("log_loss", "low", "high", "accuracy", *measures, "seconds")
         return pl.DataFrame(rows, schema={"model": pl.String, **dict.fromkeys(names, pl.Float64)})
 
+    def frame(self) -> Any:
+        """The same as ``polars()``, as the same kind of frame as the judgments: Polars, pandas or PyArrow."""
+        return self.backend.native(self.polars())
+
     def overview(self) -> Overview:
         """The models with those of their figures that are known."""
         table = without_nulls(self.polars())
@@ -107,6 +113,7 @@ class Comparison(HasOverview):
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as the command line writes them in JSON."""
         notes = [{"code": note.code, "message": note.wording()} for note in self.notes]
-        values = to_plain({**asdict(replace(self, notes=())), "notes": notes})
+        values = to_plain({**asdict(replace(self, notes=(), backend=TEXT_IDS)), "notes": notes})
+        del values["backend"]
         covered = values.pop("coverage")
         return {"models": values.pop("rows"), **values, **({"gold_coverage": covered} if covered else {})}

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from crowdrank.compare.split import Split
-from crowdrank.data import Floats, Pairs, Rankings
+from crowdrank.data import Floats, Rankings
 from crowdrank.errors import InputError
 from crowdrank.measures.votes import likelier_side
 from crowdrank.models.base import Model
+from crowdrank.models.predictions import compare_scores
 from crowdrank.progress import announce, part
 
 
@@ -48,7 +47,7 @@ def predict(model: Model, split: Split, **options: Any) -> Predictions:
             ahead[held] = likelier_side(probabilities[held])
         else:
             probabilities = None
-            ahead[held] = _predict_by_scores(fitted, votes)
+            ahead[held] = compare_scores(fitted.result_, votes)
         if fitted.predicts_lists and isinstance(split.judgments, Rankings):
             own = split.judgments.take(split.row_fold == number)
             lists.append(_list_losses(fitted, own))
@@ -72,18 +71,3 @@ def _without_resamples(model: Model) -> Model:
     """An unfitted copy without resamples: predictions need no intervals."""
     copy = model.clone()
     return copy.set_params(intervals="information") if "intervals" in copy.get_params() else copy
-
-
-def _predict_by_scores(model: Model, pairs: Pairs) -> Floats:
-    """1 or -1 if left or right has the larger score; 0 if the fit does not know both items."""
-    scores = model.ranking_.polars().select("query", "item", "score")
-    index = pairs.index
-    query = None if index.queries is None or pairs.query is None else index.queries.gather(pairs.query)
-
-    def of(side: NDArray[Any]) -> Floats:
-        asked = pl.DataFrame({"item": index.items.gather(side)})
-        named = asked.with_columns(query=pl.lit(None, pl.String) if query is None else query)
-        found = named.join(scores, on=["query", "item"], how="left", nulls_equal=True, maintain_order="left")
-        return found["score"].to_numpy()
-
-    return np.nan_to_num(np.sign(of(pairs.left) - of(pairs.right)))

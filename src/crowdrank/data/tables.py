@@ -18,16 +18,12 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats, Integers, Ints
 from crowdrank.data.ids import TEXT_IDS, Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
-from crowdrank.errors import InputError, Note, Remedy, parameter
+from crowdrank.data.label_order import ORDER, missing_order
+from crowdrank.data.numbered import Numbered
+from crowdrank.errors import InputError, Note, Remedy
 
 LEFT, RIGHT, TIE = 0, 1, 2
 """Codes of a pair's outcome."""
-
-MOST_SHOWN = 8
-"""How many labels a message shows."""
-
-ORDER = parameter("order", "WORST,...,BEST")
-"""The remedy if labels are text."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -124,7 +120,7 @@ class Judgments(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Pairs(Judgments):
+class Pairs(Judgments, Numbered):
     """Pairwise judgments: ``left``, ``right`` and an ``outcome`` (LEFT, RIGHT or TIE).
 
     ``sided`` is False if the file says only who won, not which item was on which side. ``judged`` is every item
@@ -215,12 +211,7 @@ class GradedJudgments(Judgments):
         ``instead``: what else to do, as the end of the hint.
         """
         if not self.ordered:
-            shown = ", ".join(map(repr, self.names[:MOST_SHOWN]))
-            shown += ", ..." if len(self.names) > MOST_SHOWN else ""
-            raise InputError(
-                f"{who} needs labels that are numbers, or have an order. The labels are {shown}.",
-                hint=("Give them from worst to best: ", ORDER, *instead),
-            )
+            raise missing_order(who, self.names, ("Give them from worst to best: ", ORDER, *instead))
 
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, which pairs count, and the labels if they are text."""
@@ -229,7 +220,7 @@ class GradedJudgments(Judgments):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Ratings(GradedJudgments):
+class Ratings(GradedJudgments, Numbered):
     """Graded judgments: an ``item`` and its ``label``, larger = better. See ``GradedJudgments``.
 
     >>> import crowdrank as cr
@@ -270,7 +261,7 @@ class NamedNodes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Rankings(Judgments):
+class Rankings(Judgments, Numbered):
     """Ranked lists: an ``item``, its ``rank`` (1 = best, equal = tied) and the ``list`` it is in.
 
     ``rank`` is NaN if a list names an item without ranking it. ``missing`` says what it means if a list does
@@ -305,6 +296,18 @@ class Rankings(Judgments):
     def ranked(self) -> NDArray[np.bool_]:
         """Which rows rank their item."""
         return ~np.isnan(self.rank)
+
+    def __len__(self) -> int:
+        """Number of lists: folds hold out whole lists."""
+        return self.lists
+
+    def _choose(self, numbers: Integers) -> Rankings:
+        """The lists with these numbers, numbered anew."""
+        sizes = np.bincount(self.list, minlength=self.lists)
+        by_list = np.split(np.argsort(self.list, kind="stable"), np.cumsum(sizes)[:-1])
+        rows = np.concatenate([np.zeros(0, np.int64), *(by_list[number] for number in numbers)])
+        own = np.repeat(np.arange(len(numbers), dtype=np.int32), sizes[numbers])
+        return replace(self.take(rows), list=own, lists=len(numbers))
 
     def summary(self) -> dict[str, Any]:
         """Kind and sizes, what a missing item means, and which pairs count."""

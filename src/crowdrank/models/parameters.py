@@ -161,7 +161,9 @@ class Configurable:
         """The error if a result is asked for before ``fit``."""
         problem = f"{self.name} is not fitted yet{f', so it has no {attribute}' if attribute else ''}."
         given = inspect.signature(type(self).fit).parameters.values()  # type: ignore[attr-defined]
-        names = [own.name for own in given if own.kind is own.POSITIONAL_OR_KEYWORD and own.name != "self"]
+        names = [
+            own.name for own in given if own.kind is own.POSITIONAL_OR_KEYWORD and own.name not in ("self", "y")
+        ]
         return NotFittedError(problem, hint=f"Call fit({', '.join(names)}) first.")
 
     def __repr__(self) -> str:

@@ -9,11 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from crowdrank.data import Floats, Pairs, Rankings, Ratings, make_pairs, node_codes, read, read_asked
+from crowdrank.data import (
+    Floats,
+    Integers,
+    Ints,
+    Pairs,
+    Rankings,
+    Ratings,
+    make_pairs,
+    node_codes,
+    read,
+    read_asked,
+)
+from crowdrank.data.label_order import ORDER, missing_order
 from crowdrank.data.tables import TIE
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, Retry, UsageError
 from crowdrank.measures.votes import figure, likelier_side, log_losses
 from crowdrank.models.parameters import Configurable
+from crowdrank.models.predictors import values_at
 from crowdrank.prepared.held_out import read_held_out
 from crowdrank.results import Result
 
@@ -29,7 +42,7 @@ class PredictingModel(Configurable, ABC):
     @property
     def predicts(self) -> bool:
         """Whether the fitted model gives probabilities of votes."""
-        return self.result_.predictor is not None
+        return self.result_.predictor is not None and not _unordered_labels(self.result_)
 
     @property
     def predicts_lists(self) -> bool:
@@ -46,7 +59,7 @@ class PredictingModel(Configurable, ABC):
 
         An item or a worker that the fit has not seen counts as an average one, and so does a worker who is not
         named. If the model knows a bias for a side, left is where the item is shown. Raises an error if the model
-        only counts and has no probabilities.
+        only counts and has no probabilities, or was fitted to labels that are text without an order.
 
         >>> import crowdrank as cr
         >>> model = cr.BradleyTerry().fit([("a", "b"), ("a", "b"), ("b", "a")])
@@ -54,6 +67,7 @@ class PredictingModel(Configurable, ABC):
         array([[0.55, 0.12, 0.32],
                [0.44, 0.12, 0.44]])
         """
+        self._require_order_of_items()
         found = self._probabilities(_asked(left, right, worker, query))
         return found[0] if _is_single(left, right, worker, query) else found
 
@@ -61,11 +75,22 @@ class PredictingModel(Configurable, ABC):
         """The more probable outcome of each pair, as in a column ``label``: the id of the winner, or ``"tie"``.
 
         A tie is predicted if it is more probable than either winner, or if both sides are equally probable.
-        The arguments are those of ``predict_proba``; single ids give a single id.
+        A model without probabilities predicts the item with the larger score, and a tie if the scores are equal
+        or if the fit has not seen one of the items. The arguments are those of ``predict_proba``; single ids give
+        a single id.
+
+        >>> import crowdrank as cr
+        >>> model = cr.WinRate().fit([("a", "b"), ("a", "b"), ("b", "c")])
+        >>> model.predict("b", ["a", "c", "new"]).tolist()
+        ['a', 'b', 'tie']
         """
+        self._require_order_of_items()
         pairs = _asked(left, right, worker, query)
-        chance = self._probabilities(pairs)
-        ahead = np.where(chance[:, 1] > np.maximum(chance[:, 0], chance[:, 2]), 0.0, likelier_side(chance))
+        if self.predicts:
+            chance = self._probabilities(pairs)
+            ahead = np.where(chance[:, 1] > np.maximum(chance[:, 0], chance[:, 2]), 0.0, likelier_side(chance))
+        else:
+            ahead = compare_scores(self.result_, pairs)
         ids = pairs.backend.ids("item", pairs.index.items).to_list()
         winners = np.where(ahead > 0, pairs.left, pairs.right)
         found = np.array([ids[code] if side else "tie" for code, side in zip(winners, ahead, strict=True)], object)
@@ -82,6 +107,7 @@ class PredictingModel(Configurable, ABC):
         """
         if y is not None:
             raise UsageError("Outcomes are part of the judgments. Got a 'y' of its own.", hint="Leave it out.")
+        self._require_order_of_items()
         table = read(judgments)
         votes = table if isinstance(table, Pairs) else _every_pair(table)
         losses = log_losses(self._probabilities(votes), votes.outcome, ties=bool((votes.outcome == TIE).any()))
@@ -101,22 +127,47 @@ class PredictingModel(Configurable, ABC):
         found[given.number] = result.list_predictor(given)
         return found
 
+    def _require_order_of_items(self) -> None:
+        """Raise an error if there is no fit, or if it says nothing about which of two items is better."""
+        result = self.result_
+        if _unordered_labels(result):
+            hint = ("Fit to labels with an order, worst first: ", Retry((ORDER,)))
+            raise missing_order(f"A prediction by {self.name}", result.fit.judgments["labels"], hint)
+
     def _probabilities(self, pairs: Pairs) -> Floats:
         """The probabilities of left, tie and right for each pair (rows, 3)."""
-        result = self.result_
-        nodes, index = result.nodes, result.index
-        if result.predictor is None:
+        predictor = self.result_.predictor
+        if predictor is None:
             raise UsageError(f"{self.name} gives an order, but no probabilities of votes.")
-        if (index.queries is None) != (pairs.index.queries is None):
-            if pairs.query is None:
-                raise InputError(
-                    "The model was fitted with queries, but these votes have no query.",
-                    hint="Give the query of each pair.",
-                )
-            raise InputError("These votes have a query, but the model was fitted without queries.")
-        pairs = pairs.coded_as(index)
-        left, right = (node_codes(nodes, index, pairs.query, side) for side in (pairs.left, pairs.right))
-        return result.predictor(left, right, pairs.worker, sided=pairs.sided)
+        left, right, worker = _coded_pairs(self.result_, pairs)
+        return predictor(left, right, worker, sided=pairs.sided)
+
+
+def compare_scores(result: Result, pairs: Pairs) -> Floats:
+    """1 or -1 if left or right has the larger score; 0 if neither has, or if the fit does not know both."""
+    left, right, _ = _coded_pairs(result, pairs)
+    scores = result.ranking.score
+    return np.nan_to_num(np.sign(values_at(scores, left, np.nan) - values_at(scores, right, np.nan)))
+
+
+def _coded_pairs(result: Result, pairs: Pairs) -> tuple[Integers, Integers, Ints | None]:
+    """The nodes of left and right, and the workers, by the codes of the fit; -1 if it has not seen them."""
+    nodes, index = result.nodes, result.index
+    if (index.queries is None) != (pairs.index.queries is None):
+        if pairs.query is None:
+            raise InputError(
+                "The model was fitted with queries, but these votes have no query.",
+                hint="Give the query of each pair.",
+            )
+        raise InputError("These votes have a query, but the model was fitted without queries.")
+    pairs = pairs.coded_as(index)
+    left, right = (node_codes(nodes, index, pairs.query, side) for side in (pairs.left, pairs.right))
+    return left, right, pairs.worker
+
+
+def _unordered_labels(result: Result) -> bool:
+    """Whether the fit was to labels that are text without an order: its scores are then no order of the items."""
+    return result.fit.judgments.get("ordered") is False
 
 
 def _every_pair(table: Any) -> Pairs:

@@ -388,12 +388,17 @@ def make(name: str, parameters: Mapping[str, Any]) -> Model:
 def make_all(names: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Model]:
     """Return the models, each with the settings that apply to it. A setting that no model has is an error."""
     made = {name: make(name, {}) for name in names}
-    known = {name: model.settable() for name, model in made.items()}
-    every = sorted(set().union(*known.values()))
+    apply_settings(made.values(), settings)
+    return made
+
+
+def apply_settings(models: Iterable[Model], settings: Mapping[str, Any]) -> None:
+    """Set the parameters of each model that are among the settings. A setting that no model has is an error."""
+    known = [(model, model.settable()) for model in models]
+    every = sorted(set().union(*(own for _, own in known)))
     for setting in settings:
         if setting not in every:
-            problem = f"Unknown parameter {setting!r} for {', '.join(made)}."
+            problem = f"Unknown parameter {setting!r} for {', '.join(model.name for model, _ in known)}."
             raise UsageError(problem, hint=name_hint(setting, every, "The parameters are"))
-    for name, model in made.items():
-        model.set_params(**{key: value for key, value in settings.items() if key in known[name]})
-    return made
+    for model, names in known:
+        model.set_params(**{key: value for key, value in settings.items() if key in names})

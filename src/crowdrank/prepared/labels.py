@@ -20,7 +20,7 @@ from crowdrank.data import (
     node_codes,
     summed,
 )
-from crowdrank.data.tables import ORDER
+from crowdrank.data.label_order import ORDER
 from crowdrank.errors import InputError, Note
 from crowdrank.prepared.label_shards import LabelFile, LabelRows, SortedLabels, sort_labels
 from crowdrank.prepared.plan import cut

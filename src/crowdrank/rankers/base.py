@@ -67,7 +67,7 @@ class Ranker(Configurable, ABC):
     trees take. ``measure``: what validation looks at. ``patience``: training stops after this many steps without
     a better value on the validation queries (linear scorers have a penalty instead, and do not stop early).
     ``tune``: try several values of the scorer's most important parameters on the validation queries. ``seed``:
-    of everything random.
+    the seed of everything random.
 
     >>> import crowdrank as cr
     >>> docs = {"query": [1, 1, 1], "item": [*"abc"], "label": [2, 1, 0], "length": [9, 5, 1]}

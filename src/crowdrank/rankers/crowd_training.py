@@ -25,6 +25,7 @@ from crowdrank.prepared.documents import Documents, DocumentShard, StoredShard
 from crowdrank.prepared.statements import cut_blocks
 from crowdrank.progress import Progress
 from crowdrank.random import generator
+from crowdrank.rankers.arguments import JUDGED, refuse_arrays, without_equal_labels
 from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
@@ -110,11 +111,12 @@ class CrowdRanker(Ranker):
         where to compute. ``progress(step, objective, change)`` is called after each step.
         """
         began = time.perf_counter()
+        refuse_arrays(self.name, features, judgments, columns, JUDGED)
         given = Anchors() if anchors is None else Anchors.read(anchors)
         known = None if side_info is None else SideInfo.read(side_info)
         notes = self._use_anchors(given, known)
         tables = read_judgments(judgments, columns=judgment_columns, unranked=unranked)
-        table = read_features(features, columns=columns)
+        table = without_equal_labels(read_features(features, columns=columns))
         grades = _own_labels(table) if gold is None else gold if isinstance(gold, Scored) else read_gold(gold)
         held, source = _read_validation(validation, table, columns)
         training = join_judgments(table, tables, given, missing=missing, elsewhere=source, observed=grades)
@@ -123,7 +125,12 @@ class CrowdRanker(Ranker):
             training, held_out = _split_lists(training, held, whole("seed", self.seed))
         elif source is not None:
             held_out = _join_held(source, tables)
-        notes += [*training.notes, *_unnamed_note(training)]
+        notes += [
+            *table.notes,
+            *(() if source is None else source.notes),
+            *training.notes,
+            *_unnamed_note(training),
+        ]
         with open_engine(engine) as place, one_blas_thread():
             run = CrowdRun(self, training, held_out, source, tables, known, grades, place, progress, notes)
             run.require_validation()
@@ -146,7 +153,7 @@ def _read_validation(given: Any, table: Features, columns: Any) -> tuple[Any, Fe
         return (None if given is None else float(given)), None
     other = read_features(given, columns=columns, only=table.names)
     notes = (*other.notes, *unknown_notes(other, table.names))
-    return None, replace(other.select(table.names), notes=notes)
+    return None, without_equal_labels(replace(other.select(table.names), notes=notes))
 
 
 def _unnamed_note(judged: Judged) -> list[Note]:

@@ -17,6 +17,7 @@ from crowdrank.kernels.segments import totals
 from crowdrank.models.parameters import flag, whole
 from crowdrank.prepared.documents import Documents
 from crowdrank.progress import Progress
+from crowdrank.rankers.arguments import LABELED, refuse_arrays
 from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, shown_measures
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, overlap_notes, read_labeled, split_by_query
@@ -46,6 +47,7 @@ class LabelRanker(Ranker):
     def fit(
         self,
         features: Any,
+        y: None = None,
         *,
         gold: Any = None,
         validation: Any = None,
@@ -60,9 +62,13 @@ class LabelRanker(Ranker):
         of other queries, with labels in them or in ``gold``, or a share of the queries, such as 0.2. ``columns``:
         the names of columns that are not features, as ``read_features`` takes them.
         ``missing``: whether an item of the gold without features is an error or is left out ("drop").
-        ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step.
+        ``engine``: where to compute. ``progress(step, objective, slope)`` is called after each step. ``y`` exists
+        only so that a call with arrays gets an error that says what to give.
         """
         began = time.perf_counter()
+        refuse_arrays(self.name, features, y, columns, LABELED)
+        if y is not None:
+            raise UsageError(f"{self.name} takes one table. Got a second one.", hint=LABELED)
         labeled, other = read_labeled(features, gold=gold, validation=validation, columns=columns, missing=missing)
         training, held = self._split(labeled, other)
         return self._fit_labeled(training, held, engine=engine, progress=progress, began=began)

@@ -111,7 +111,7 @@ def build_changes(before: SavedResult, after: SavedResult) -> ChangeReport:
         cautions=_cautions(moved, linked=linked),
         before=before.name,
         after=after.name,
-        headline=tuple(_headline(moved, counts, tau, gone, new)),
+        headline=(*_headline(moved, counts, tau, gone, new), *_other_model(before, after)),
         counts=counts,
         tau=tau,
         rows=rows,
@@ -268,6 +268,14 @@ def _headline(
     return found
 
 
+def _other_model(before: SavedResult, after: SavedResult) -> list[str]:
+    """A sentence if the two rankings are by different models."""
+    one, other = before.fit["model"], after.fit["model"]
+    if one == other:
+        return []
+    return [f"The models differ, {one} before and {other} after, so moves may come from the model as well."]
+
+
 def _first_places(moved: pl.DataFrame) -> list[str]:
     """Whether the first place changed, of one query or of how many."""
     first = moved.filter(pl.col("before") == 1).select("query", one="item")
@@ -299,7 +307,7 @@ def _cautions(moved: pl.DataFrame, *, linked: bool) -> tuple[Caution, ...]:
 
 def _explain(*, rescaled: bool) -> str:
     scale = (
-        "The models differ, so scores are compared in standard deviations of the items that both rank. "
+        "Because the models differ, scores are compared in standard deviations of the items that both rank. "
         if rescaled
         else "Scores are centered on the items that both rank. "
     )

@@ -174,6 +174,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "There is only one label",
         "Labels distinguish no items; ask for finer grades, or for comparisons.",
     ),
+    "placeholder-labels": (
+        "Labels that say nothing",
+        "To measure the ranker, give labels of some documents as gold.",
+    ),
     "one-worker": (
         "All judgments are from one worker",
         "The ranking is that worker's opinion; more workers are needed to call it the crowd's.",

@@ -82,9 +82,20 @@ def _of_query(frame: pl.DataFrame, query: str | None) -> pl.DataFrame:
     """The rows of a query; of the first one if none is named."""
     known = frame["query"].unique(maintain_order=True).to_list()
     if query is not None and query not in known:
-        names = [f"{name}" for name in known if name is not None]
-        raise UsageError(f"There is no query {query!r}.", hint=name_hint(str(query), names, "The queries are"))
+        raise _no_such_query(query, [f"{name}" for name in known if name is not None])
     return frame.filter(pl.col("query").eq_missing(pl.lit(known[0] if query is None else query)))
+
+
+def _no_such_query(query: str, names: list[str]) -> UsageError:
+    """The error for an unknown query, also if it is the name of a file to save the chart in."""
+    if str(query).lower().endswith((".svg", ".png")):
+        problem = f"The first parameter of plot is a query, not a file. Got {query!r}."
+        return UsageError(problem, hint=f'To save the chart: plot().save("{query}")')
+    if not names:
+        return UsageError(
+            f"There is no query {query!r}: the judgments have no queries.", hint="Leave it out: plot()"
+        )
+    return UsageError(f"There is no query {query!r}.", hint=name_hint(str(query), names, "The queries are"))
 
 
 def _at_least_one(most: int) -> int:

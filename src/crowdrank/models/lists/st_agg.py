@@ -54,7 +54,9 @@ class StAgg(VotesModel):
 
     D(r) is 1 / log2(2 + r) for nDCG, p^r for RBP and 1 - r / n for the mean rank, and h falls with the rank.
 
-    ``measure``: ``"ndcg"``, ``"rbp"`` (with the persistence ``p``) or ``"rank"``, the mean rank. ``pair``: how a
+    ``measure``: ``"ndcg"``, ``"rbp"`` or ``"rank"``, the mean rank.
+    ``p``: the persistence of RBP, between 0 and 1.
+    ``pair``: how a
     judgment becomes the probability of a contest, ``direct`` (the votes on the pair), ``centred`` (by the
     difference in contests won), ``logistic`` or ``printed``, as for ``crowdagg-ndcg``. Also works without workers.
 

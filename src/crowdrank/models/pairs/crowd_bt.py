@@ -69,8 +69,9 @@ class CrowdBT(PairedModel):
     ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
     is ``"none"``.
     ``anchor_weight``: how many votes each gold pair counts as.
-    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``intervals``: ``"information"``, or from refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+    ``resamples``: how many refits a bootstrap takes.
     ``start``: where the qualities start, ``"one"`` (all workers are perfect) or ``"agreed"`` (by pairs that more
     than ten workers judged and nine tenths agree on, footnote 4). Gold pairs given as anchors take precedence over
     both: a quality starts at the share of right answers to them (kept within .05 and .95, so that a few answers

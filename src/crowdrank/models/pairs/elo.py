@@ -50,7 +50,8 @@ class Elo(OnlineModel["EloState"]):
     ``k``: the most that one vote moves a rating; 32 is the usual value.
     ``initial``: the rating that all items start with, and the mean that each connected part keeps. 0 centers
     scores as in other models; 1500 gives the usual figures.
-    ``scale`` and ``base``: ``scale`` points are odds of ``base`` to 1.
+    ``scale``: how many points are odds of ``base`` to 1.
+    ``base``: the odds at a difference of ``scale`` points.
     ``orders``: 1 plays the votes by their timestamps, or in row order without timestamps; N > 1 takes the mean
     over N random orders, drawn with ``seed``.
 

@@ -78,7 +78,8 @@ class EMElo(VotesModel):
     (4, 2), as if each worker had been right three times and wrong once.
     ``regularization``: lambda, the virtual wins and losses of every item. A number, ``"estimated"`` or None for
     none of it; the default is 0.5.
-    ``scale`` and ``base``: ``scale`` points are odds of ``base`` to 1.
+    ``scale``: how many points are odds of ``base`` to 1.
+    ``base``: the odds at a difference of ``scale`` points.
 
     >>> import crowdrank as cr
     >>> votes = [(w, i, j) for w in ("ann", "bob") for i, j in ("ab", "bc", "ac")] + [("eve", "c", "a")]

@@ -49,8 +49,9 @@ class PairedModel(VotesModel):
     ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
     is ``usual_position`` of the model.
     ``anchor_weight``: how many votes each gold pair counts as.
-    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``intervals``: ``"information"``, or from refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+    ``resamples``: how many refits a bootstrap takes.
     """
 
     link: ClassVar[Link]

@@ -41,8 +41,9 @@ class JudgeBT(PairedModel):
     ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
     is ``"by-worker"``.
     ``anchor_weight``: how many votes each gold pair counts as.
-    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``intervals``: ``"information"``, or from refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+    ``resamples``: how many refits a bootstrap takes.
 
     >>> import crowdrank as cr
     >>> pairs = ["ab", "ba", "bc", "cb", "ac", "ca"] * 2

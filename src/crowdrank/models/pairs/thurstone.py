@@ -20,8 +20,9 @@ class Thurstone(PairedModel):
     ``position``: a bias towards the left item, ``"none"``, ``"shared"`` or ``"by-worker"``. The default ``"auto"``
     is ``"none"``.
     ``anchor_weight``: how many votes each gold pair counts as.
-    ``intervals``: ``"information"``, or from ``resamples`` refits ``"bootstrap"`` (votes are resampled) or
+    ``intervals``: ``"information"``, or from refits ``"bootstrap"`` (votes are resampled) or
     ``"bootstrap-workers"`` (workers are resampled with all their votes).
+    ``resamples``: how many refits a bootstrap takes.
 
     >>> import crowdrank as cr
     >>> model = cr.Thurstone(regularization=None).fit([("a", "b")] * 3 + [("b", "a")])

@@ -15,6 +15,7 @@ from crowdrank.engine import Engine, one_blas_thread, open_engine
 from crowdrank.errors import InputError, Note, Remedy, UsageError
 from crowdrank.models.parameters import whole
 from crowdrank.progress import Progress
+from crowdrank.rankers.arguments import JUDGED, refuse_arrays
 from crowdrank.rankers.base import Ranker
 from crowdrank.rankers.judged import read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents, overlap_notes, split_by_query
@@ -167,6 +168,7 @@ class Remap(Ranker):
         """
         began = time.perf_counter()
         self._check_parameters()
+        refuse_arrays(self.name, features, judgments, columns, JUDGED)
         table = read_features(features, columns=columns)
         tables = read_judgments(judgments, columns=judgment_columns)
         labels = read_labels(tables, _scored(honeypots))
