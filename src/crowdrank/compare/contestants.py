@@ -66,7 +66,7 @@ def _by_shown_name(models: Iterable[Model]) -> dict[str, Model]:
 
 
 def _describe_parameters(model: Model) -> str:
-    """The parameters that differ from their defaults, as ``--set`` takes them."""
+    """The parameters that differ from their defaults, as the command line takes them."""
     defaults = model.parameters()
     return ", ".join(
         f"{name}={value if isinstance(value, str) else json.dumps(value, default=str)}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from crowdrank.data import Features
 from crowdrank.errors import Note, UsageError
@@ -27,7 +27,7 @@ def refuse_arrays(name: str, features: Any, others: Any, columns: Any, hint: str
     ``others``: what was given after the features, labels or judgments. If ``columns`` names the columns of the
     features, they may be an array.
     """
-    array = columns is None and (isinstance(features, np.ndarray) or issparse(features))
+    array = columns is None and (isinstance(features, np.ndarray) or _is_sparse(features))
     if array or _is_one_column(others):
         problem = f"{name} cannot be fitted to arrays X and y: they do not name the query and item of a row."
         raise UsageError(problem, hint=hint)
@@ -44,6 +44,12 @@ def without_equal_labels(features: Features) -> Features:
         return features
     message = f"Every document has the label {known[0]:g} in the features, so nothing is measured by these labels."
     return replace(features, label=None, notes=(*features.notes, Note("placeholder-labels", message)))
+
+
+def _is_sparse(given: Any) -> bool:
+    """Whether this is a sparse matrix of SciPy. Nobody has one who has not loaded SciPy."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(given))
 
 
 def _is_one_column(given: Any) -> bool:
