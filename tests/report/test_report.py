@@ -322,3 +322,15 @@ class TestSuggestions:
         result = cr.BradleyTerry().fit(frame).result_
         assert [note.workers for note in result.fit.warnings if note.code == "one-sided"] == [("w",)]
         assert "w" not in {name for entry in build(result).suggestions for name in entry.workers}
+
+
+def test_no_item_is_first_if_groups_were_never_compared():
+    rng = np.random.default_rng(3)
+    strength = dict(zip("abcdwxyz", (1, 0.5, 0, -0.5, 2, 1, 0, -9), strict=True))
+    rows = []
+    for _ in range(240):
+        one, other = rng.choice(list("abcd" if rng.random() < 0.5 else "wxyz"), 2, replace=False)
+        ahead = rng.random() < 1 / (1 + np.exp(strength[other] - strength[one]))
+        rows.append((one, other) if ahead else (other, one))
+    said = report(votes(*rows), cr.BradleyTerry()).queries[0].headline
+    assert said == "Nobody knows which item is first: “w” leads a group that was never compared with the others."

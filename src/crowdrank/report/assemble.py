@@ -165,7 +165,8 @@ def _queries(
     ``known``: what a model says about a query besides its ranking. ``upcoming``: pairs to ask about, by ranks.
     """
     most = max(TOP, ROWS // total)
-    certain = not any(note.code == "no-intervals" for note in result.fit.warnings)
+    codes = {note.code for note in result.fit.warnings}
+    certain, connected = "no-intervals" not in codes, "disconnected" not in codes
     number = {name: code for code, name in enumerate(result.ranking.query.unique(maintain_order=True))}
     queries = []
     for (name,), part in rows.group_by("query", maintain_order=True):
@@ -173,7 +174,9 @@ def _queries(
         more = {**drawn, **known.get(name, {}), "next_pairs": tuple(upcoming.get(name, ()))}
         tier = part["tier"].to_numpy()
         tied = more["first_tier"] = int((tier == tier[0]).sum())
-        more["headline"] = headline(part["item"][:2].to_list(), tied, len(part), certain=certain)
+        compared = connected or int((part["rank_low"] == 1).sum()) <= tied
+        names = part["item"][:2].to_list()
+        more["headline"] = headline(names, tied, len(part), certain=certain, compared=compared)
         queries.append(_query(part, most, name, result.evidence.unit, more))
         if len(queries) * most >= ROWS:
             break

@@ -60,16 +60,19 @@ def difficulty_interval(query: Query) -> str:
     return interval(query.difficulty_low, query.difficulty_high, None)
 
 
-def headline(names: Sequence[str], tied: int, total: int, *, certain: bool) -> str:
+def headline(names: Sequence[str], tied: int, total: int, *, certain: bool, compared: bool = True) -> str:
     """What a ranking says about the first place: ``tied`` of ``total`` items cannot be told apart from the best.
 
     ``names``: the first two items. ``certain``: whether the model has intervals; without them noise is not known.
+    ``compared``: False if other items might be first that were never compared with the best.
     """
     best = quote_name(names[0])
     if total == 1:
         return f"{best} is the only item."
     if not certain:
         return f"{best} is first; how certain that is, is not known."
+    if not compared:
+        return f"Nobody knows which item is first: {best} leads a group that was never compared with the others."
     if tied == 1:
         return f"{best} is first, and can be told apart from all other items."
     if tied == total:

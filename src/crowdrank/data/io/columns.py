@@ -50,7 +50,10 @@ RIVALS: dict[str, tuple[str, ...]] = {
 }
 """Names that are not recognized, but might be the role as well as the column that was taken for it."""
 
-PEOPLE = ("user", "user_id", "voter", "voter_id", "participant", "participant_id", "labeler", "workerid")
+PEOPLE = (
+    "user", "user_id", "voter", "voter_id", "participant", "participant_id", "labeler", "workerid", "evaluator",
+    "evaluator_id", "grader", "grader_id", "reviewer", "reviewer_id", "turker", "turker_id", "judge_model",
+)  # fmt: skip
 """Names that are not recognized, but probably say who judged."""
 
 ROLES = tuple(dict.fromkeys([name for layout in LAYOUTS for name in layout.needs] + list(OPTIONAL)))

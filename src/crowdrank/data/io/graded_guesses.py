@@ -19,7 +19,7 @@ LABELS = (
     "label", *RIVALS["label"], "relevant", "class", "category", "stars", "answer", "annotation", "judgment",
     "judgement", "response", "tag", "vote", "verdict", "value",
 )  # fmt: skip
-WORKERS = (*OPTIONAL["worker"], *PEOPLE, "who", "reviewer", "coder", "expert", "person", "system", "engine", "run")
+WORKERS = (*OPTIONAL["worker"], *PEOPLE, "who", "coder", "expert", "person", "system", "engine", "run")
 QUERIES = (
     *OPTIONAL["query"], *RIVALS["query"], "topic", "topic_id", "question", "question_id", "prompt", "prompt_id",
 )  # fmt: skip
