@@ -334,3 +334,9 @@ def test_no_item_is_first_if_groups_were_never_compared():
         rows.append((one, other) if ahead else (other, one))
     said = report(votes(*rows), cr.BradleyTerry()).queries[0].headline
     assert said == "Nobody knows which item is first: “w” leads a group that was never compared with the others."
+
+
+def test_a_pair_that_is_asked_about_twice_is_one_suggestion():
+    rows = [("a", "b")] * 6 + [("b", "a")] * 5 + [("a", "c")] * 9 + [("b", "c")] * 9 + [("c", "b")]
+    said = report(votes(*rows), cr.BradleyTerry()).suggestions
+    assert [own.items for own in said] == [("a", "b")]

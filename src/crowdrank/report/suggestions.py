@@ -39,7 +39,7 @@ def suggestions(
     """
     words = UNITS[unit]
     if unit == "votes":
-        found = [_next_pair(*own) for own in next_rows]
+        found = list(dict.fromkeys(_next_pair(*own) for own in next_rows))  # a pair may be asked about twice
     else:
         found = [*(_unsure if unit == "labels" else _wide)(ranking, words), *_few(ranking, words)]
         found = found if unit == "labels" else [*_bridges(ranking, words), *_pairs(ranking, words), *found]

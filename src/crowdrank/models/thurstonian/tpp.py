@@ -297,7 +297,8 @@ class _Findings:
         if len(close):
             which = ", ".join(names[place] if names else str(place + 1) for place in close[:10])
             domains = f"domain {which}" if len(close) == 1 else f"domains {which}"
-            message = f"About as many workers contradict the order as support it: {domains} may be reversed."
+            what = "the ranking" if len(kept) == 1 and not names else domains
+            message = f"Nearly as many workers contradict the order as support it: {what} may be reversed."
             notes.append(Note("mirror", message))
         return notes
 
