@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from crowdrank.engine.base import Branches, R, S, Session, State, StateSession, Stats, sum_branches
 from crowdrank.engine.local import map_shards
-from crowdrank.engine.threads import available_threads, one_blas_thread
+from crowdrank.engine.threads import available_threads, one_blas_thread, thread_pool
 from crowdrank.errors import CrowdrankError, Remedy, UsageError
 
 PACKAGES = ("crowdrank", "numpy", "scipy", "polars")
@@ -306,7 +306,8 @@ def _map(
 
     shards = [shard for chunk in chunks for shard in chunk]
     with one_blas_thread():
-        yield from map_shards(function, shards, params, states, get_worker().state.nthreads)
+        with thread_pool(get_worker().state.nthreads) as pool:
+            yield from map_shards(function, shards, params, states, pool)
 
 
 def _evaluate(

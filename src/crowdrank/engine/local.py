@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, overload
 
 from crowdrank.engine.base import R, S, Session, State, StateSession, sum_in_order
@@ -60,7 +62,7 @@ class LocalSession:
     def __init__(
         self, shards: Sequence[Any], start: Callable[[Any, int], Any] | None, seed: int, threads: int
     ) -> None:
-        self._shards, self._threads = shards, threads
+        self._shards, self._threads = shards, min(threads, len(shards))
         self._states = None if start is None else [start(shard.load(), seed) for shard in shards]
 
     def evaluate(self, function: Callable[..., S], params: Any) -> S:
@@ -78,20 +80,28 @@ class LocalSession:
         return list(self._map(function, params))
 
     def _map(self, function: Callable[..., R], params: Any) -> Iterator[R]:
-        return map_shards(function, self._shards, params, self._states, self._threads)
+        return map_shards(function, self._shards, params, self._states, self._pool)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor | None:
+        """The threads of all sums of this session: a small sum takes less time than starting them."""
+        return thread_pool(self._threads) if self._threads > 1 else None
 
 
 def map_shards(
-    function: Callable[..., R], shards: Sequence[Any], params: Any, states: Sequence[Any] | None, threads: int
+    function: Callable[..., R],
+    shards: Sequence[Any],
+    params: Any,
+    states: Sequence[Any] | None,
+    pool: ThreadPoolExecutor | None,
 ) -> Iterator[R]:
-    """The value of the function for each shard, in order. The function also takes the state, if there is one."""
+    """The value of the function for each shard, in order. The function also takes the state, if there is one.
+
+    ``pool``: the threads to run in, or None for this one.
+    """
 
     def run(shard: Any, *state: Any) -> R:
         return function(shard.load(), params, *state)
 
     given = (shards,) if states is None else (shards, states)
-    if threads == 1 or len(shards) == 1:
-        yield from map(run, *given)
-        return
-    with thread_pool(threads) as pool:
-        yield from pool.map(run, *given)
+    return map(run, *given) if pool is None else pool.map(run, *given)

@@ -20,7 +20,9 @@ def can_compile() -> bool:
     return find_spec("numba") is not None
 
 
-def compile_together(*functions: Callable[..., Any], **instead: Any) -> dict[str, Callable[..., Any]]:
+def compile_together(
+    *functions: Callable[..., Any], inlined: tuple[Callable[..., Any], ...] = (), **instead: Any
+) -> dict[str, Callable[..., Any]]:
     """The compiled form of each function, by name. The functions may call each other by name.
 
     A compiled function can call only compiled ones, so each is compiled as a copy in which the names of the others
@@ -39,6 +41,6 @@ def compile_together(*functions: Callable[..., Any], **instead: Any) -> dict[str
         copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
         copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
         compiled[function.__name__] = names[function.__name__] = numba.njit(
-            cache=True, nogil=True, error_model="numpy"
+            cache=True, nogil=True, error_model="numpy", inline="always" if function in inlined else "never"
         )(copy)
     return compiled

@@ -6,7 +6,7 @@ import numpy as np
 
 from crowdrank.data.arrays import Integers
 
-SHARD_ROWS = 1 << 16
+SHARD_ROWS = 50_000
 """Rows per shard. A shard ends with the unit (a row, a list, an item, a query) that reaches this number."""
 
 
