@@ -46,6 +46,8 @@ FIRST_STEPS = 4
 """How many steps are taken before the priors are estimated for the first time."""
 ROUGH_TOLERANCE = 0.1
 """As long as the strengths change by more than this share, the curvature may be rough, and so may spreads."""
+SHORT = 0.5
+"""A step that moves no parameter by more than this is taken without a test while the priors are estimated."""
 FAR = 20.0
 """Without regularization, a score this far from the middle is on its way to infinity."""
 INSIDE = 1e-8
@@ -217,25 +219,47 @@ class Ascent:
     def _estimate_in_rounds(self, point: Point, left: int, damping: float) -> tuple[Point, int]:
         """One step and one estimate in turn, at most ``left`` times. Also returns how many rounds are left.
 
-        Near the end the strengths are mixed with those of earlier rounds, because EM alone is slow.
+        With a Beta prior, the strengths are mixed with those of earlier rounds, because EM alone is slow, and
+        most steps take no test.
         """
-        mixing, self.priors_unfinished = Mixing(reach=1.0), True
+        mixing, promised, self.priors_unfinished = Mixing(reach=1.0), np.inf, True
         while left and self.priors_unfinished:
-            top, left = self.maximize(point, steps=1, damping=damping), left - 1
+            steps = 0 if np.isfinite(promised) else 1
+            top, left = self.maximize(point, steps=steps, damping=damping), left - 1
             priors = self.estimate_priors(top, exact=not self._is_costly(top))
             point, damping = self._move_inside(top.point), top.damping
             if priors is None:  # not yet near a maximum
+                promised = np.inf
                 continue
             before, found = self.priors.strengths(), priors.strengths()
             far = self.curvature.rough or damping > 0
-            following = mixing(before, found) if self._mixes_strengths and not far else found
+            mixed = self._mixes_strengths and not far
+            following = mixing(before, found) if mixed else found
             self.priors = priors.with_strengths(following)
             self._integrate(top)
+            point, promised = self._step_ahead(point, promised) if mixed else (point, np.inf)
             change = np.abs(following - before).max(initial=0.0)
             unknown = self._mixes_strengths and not mixing.sees_rate
             self.priors_unfinished = bool(far or unknown or change >= STRENGTH_TOLERANCE)
             self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
         return point, left
+
+    def _step_ahead(self, point: Point, promised: float) -> tuple[Point, float]:
+        """The step that the last sums suggest under the new priors, and the gain that it promises.
+
+        It takes no pass over the judgments, and is not tested. So it is taken only if it is short and promises
+        less than the one before. If not, the gain is infinite, and the next step is a tested one.
+        """
+        assert self.curvature.last is not None
+        sums = self.curvature.last[1]
+        problem = ArrowProblem(
+            lambda _: sums, self.priors, self.bounds_with_barriers(), self.part, self.gauge
+        )
+        try:
+            step = problem.look(point).step(0.0)
+        except NotPositiveError:
+            return point, np.inf
+        return (step.point, step.gain) if step.gain < promised and step.size <= SHORT else (point, np.inf)
 
     @property
     def _mixes_strengths(self) -> bool:

@@ -23,6 +23,7 @@ from crowdrank.kernels.links import TINY
 from crowdrank.models.parameters import number
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.solve import PenaltyTerms, Point
+from crowdrank.solve.newton import newton_within
 
 STRENGTH = 0.5
 """The start of the estimation of lambda, and the strength that its two pseudo-items report."""
@@ -34,9 +35,15 @@ BETA_RANGE = 0.1, 1000.0
 
 def _expectation(function: Callable[[Floats], Floats], mean: Floats, deviation: Floats) -> Floats:
     """The expectation of a function of each normal variable, by Gauss-Hermite quadrature."""
+    nodes, weights = _hermite()
+    return np.asarray(weights @ function(mean + nodes[:, None] * deviation))
+
+
+@cache
+def _hermite() -> tuple[Floats, Floats]:
+    """Nodes, and weights that add up to 1."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
-    values = [function(mean + node * deviation) for node in nodes]
-    return np.asarray(np.tensordot(weights, values, 1) / np.sqrt(2 * np.pi))
+    return nodes, weights / np.sqrt(2 * np.pi)
 
 
 @dataclass(frozen=True)
@@ -67,21 +74,27 @@ class VirtualNode:
         """
         expected = _expectation(self._logs, scores, np.sqrt(np.maximum(variance, 0.0)))
         pseudo = 2.0
-        target = (expected.sum() + pseudo * self._prior_mean(STRENGTH)) / (len(scores) + pseudo)
-        low, high = np.log(LEAST), np.log(MOST)
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self._prior_mean(np.exp(middle)) < target else (low, middle)
-        return replace(self, strength=float(np.exp(0.5 * (low + high))))
+        target = (expected.sum() + pseudo * self._prior_moments(STRENGTH)[0]) / (len(scores) + pseudo)
+        strength, _ = newton_within(
+            lambda at, _: self._slopes(at, target), *np.array([[self.strength], [LEAST], [MOST]])
+        )
+        return replace(self, strength=float(strength[0]))
+
+    def _slopes(self, strength: Floats, target: float) -> tuple[Floats, Floats]:
+        """Slope and curvature of the log density of an item whose ln F(s) F(-s) is the target."""
+        mean, variance = self._prior_moments(float(strength[0]))
+        return np.array([target - mean]), np.array([variance])
 
     def _logs(self, scores: Floats) -> Floats:
         return _logs(self.link, scores)
 
-    def _prior_mean(self, strength: float) -> float:
-        """E ln F(s) F(-s) under the prior, by a sum over a wide grid that is fine in the middle."""
+    def _prior_moments(self, strength: float) -> tuple[float, float]:
+        """Mean and variance of ln F(s) F(-s) under the prior, by a sum over a wide grid that is fine in the middle."""
         logs, steps = _grid(self.link)
         density = np.exp(strength * (logs - logs.max())) * steps
-        return float(density @ logs / density.sum())
+        density /= density.sum()
+        mean = float(density @ logs)
+        return mean, float(density @ (logs - mean) ** 2)
 
 
 def _logs(link: Link, scores: Floats) -> Floats:
@@ -202,7 +215,7 @@ class BetaPrior:
         deviation = np.sqrt(np.maximum(variance, 0.0)) / (eta * (1.0 - eta))
         up, down = (_expectation(log_expit, side * logit(eta), deviation).sum() for side in (1.0, -1.0))
         pseudo, count = _expectations(*_PSEUDO), len(eta) + 1
-        a, b = _match_beta((up + pseudo[0]) / count, (down + pseudo[1]) / count)
+        a, b = _match_beta((up + pseudo[0]) / count, (down + pseudo[1]) / count, (self.a, self.b))
         return replace(self, a=a, b=b)
 
 
@@ -210,20 +223,20 @@ def _expectations(a: float, b: float) -> tuple[float, float]:
     """E ln x and E ln (1 - x) under Beta(a, b)."""
     from scipy.special import psi
 
-    return float(psi(a) - psi(a + b)), float(psi(b) - psi(a + b))
+    own, other, both = psi([a, b, a + b]).tolist()
+    return own - both, other - both
 
 
-def _match_beta(up: float, down: float) -> tuple[float, float]:
+def _match_beta(up: float, down: float, start: tuple[float, float]) -> tuple[float, float]:
     """The a and b, within their range, with these expectations, by Newton on the concave log likelihood."""
-    from scipy.special import polygamma
+    from scipy.special import zeta
 
-    x, (least, most) = np.array([2.0, 2.0]), BETA_RANGE
+    x, (least, most) = np.array(start), BETA_RANGE
     for _ in range(100):
-        a, b = x
-        have = _expectations(a, b)
+        have = _expectations(*x)
         gradient = np.array([up - have[0], down - have[1]])
-        both = polygamma(1, a + b)
-        hessian = np.array([[polygamma(1, a) - both, -both], [-both, polygamma(1, b) - both]])
+        own, other, both = zeta(2.0, [x[0], x[1], x.sum()])  # the derivatives of psi
+        hessian = np.array([[own - both, -both], [-both, other - both]])
         free = ~(((x <= least) & (gradient < 0)) | ((x >= most) & (gradient > 0)))
         step = np.zeros(2)
         if free.all():
@@ -231,7 +244,7 @@ def _match_beta(up: float, down: float) -> tuple[float, float]:
         else:
             step[free] = gradient[free] / hessian.diagonal()[free]
         x = np.clip(np.clip(x + step, 0.5 * x, 2.0 * x), least, most)
-        if np.abs(step).max() < 1e-12:
+        if np.abs(step).max() < 1e-12 * x.max():
             break
     return float(x[0]), float(x[1])
 
