@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 MOST_WORK = 2e10
 """Above this many multiplications, the variances of scores leave out the contribution of workers."""
 
+STEP_TOLERANCE = 1e-7
+"""How exactly conjugate gradients solve for a step. What they leave is found by the next step."""
+
 
 class Factor(Inverse):
     """A factorized arrow matrix."""
@@ -262,7 +265,7 @@ class Iterative(Factor):
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
         right = np.concatenate([scores, workers.ravel()])[:, None]
-        x = self.conjugate_gradients(right)[0][:, 0]
+        x = self.conjugate_gradients(right, STEP_TOLERANCE)[0][:, 0]
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
 
 
