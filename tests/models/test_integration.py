@@ -59,7 +59,7 @@ class TestAveragedLikelihood:
             ]
             assert found.scores[place] == pytest.approx((ends[0].value - ends[1].value) / 2e-5, rel=1e-6)
             second = (ends[0].scores[place] - ends[1].scores[place]) / 2e-5
-            assert np.asarray(found.items)[place, place] == pytest.approx(-second, rel=1e-6)
+            assert found.items.matrix[place, place] == pytest.approx(-second, rel=1e-6)
 
     def test_the_reported_likelihood_is_at_the_point_itself(self):
         frame = few_votes_per_worker(0)

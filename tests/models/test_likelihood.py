@@ -10,11 +10,13 @@ from crowdrank.engine import LocalEngine
 from crowdrank.kernels import LOGISTIC, PROBIT
 from crowdrank.kernels.compiled import can_compile
 from crowdrank.models.eta import OnGrid
+from crowdrank.models.pairs.compiled_sums import BLOCK
 from crowdrank.models.pairs.likelihood import PairedSums, QualitySums
 from crowdrank.models.priors import BetaPrior, NormalPrior, Priors, VirtualNode
 from crowdrank.models.worker_parameters import ETA, LAPSE, LOG_SLOPE, POSITION, SLOPE, THRESHOLD
 from crowdrank.prepared.comparisons import CodedVotes, plan, tally
 from crowdrank.solve import At, Draw, Point
+from crowdrank.solve.assembly import assembled
 from crowdrank.solve.draws import DRAWS
 from crowdrank.solve.matrices import block_diagonal, dense
 from shards import cut_small
@@ -70,8 +72,8 @@ def values(columns):
     return np.stack([VALUES[name] for name in columns], axis=1) if columns else np.zeros((0, 1))
 
 
-def evaluate(shape, table, scores, workers, order="curvature", shard_rows=10**9):
-    session, sums = LocalEngine(2).open(cut_small(plan, shard_rows, table)), PairedSums(*shape)
+def evaluate(shape, table, scores, workers, order="curvature", shard_rows=10**9, compiled=False):
+    session, sums = LocalEngine(2).open(cut_small(plan, shard_rows, table)), PairedSums(*shape, compiled=compiled)
     at = Draw(scores, workers, 1) if order == "information" else At(scores, workers)
     return session.evaluate(getattr(sums, order), at)
 
@@ -98,13 +100,17 @@ def chances(shape, d, k):
     return eta * win + (1 - eta) * loss, eta * loss + (1 - eta) * win, tie
 
 
+def dense_parts(sums):
+    """Name and value of every sum, matrices as arrays."""
+    return {
+        name: dense(assembled(value)) if name in ("items", "coupling") else value
+        for name, value in vars(sums).items()
+    }
+
+
 def whole(sums):
-    return np.block(
-        [
-            [sums.items, sums.coupling],
-            [sums.coupling.T, block_diagonal(sums.workers_curvature)],
-        ]
-    )
+    items, coupling = dense(assembled(sums.items)), dense(assembled(sums.coupling))
+    return np.block([[items, coupling], [coupling.T, block_diagonal(sums.workers_curvature)]])
 
 
 def test_value_is_the_sum_over_votes(shape):
@@ -159,19 +165,21 @@ def test_outer_products_are_those_of_the_gradients_of_single_votes(shape):
 def test_blocks_of_rows_change_nothing(shape, monkeypatch):
     table = rows(shape, votes=300)
     at = At(SCORES, values(shape[2]), spread=np.full_like(values(shape[2]), 0.05))
-    whole_shard = PairedSums(*shape).curvature(table, at)
+    whole_shard = dense_parts(PairedSums(*shape).curvature(table, at))
     monkeypatch.setattr("crowdrank.models.pairs.row_terms.BLOCK", 7)
-    for name, value in vars(PairedSums(*shape).curvature(table, at)).items():
-        np.testing.assert_allclose(value, getattr(whole_shard, name), rtol=1e-12, atol=1e-12)
+    for name, value in dense_parts(PairedSums(*shape).curvature(table, at)).items():
+        np.testing.assert_allclose(value, whole_shard[name], rtol=1e-12, atol=1e-12)
 
 
 def test_the_spread_is_the_mean_of_two_points(shape):
     table, start = rows(shape), values(shape[2])
     spread = np.linspace(0.01, 0.1, start.size).reshape(start.shape)
     found = PairedSums(*shape).curvature(table, At(SCORES, start, spread=spread))
-    ends = [PairedSums(*shape).curvature(table, At(SCORES, start + sign * spread)) for sign in (-1, 1)]
-    for name, value in vars(found).items():
-        np.testing.assert_allclose(value, 0.5 * (getattr(ends[0], name) + getattr(ends[1], name)), atol=1e-12)
+    ends = [
+        dense_parts(PairedSums(*shape).curvature(table, At(SCORES, start + sign * spread))) for sign in (-1, 1)
+    ]
+    for name, value in dense_parts(found).items():
+        np.testing.assert_allclose(value, 0.5 * (ends[0][name] + ends[1][name]), atol=1e-12)
 
 
 def test_expected_information_is_the_mean_of_the_observed(shape):
@@ -201,8 +209,8 @@ def test_noise_has_the_covariance_of_the_information(shape):
 def test_shards_change_nothing(shape):
     table = rows(shape, votes=300)
     one, many = (evaluate(shape, table, SCORES, values(shape[2]), shard_rows=size) for size in (10**9, 7))
-    for name, value in vars(one).items():
-        np.testing.assert_allclose(getattr(many, name), value, rtol=1e-12, atol=1e-12)
+    for name, value in dense_parts(one).items():
+        np.testing.assert_allclose(dense_parts(many)[name], value, rtol=1e-12, atol=1e-12)
 
 
 def test_a_tie_keeps_its_digits_far_from_equality():
@@ -270,10 +278,11 @@ def test_virtual_node_is_two_votes_an_item(link):
     assert VirtualNode(link, strength).terms(scores)[0] == pytest.approx(expected)
 
 
+needs_compiler = pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
 COMPILED = [(LOGISTIC, "half", columns) for columns in ((ETA,), (SLOPE,), (LOG_SLOPE, LAPSE, POSITION))]
 
 
-@pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
+@needs_compiler
 @pytest.mark.parametrize("shape", COMPILED, ids=lambda shape: "-".join(map(str, shape[2])))
 @pytest.mark.parametrize("spread", [None, 0.05])
 def test_compiled_loops_give_the_same_sums(shape, spread):
@@ -282,22 +291,44 @@ def test_compiled_loops_give_the_same_sums(shape, spread):
     by_arrays, by_loops = PairedSums(*shape), PairedSums(*shape, compiled=True)
     for order in ("gradient", "curvature", "outer_products"):
         expected, found = getattr(by_arrays, order)(table, at), getattr(by_loops, order)(table, at)
-        for name, value in vars(expected).items():
-            np.testing.assert_allclose(getattr(found, name), value, rtol=1e-12, atol=1e-12)
+        for name, value in dense_parts(expected).items():
+            np.testing.assert_allclose(dense_parts(found)[name], value, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
-def test_compiled_loops_fill_sparse_tables_too(monkeypatch):
+@needs_compiler
+@pytest.mark.parametrize("far", [False, True])
+def test_compiled_loops_take_more_rows_than_a_block(far):
+    """And keep their digits where the exponential function leaves the range of numbers."""
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 40, 2000)
+    right, worker = (left + rng.integers(1, 40, 2000)) % 40, rng.integers(0, 10, 2000).astype(np.int32)
+    table = tally(40, CodedVotes(left, right, rng.integers(0, 2, 2000).astype(np.int8), worker), 10, sided=True)
+    assert len(table) > 2 * BLOCK
+    workers = np.stack([rng.uniform(0.1, 0.9, 10), rng.normal(size=10)], axis=1)
+    at = At(rng.normal(size=40) * (300 if far else 1), workers)
     shape = (LOGISTIC, "half", (ETA, POSITION))
-    table, at = rows(shape, votes=200), At(SCORES, values(shape[2]))
-    expected = PairedSums(*shape).curvature(table, at)
+    expected, found = (PairedSums(*shape, compiled=own).curvature(table, at) for own in (False, True))
+    for name, value in dense_parts(expected).items():
+        np.testing.assert_allclose(dense_parts(found)[name], value, rtol=1e-9, atol=1e-9 * np.abs(value).max())
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_compiler)])
+@pytest.mark.parametrize("columns", [(ETA,), (ETA, POSITION), (LOG_SLOPE, LAPSE, POSITION)])
+@pytest.mark.parametrize("shard_rows", [10**9, 7])
+def test_sparse_sums_are_the_dense_ones(columns, compiled, shard_rows, monkeypatch):
+    """Also over shards that share a worker."""
+    shape = (LOGISTIC, "half", columns)
+    table = rows(shape, votes=200)
+    expected = dense_parts(evaluate(shape, table, SCORES, values(columns)))
     monkeypatch.setattr("crowdrank.solve.matrices.DENSE_CELLS", 0)
-    found = PairedSums(*shape, compiled=True).curvature(table, at)
-    np.testing.assert_allclose(found.items.toarray(), expected.items, atol=1e-12)
-    np.testing.assert_allclose(dense(found.coupling), expected.coupling, atol=1e-12)
+    found = evaluate(shape, table, SCORES, values(columns), shard_rows=shard_rows, compiled=compiled)
+    assert not isinstance(assembled(found.items), np.ndarray)
+    assert not isinstance(assembled(found.coupling), np.ndarray)
+    for name, value in dense_parts(found).items():
+        np.testing.assert_allclose(value, expected[name], atol=1e-12)
 
 
-@pytest.mark.skipif(not can_compile(), reason="Numba is not installed")
+@needs_compiler
 @pytest.mark.parametrize("weight", [1.0, 0.7])
 def test_compiled_qualities_are_the_same_even_where_products_would_underflow(weight):
     far = np.linspace(-400, 400, N)

@@ -252,9 +252,7 @@ class Ascent:
         """
         assert self.curvature.last is not None
         sums = self.curvature.last[1]
-        problem = ArrowProblem(
-            lambda _: sums, self.priors, self.bounds_with_barriers(), self.part, self.gauge
-        )
+        problem = ArrowProblem(lambda _: sums, self.priors, self.bounds_with_barriers(), self.part, self.gauge)
         try:
             step = problem.look(point).step(0.0)
         except NotPositiveError:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crowdrank.data.arrays import Floats, Integers
+from crowdrank.solve.assembly import Layout
 
 if TYPE_CHECKING:
     from crowdrank.prepared.comparisons import Comparisons
@@ -65,6 +66,16 @@ class DirectedRows:
     def pair(self) -> Integers:
         """The place of (first, second) in a table of nodes by nodes."""
         return self.first * self.nodes + self.second
+
+    @cached_property
+    def pair_layout(self) -> Layout:
+        """The cells of (first, second) in a sparse matrix of nodes by nodes."""
+        return Layout.of(self.pair, (self.nodes, self.nodes))
+
+    @cached_property
+    def worker_layout(self) -> Layout:
+        """The cells of (worker, first), then of (worker, second), in a sparse matrix of ``ends``."""
+        return Layout.of(np.concatenate(self.ends), (self.worker_range[1], self.nodes))
 
 
 def decided_rows(rows: Comparisons) -> DirectedRows:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from crowdrank.data.arrays import Floats
 from crowdrank.progress import Progress
 from crowdrank.solve.arrow import Arrow, Border
+from crowdrank.solve.assembly import assembled
 from crowdrank.solve.matrices import add_diagonal
 from crowdrank.solve.newton import Step, newton
 from crowdrank.solve.sums import At, Curvature
@@ -231,8 +232,8 @@ def information(
 ) -> Arrow:
     """The arrow matrix from the curvature of a likelihood and of a penalty."""
     workers = sums.workers_curvature + np.eye(terms.workers.shape[1]) * terms.workers_curvature[:, :, None]
-    items = add_diagonal(sums.items, terms.scores_curvature)
-    return Arrow(items, sums.coupling, workers, part, gauge, _border(sums, terms, bounds))
+    items = add_diagonal(assembled(sums.items), terms.scores_curvature)
+    return Arrow(items, assembled(sums.coupling), workers, part, gauge, _border(sums, terms, bounds))
 
 
 def _border(sums: Curvature, terms: PenaltyTerms, bounds: Bounds) -> Border | None:
@@ -242,7 +243,7 @@ def _border(sums: Curvature, terms: PenaltyTerms, bounds: Bounds) -> Border | No
     carried = bounds.carried
     workers = np.einsum("kbc,kcg->kbg", sums.workers_curvature, carried)
     own = np.einsum("kbg,kbh->gh", carried, workers) + np.diag(terms.common_curvature)
-    scores = sums.coupling @ carried.reshape(-1, carried.shape[2])
+    scores = assembled(sums.coupling) @ carried.reshape(-1, carried.shape[2])
     return Border(np.asarray(scores), workers, own, carried)
 
 

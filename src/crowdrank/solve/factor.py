@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_WORK = 2e10
 """Above this many multiplications, the variances of scores leave out the contribution of workers."""
 
-STEP_TOLERANCE = 1e-7
+STEP_TOLERANCE = 1e-8
 """How exactly conjugate gradients solve for a step. What they leave is found by the next step."""
 
 

@@ -131,9 +131,7 @@ def fill_terms(
         rows = end - begin
         for row in range(rows):
             d[row] = scores[first[begin + row]] - scores[second_item[begin + row]]
-        describe_rows(
-            rows, d, side[begin:end], worker[begin:end], columns, observed, has, space, terms
-        )
+        describe_rows(rows, d, side[begin:end], worker[begin:end], columns, observed, has, space, terms)
         for row in range(rows):
             found[0, begin + row] = share * count[begin + row] * math.log(terms[0, row])
         for place in range(1, len(found)):
@@ -159,9 +157,7 @@ def add_terms(
         rows = end - start
         for row in range(rows):
             d[row] = scores[first[start + row]] - scores[second_item[start + row]]
-        describe_rows(
-            rows, d, side[start:end], worker[start:end], columns, observed, has, space, terms
-        )
+        describe_rows(rows, d, side[start:end], worker[start:end], columns, observed, has, space, terms)
         for row in range(rows):
             at = start + row
             i, j, k, weight, product = first[at], second_item[at], worker[at], share * count[at], terms[0, row]
@@ -244,7 +240,9 @@ def add_quality_logs(
 
 @cache
 def _compiled() -> dict[str, Any]:
-    return compile_together(exponentials, describe_rows, fill_terms, add_terms, add_quality_logs, inlined=(exponentials, describe_rows))
+    return compile_together(
+        exponentials, describe_rows, fill_terms, add_terms, add_quality_logs, inlined=(exponentials, describe_rows)
+    )
 
 
 # ------------------------------------------------------------------------------------------ calls

@@ -37,8 +37,9 @@ from crowdrank.prepared.comparisons import Comparisons
 from crowdrank.prepared.directed import DirectedRows, all_rows
 from crowdrank.random import signs
 from crowdrank.solve import At, Curvature, Draw, Gradient, Information
+from crowdrank.solve.assembly import PairSums, WorkerRows
 from crowdrank.solve.draws import DRAWS
-from crowdrank.solve.matrices import Matrix, accumulate_at, fits_strip, is_small, place_strip
+from crowdrank.solve.matrices import Matrix, fits_strip, is_small
 
 S = TypeVar("S", bound=Stats)
 
@@ -96,7 +97,7 @@ class PairedSums:
         if self.compiled and _fits_tables(shard.decided, len(self.columns)):
             value, scores, workers, pairs, strip, own = self._compiled_sums(shard.decided, at, second)
             coupling, blocks = _place_coupling(shard.decided, strip), _square_blocks(own, workers.shape)
-            return Curvature(value, scores, workers, _dense_items(pairs), coupling, blocks)
+            return Curvature(value, scores, workers, PairSums(pairs), coupling, blocks)
         return _added(
             [
                 Curvature(*_gradient(rows, terms), *arrow_parts(rows, terms.curvature, terms.cross, terms.blocks))
@@ -177,26 +178,13 @@ def arrow_parts(
 ) -> tuple[Matrix, Matrix, Floats]:
     """The arrow matrix from each row's curvature in d, in (d, columns), and in pairs of columns."""
     n, width = rows.nodes, len(cross)
-    upper = accumulate_at(
-        rows.pair, by_score, (n, n)
-    )  # over pairs once, then mirrored: half the work of four sums
-    if isinstance(upper, np.ndarray):
-        items = _dense_items(upper)
+    if is_small((n, n)):
+        items = PairSums(np.bincount(rows.pair, by_score, n * n).reshape(n, n))
     else:
-        from scipy.sparse import diags_array
-
-        diagonal = summed(rows.first, by_score, n) + summed(rows.second, by_score, n)
-        items = (diags_array(diagonal) - (upper + upper.T)).tocsr()
+        items = PairSums(rows.pair_layout.fill(by_score[None]))
     if rows.worker is None:
         return items, np.zeros((n, 0)), np.zeros((0, 1, 1))
     return items, _coupling(rows, cross), _square_blocks(_by_worker(rows, blocks), (rows.workers, width))
-
-
-def _dense_items(pairs: Floats) -> Floats:
-    """The curvature by scores from that in the difference of each pair, which counts on both sides."""
-    items = -(pairs + pairs.T)
-    items[np.diag_indices(len(items))] += pairs.sum(axis=0) + pairs.sum(axis=1)
-    return items
 
 
 def _square_blocks(sums: Floats, shape: tuple[int, ...]) -> Floats:
@@ -210,31 +198,32 @@ def _square_blocks(sums: Floats, shape: tuple[int, ...]) -> Floats:
 def _fits_tables(rows: DirectedRows, width: int) -> bool:
     """Whether the second derivatives of a shard are counted into dense tables."""
     shape = (rows.workers * width, rows.nodes)
-    return is_small((rows.nodes, rows.nodes)) and _fits_coupling(rows, shape, width)
-
-
-def _fits_coupling(rows: DirectedRows, shape: tuple[int, int], width: int) -> bool:
-    return is_small(shape) or fits_strip(rows.worker_range[1] * width, shape, len(rows))
+    strip = rows.worker_range[1] * width
+    return is_small((rows.nodes, rows.nodes)) and (is_small(shape) or fits_strip(strip, shape, len(rows)))
 
 
 def _place_coupling(rows: DirectedRows, strip: Floats) -> Matrix:
     """Scores by worker parameters, from a strip (workers of the rows, columns, nodes)."""
-    _, width, n = strip.shape
-    return place_strip(strip.reshape(-1, n), rows.worker_range[0] * width, (rows.workers * width, n)).T
+    height, width, n = strip.shape
+    shape, begin, flat = (rows.workers * width, n), rows.worker_range[0] * width, strip.reshape(-1, n)
+    if not is_small(shape):
+        from scipy.sparse import csr_array
+
+        return WorkerRows(((begin, csr_array(flat)),), shape[0])
+    matrix = np.zeros(shape)
+    matrix[begin : begin + height * width] = flat
+    return matrix.T
 
 
 def _coupling(rows: DirectedRows, cross: Floats) -> Matrix:
     """Scores by worker parameters: each value is added at the first node and subtracted at the second."""
-    n, width = rows.nodes, len(cross)
-    shape = (rows.workers * width, n)
-    if _fits_coupling(rows, shape, width):
-        (up, down), height = rows.ends, rows.worker_range[1]
+    n, width, (begin, height) = rows.nodes, len(cross), rows.worker_range
+    if is_small((rows.workers * width, n)):
+        up, down = rows.ends
         strips = [np.bincount(up, own, height * n) - np.bincount(down, own, height * n) for own in cross]
         return _place_coupling(rows, np.stack(strips, axis=0).reshape(width, height, n).transpose(1, 0, 2))
-    assert rows.worker is not None
-    places = [(rows.worker * width + place) * n for place in range(width)]
-    ends = np.concatenate([own + end for end in (rows.first, rows.second) for own in places])
-    return accumulate_at(ends, np.concatenate([*cross, *-cross]), shape).T
+    both = np.concatenate([cross, -cross], axis=1)
+    return WorkerRows(((begin * width, rows.worker_layout.fill(both)),), rows.workers * width)
 
 
 def _incidence(rows: DirectedRows, score: Floats, columns: list[Floats]) -> Any:
