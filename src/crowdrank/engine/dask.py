@@ -305,9 +305,8 @@ def _map(
     from distributed import get_worker
 
     shards = [shard for chunk in chunks for shard in chunk]
-    with one_blas_thread():
-        with thread_pool(get_worker().state.nthreads) as pool:
-            yield from map_shards(function, shards, params, states, pool)
+    with one_blas_thread(), thread_pool(get_worker().state.nthreads) as pool:
+        yield from map_shards(function, shards, params, states, pool)
 
 
 def _evaluate(

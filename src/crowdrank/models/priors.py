@@ -89,7 +89,10 @@ class VirtualNode:
         return _logs(self.link, scores)
 
     def _prior_moments(self, strength: float) -> tuple[float, float]:
-        """Mean and variance of ln F(s) F(-s) under the prior, by a sum over a wide grid that is fine in the middle."""
+        """Mean and variance of ln F(s) F(-s) under the prior.
+
+        They are sums over a wide grid that is fine in the middle.
+        """
         logs, steps = _grid(self.link)
         density = np.exp(strength * (logs - logs.max())) * steps
         density /= density.sum()

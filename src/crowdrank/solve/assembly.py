@@ -1,7 +1,7 @@
 """Parts of an arrow matrix while they are summed over shards.
 
-Where a shard has values in a large matrix is the same at every point. So the cells are found once, as a Layout, and
-a pass only fills them. What all shards have in common to do, such as mirroring a triangle, is done with the sum.
+A shard has values in the same cells of a large matrix at every point. The cells are found once, as a Layout, and
+each pass only fills them. A matrix that is the mirror of itself is mirrored once, after the sum.
 """
 
 from __future__ import annotations

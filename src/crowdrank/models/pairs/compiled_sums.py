@@ -52,9 +52,9 @@ def describe_rows(
 
     ``columns`` (nodes, 7, workers): slope and its two derivatives by the column, position, eta and its two
     derivatives. ``observed``: 1, or 0 for products of first derivatives in place of the second ones. ``has``:
-    which of slope, position and eta the workers have. ``curved``: whether second derivatives are wanted. What is
-    not wanted, or by what the workers do not have, is 0. ``space`` (12, rows): room for what is computed on the
-    way. Each loop is a few lines of arithmetic without a branch, so that one instruction serves several rows.
+    which of slope, position and eta the workers have; derivatives by the others are 0. ``space`` (12, rows): room
+    for what is computed on the way. Each loop is arithmetic without a branch, so that one instruction serves
+    several rows.
     """
     sloped, sided, mixed = has
     product, by_d, by_s, by_b, by_e, dd, ds, db, de, ss, sb, se, bb, be, ee = terms
@@ -124,7 +124,7 @@ def fill_terms(
     observed: float, has: Any, found: Any,
 ) -> None:  # fmt: skip
     """Write what ``describe_rows`` says of every row (15, rows), times its count; the first one as a logarithm."""
-    share, curved = 1.0 / len(columns), len(found) > 5
+    share = 1.0 / len(columns)
     d, space, terms = np.empty(BLOCK), np.empty((12, BLOCK)), np.empty((15, BLOCK))
     for begin in range(0, len(first), BLOCK):
         end = min(begin + BLOCK, len(first))
