@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Floats
 from crowdrank.engine import Session
-from crowdrank.errors import FitError, Note, parameter
+from crowdrank.errors import Note
 from crowdrank.models.base import Run
 from crowdrank.models.priors import BetaPrior, ColumnPrior, Priors
+from crowdrank.models.remembered import RememberedCurvature
 from crowdrank.models.worker_parameters import WorkerParameter
 from crowdrank.results import NormalPosterior
 from crowdrank.solve import (
@@ -21,7 +22,6 @@ from crowdrank.solve import (
     At,
     Bounds,
     Covariance,
-    Curvature,
     Draw,
     LikelihoodSums,
     Maximum,
@@ -34,7 +34,6 @@ from crowdrank.solve import (
     maximize,
 )
 from crowdrank.solve.draws import draw
-from crowdrank.solve.sums import OuterProducts
 
 if TYPE_CHECKING:
     from crowdrank.data.arrays import Ints
@@ -56,50 +55,6 @@ COSTLY_SCORES = 600
 """In larger connected parts, exact variances are computed only at the top."""
 MOST_SCORES = 4000
 """In still larger ones, the priors' strengths are estimated from conditional variances."""
-
-
-class RememberedCurvature:
-    """The sums of the curvature. Remembers the last ones, because a climb begins where the last one ended.
-
-    ``rough``: products of gradients take the place of the observed curvature, if the likelihood offers them. Far
-    from the maximum the observed curvature is often not that of a maximum, and steps with it are short.
-    """
-
-    session: Session
-    sums: LikelihoodSums
-    rough: bool
-
-    def __init__(self, session: Session, sums: LikelihoodSums) -> None:
-        self.session, self.sums = session, sums
-        self.spread: Floats | None = None
-        self.rough = False
-        self.last: tuple[At, Curvature] | None = None
-
-    @property
-    def can_be_rough(self) -> bool:
-        """Whether the likelihood offers products of gradients."""
-        return isinstance(self.sums, OuterProducts)
-
-    def set_rough(self, rough: bool) -> None:
-        """Change the kind of curvature."""
-        if rough != self.rough:
-            self.rough, self.last = rough, None
-
-    def __call__(self, point: At) -> Curvature:
-        """The sums at these parameters, averaged over ``spread``."""
-        at = replace(point, spread=self.spread)
-        if self.last is None or not _same_parameters(self.last[0], at):
-            sums = self.sums
-            if self.rough and isinstance(sums, OuterProducts):
-                self.last = at, self.session.evaluate(sums.outer_products, at)
-            else:
-                self.last = at, self.session.evaluate(sums.curvature, at)
-        return self.last[1]
-
-
-def _same_parameters(one: At, other: At) -> bool:
-    same = np.array_equal(one.scores, other.scores) and np.array_equal(one.workers, other.workers)
-    return same and one.spread is other.spread
 
 
 class Ascent:
@@ -446,59 +401,3 @@ _NO_MAXIMUM = (
 def fixed_parameters(top: Maximum) -> NDArray[np.bool_]:
     """Worker parameters that carry no information: at a bound, or with no curvature at all."""
     return top.held | (np.einsum("kbb->kb", top.curvature.workers) <= 0)
-
-
-def require_finite_scores(climb: Ascent, top: Maximum) -> None:
-    """Raise an error if a score is on its way to infinity, which needs a fit without regularization."""
-    if climb.gauge and np.abs(top.point.scores).max(initial=0.0) > FAR:
-        raise FitError(
-            f"Without regularization the scores have no finite maximum: one of them has reached "
-            f"{np.abs(top.point.scores).max():.0f} and would go on.",
-            hint=("Use regularization > 0, for example ", parameter("regularization", 0.5)),
-        )
-
-
-def prior_notes(climb: Ascent) -> list[Note]:
-    """A note if the strengths of the priors were still changing at the end, or reached the ends of their range."""
-    notes = [
-        Note("bound", f"The estimated {reached}, is at the end of its range.")
-        for reached in climb.priors.at_bounds()
-    ]
-    if climb.priors_unfinished:
-        message = f"The strengths of the priors did not converge in {ROUNDS} rounds."
-        notes.append(Note("not-converged", f"{message} Scores and intervals are provisional."))
-    return notes
-
-
-def count_at_bounds(climb: Ascent, top: Maximum) -> dict[str, tuple[int, int]]:
-    """How many workers are at the lower and at the upper bound of each column that has any."""
-    held, down = (top.held & ~climb.bounds.fixed)[: climb.members], top.gradient[: climb.members] < 0
-    lower, upper = (held & down).sum(axis=0).tolist(), (held & ~down).sum(axis=0).tolist()
-    found = {column.name: (lower[place], upper[place]) for place, column in enumerate(climb.columns)}
-    return {name: counts for name, counts in found.items() if any(counts)}
-
-
-def bound_notes(climb: Ascent, top: Maximum) -> list[Note]:
-    """A note for each bound that worker parameters reached."""
-    found, reached = [], count_at_bounds(climb, top)
-    for column in climb.columns:
-        ends = (("lower", column.low), ("upper", column.high))
-        for (side, end), count in zip(ends, reached.get(column.name, (0, 0)), strict=True):
-            if count:
-                whose = f"of {count} of {climb.members} workers" if climb.varied else "of the crowd"
-                message = f"The {column.shown_name} {whose} is at its {side} bound of {column.shown_value(end):g}."
-                found.append(Note("bound", message))
-    return found
-
-
-def convergence_notes(top: Maximum) -> list[Note]:
-    """A note if the climb stopped short of a maximum."""
-    if top.converged:
-        return []
-    return [
-        Note(
-            "not-converged",
-            f"The fit did not converge in {top.iterations} iterations; the steepest remaining slope is "
-            f"{top.slope:.2g}. Scores and intervals are provisional.",
-        )
-    ]

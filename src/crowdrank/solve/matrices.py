@@ -34,21 +34,17 @@ def accumulate(rows: NDArray[Any], columns: NDArray[Any], values: Floats, shape:
 
     The choice depends only on the shape, so that the matrices of all shards can be added.
     """
-    return accumulate_at(rows.astype(np.int64) * shape[1] + columns, values, shape)
-
-
-def accumulate_at(places: Integers, values: Floats, shape: tuple[int, int]) -> Matrix:
-    """The same at places[k], the number of the cell row by row."""
+    places = rows.astype(np.int64) * shape[1] + columns
     if is_small(shape):
         return np.bincount(places, values, shape[0] * shape[1]).reshape(shape)
-    first = int(places.min(initial=0)) // shape[1]
-    height = int(places.max(initial=0)) // shape[1] - first + 1
+    first = int(rows.min(initial=0))
+    height = int(rows.max(initial=0)) - first + 1
     if fits_strip(height, shape, len(values)):
         strip = summed(places - first * shape[1], values, height * shape[1])
-        return place_strip(strip.reshape(height, -1), first, shape)
+        return _place_strip(strip.reshape(height, -1), first, shape)
     from scipy.sparse import coo_array
 
-    return coo_array((values, (places // shape[1], places % shape[1])), shape=shape).tocsr()
+    return coo_array((values, (rows, columns)), shape=shape).tocsr()
 
 
 def is_small(shape: tuple[int, int]) -> bool:
@@ -61,12 +57,8 @@ def fits_strip(height: int, shape: tuple[int, int], entries: int) -> bool:
     return height * shape[1] <= 4 * entries + DENSE_CELLS
 
 
-def place_strip(strip: Floats, first: int, shape: tuple[int, int]) -> Matrix:
-    """The matrix whose rows from ``first`` on are the strip, and whose other rows are 0."""
-    if is_small(shape):
-        matrix = np.zeros(shape)
-        matrix[first : first + len(strip)] = strip
-        return matrix
+def _place_strip(strip: Floats, first: int, shape: tuple[int, int]) -> Matrix:
+    """The sparse matrix whose rows from ``first`` on are the strip, and whose other rows are 0."""
     from scipy.sparse import csr_array
 
     row, column = np.nonzero(strip)

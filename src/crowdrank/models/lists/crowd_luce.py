@@ -28,14 +28,14 @@ from crowdrank.errors import Note
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.links import TINY
 from crowdrank.kernels.plackett_luce import Orders
-from crowdrank.models.ascent import (
+from crowdrank.models.base import ListsModel, Outcome, Run
+from crowdrank.models.climb_notes import (
     bound_notes,
     convergence_notes,
     count_at_bounds,
     prior_notes,
     require_finite_scores,
 )
-from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.eta import (
     EM_ROUNDS,
     EtaPosteriors,

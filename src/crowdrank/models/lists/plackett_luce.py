@@ -20,15 +20,9 @@ from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
-from crowdrank.models.ascent import (
-    Ascent,
-    bound_notes,
-    convergence_notes,
-    fixed_parameters,
-    prior_notes,
-    require_finite_scores,
-)
+from crowdrank.models.ascent import Ascent, fixed_parameters
 from crowdrank.models.base import ListsModel, Outcome, Run
+from crowdrank.models.climb_notes import bound_notes, convergence_notes, prior_notes, require_finite_scores
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import estimable, virtual_votes
 from crowdrank.models.predictors import ScorePredictor, values_at

@@ -44,8 +44,8 @@ from crowdrank.engine import Stats
 from crowdrank.errors import Note, count_noun
 from crowdrank.kernels import LOGISTIC
 from crowdrank.models.agreement import TELLABLE, quality_notes
-from crowdrank.models.ascent import convergence_notes
 from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.climb_notes import convergence_notes
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import PLAIN
 from crowdrank.models.pairs.elo import elo_unit

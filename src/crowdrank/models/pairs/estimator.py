@@ -12,14 +12,14 @@ from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
-from crowdrank.models.ascent import (
+from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.climb_notes import (
     bound_notes,
     convergence_notes,
     count_at_bounds,
     prior_notes,
     require_finite_scores,
 )
-from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.pairs.bootstrap import bootstrap_scores, check_intervals
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import Design, side_notes

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from crowdrank.kernels import LOGISTIC
-from crowdrank.models.ascent import convergence_notes, prior_notes
 from crowdrank.models.base import Outcome, Run, VotesModel
+from crowdrank.models.climb_notes import convergence_notes, prior_notes
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.pairs.design import PLAIN
 from crowdrank.models.pairs.estimator import require_finite

@@ -25,8 +25,9 @@ from crowdrank.data import Floats, summed
 from crowdrank.errors import InputError, Remedy, UsageError
 from crowdrank.kernels import PROBIT
 from crowdrank.kernels.ordered_normals import derivatives
-from crowdrank.models.ascent import Ascent, convergence_notes, prior_notes, require_finite_scores
+from crowdrank.models.ascent import Ascent
 from crowdrank.models.base import ListsModel, Outcome, Run
+from crowdrank.models.climb_notes import convergence_notes, prior_notes, require_finite_scores
 from crowdrank.models.list_sums import ListSums
 from crowdrank.models.parameters import virtual_votes, whole
 from crowdrank.models.predictors import ScorePredictor, values_at
