@@ -16,6 +16,8 @@ Matrix = Any  # a dense array, or a SciPy sparse array
 DENSE_CELLS = 1 << 20
 FILLED_CELLS = 1 << 26
 MANY_ROWS = 1500
+MIRRORED_ROWS = 256
+"""How many rows of a triangle are mirrored at once."""
 WELL_FILLED = 0.05
 """Above this share of nonzero entries, a dense product is faster than a sparse one."""
 
@@ -166,9 +168,13 @@ def inverse_from(cholesky: tuple[Floats, bool]) -> Floats:
     from scipy.linalg.lapack import dpotri
 
     with _blas_threads(len(cholesky[0])):
-        lower, _ = dpotri(cholesky[0], lower=1)
-    triangle = np.tril(lower)
-    return triangle + np.tril(lower, -1).T
+        inverse, _ = dpotri(cholesky[0], lower=1)
+    for start in range(0, len(inverse), MIRRORED_ROWS):  # only the lower triangle is filled
+        end = start + MIRRORED_ROWS
+        block = inverse[start:end, start:end]
+        inverse[start:end, start:end] = np.tril(block) + np.tril(block, -1).T
+        inverse[start:end, end:] = inverse[end:, start:end].T
+    return np.asarray(inverse)
 
 
 def gauge(matrix: Floats, part: NDArray[np.int32]) -> Floats:
