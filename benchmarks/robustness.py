@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from benchmarks.page import DATA, DOCS
 from crowdrank.measures import pairwise_accuracy
 from crowdrank.models import entries
 from crowdrank.reproduce.chart import Line, Panel, svg
 from crowdrank.simulate import bt_crowd
 
-DATA = Path(os.environ.get("CROWDRANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+CHART = DOCS / "images" / "robustness.svg"
 SHARES = {"simulated": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6), "readinglevel": (0.0, 0.2, 0.4, 0.6)}
 """Of bad workers in the whole crowd; fewer where a fit takes seconds."""
 KINDS = ("random", "malicious")
@@ -152,17 +153,16 @@ def panels(results: Results) -> list[Panel]:
     ]
 
 
-def main(seeds: int = 10, real_seeds: int = 5, processes: int | None = None, chart: Path | None = None) -> None:
+def main(seeds: int = 10, real_seeds: int = 5, processes: int | None = None, chart: Path = CHART) -> None:
     counts = {"simulated": seeds, "readinglevel": real_seeds}
     if not (DATA / "readinglevel").exists():
         print(f"The reading-level votes are not at {DATA}: the simulated crowd alone.")
         del counts["readinglevel"]
     results = summarised(measured(counts, processes or os.cpu_count() or 1))
     for (data, kind), found in results.items():
-        print(f"\n{TITLES[data]}, {kind} workers added; mean ± standard error of {counts[data]} seeds\n")
+        print(f"\n### {TITLES[data]}, {kind} workers added\n")
         print(table(SHARES[data], found), flush=True)
-    if chart is not None:
-        chart.write_text(svg(panels(results)), encoding="utf-8")
+    chart.write_text(svg(panels(results)), encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -170,6 +170,6 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=10, help="simulated crowds")
     parser.add_argument("--real-seeds", type=int, default=5, help="draws of bad workers for the real votes")
     parser.add_argument("--processes", type=int, help="as many as there are cores where it is not given")
-    parser.add_argument("--svg", type=Path, metavar="FILE", help="where the chart goes")
+    parser.add_argument("--svg", type=Path, metavar="FILE", default=CHART, help="where the chart goes")
     given = parser.parse_args()
     main(given.seeds, given.real_seeds, given.processes, given.svg)
