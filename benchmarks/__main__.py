@@ -17,10 +17,9 @@ from pathlib import Path
 from benchmarks.page import DOCS, fill_marks
 
 NAMES = (
-    "startup", "reading", "features", "peers", "passes", "labels", "consensus", "worker_weights", "growth", "long_lists",
-    "crowd_agg",
-    "tpp", "rankers", "ranker_growth", "row_growth", "ltrma", "asking", "cluster", "coverage", "choices",
-    "robustness", "public_votes", "threads",
+    "startup", "reading", "features", "peers", "passes", "labels", "consensus", "worker_weights", "growth",
+    "long_lists", "crowd_agg", "tpp", "rankers", "ranker_growth", "row_growth", "ltrma", "asking", "cluster",
+    "coverage", "choices", "robustness", "public_votes", "threads",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdrank.data.arrays import Floats, Integers, summed
+from crowdrank.data.arrays import Floats, summed
 from crowdrank.engine import all_blas_threads
 
 Matrix = Any  # a dense array, or a SciPy sparse array
