@@ -132,6 +132,18 @@ def test_the_mirror_of_a_fit_has_the_mirror_of_its_prior():
     np.testing.assert_allclose(scores[0], -scores[1], atol=0.02)
 
 
-@pytest.mark.parametrize("crowd", [{"spread": 6.0}, {"workers": 400, "votes": 1200}], ids=str)
+WIDE = {"items": 30, "workers": 100, "votes": 2000}
+
+
+@pytest.mark.parametrize(
+    "crowd",
+    [
+        {"spread": 6.0},
+        {"workers": 400, "votes": 1200},
+        {"spread": 4.0, **WIDE},  # workers whom two sets of parameters describe nearly as well
+        {"spread": 8.0, **WIDE},
+    ],
+    ids=str,
+)
 def test_the_widths_of_judges_converge(crowd):
     assert cr.JudgeBT().fit(bt_crowd(seed=5, **crowd).judgments).fit_.converged

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from crowdrank.solve import Mixing, accelerate, rounds, until
+from crowdrank.solve import Mixing, Tempered, accelerate, rounds, until
 from crowdrank.solve.em import FARTHEST, extrapolate
 
 RATES = np.array([0.99, 0.9, 0.5])
@@ -94,3 +94,19 @@ def test_mixing_forgets_a_path_whose_changes_grow():
     image = np.array([2.0])
     assert mixing(np.array([0.8]), image) == image
     assert not mixing.sees_rate
+
+
+@pytest.mark.parametrize("slope", [-1.5, -1.1, -0.9, 0.5])
+def test_tempered_entries_no_longer_go_back_and_forth(slope):
+    """x' = 1 + slope (x - 1) leads away from its fixed point if the slope is below -1."""
+    tempered, point = Tempered(), np.array([3.0, 1.0, 0.9])
+    for _ in range(60):
+        point = tempered(point, 1.0 + slope * (point - 1.0))
+    np.testing.assert_allclose(point, 1.0, atol=1e-6)
+
+
+def test_an_entry_that_goes_on_is_not_tempered():
+    tempered, point = Tempered(), np.array([2.0])
+    for _ in range(5):
+        point = tempered(point, 0.5 * point)
+    assert point[0] == 2.0 * 0.5**5

@@ -29,6 +29,7 @@ from crowdrank.solve import (
     NotPositiveError,
     Point,
     Rescaled,
+    Tempered,
     freeze_workers,
     information,
     maximize,
@@ -105,6 +106,7 @@ class Ascent:
         self.gauge, self.varied = gauge, varied
         self.iterations = 0
         self.priors_unfinished = False
+        self.tempered = Tempered()
         self.beyond: tuple[Floats | float, Floats | float] = (1.0, 1.0)
         """How many times the conditional variances of scores and workers the marginal ones were."""
 
@@ -246,7 +248,8 @@ class Ascent:
         Scores and worker parameters that are fitted together overfit: a worker with few votes is taken to be as
         sharp or as blunt as these votes look. So the likelihood is averaged over a normal posterior of each
         parameter, whose variance is the inverse of its curvature (a Gaussian variational approximation, Opper &
-        Archambeau 2009). Near a bound the spread is at most half of the way to it.
+        Archambeau 2009). Near a bound the spread is at most half of the way to it. The spreads of workers whom two
+        sets of parameters describe nearly as well would go back and forth, so they are tempered.
         """
         chosen = [
             column.integrated and prior.estimated
@@ -259,6 +262,8 @@ class Ascent:
         room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
         spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
         known = self.curvature.spread
+        if known is not None and not self.curvature.rough:
+            spread = self.tempered(known, spread)
         if known is None or not self.curvature.rough or (np.abs(spread - known) > ROUGH_TOLERANCE * known).any():
             self.curvature.spread = spread
 

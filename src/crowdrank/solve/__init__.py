@@ -15,7 +15,7 @@ from crowdrank.solve.arrow_problem import (
     information,
     maximize,
 )
-from crowdrank.solve.em import Mixing, accelerate, rounds, until
+from crowdrank.solve.em import Mixing, Tempered, accelerate, rounds, until
 from crowdrank.solve.intervals import (
     Density,
     Spread,
@@ -57,6 +57,7 @@ __all__ = [
     "Scaled",
     "Spread",
     "Step",
+    "Tempered",
     "Top",
     "WeightsMaximum",
     "Widened",

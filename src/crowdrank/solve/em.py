@@ -127,3 +127,22 @@ class Mixing:
     def sees_rate(self) -> bool:
         """Whether the last step rests on more than one round."""
         return len(self.points) > 1
+
+
+class Tempered:
+    """The next point of a fixed-point method whose entries may go back and forth.
+
+    Each entry goes a share of the way to its image. The share is halved if the entry has turned around since the
+    last round. Otherwise it grows by half, up to the whole way.
+    """
+
+    def __init__(self) -> None:
+        self.share: Floats | float = 1.0
+        self.last: Floats | float = 0.0
+
+    def __call__(self, point: Floats, image: Floats) -> Floats:
+        """The next point."""
+        way = image - point
+        self.share = np.where(way * self.last < 0, 0.5 * self.share, np.minimum(1.5 * self.share, 1.0))
+        self.last = way
+        return np.asarray(point + self.share * way)
