@@ -1,6 +1,7 @@
 """Fixed points: until they rest, for some rounds, and accelerated."""
 
 import numpy as np
+import pytest
 
 from crowdrank.solve import Mixing, Tempered, accelerate, rounds, until
 from crowdrank.solve.em import FARTHEST, extrapolate
