@@ -50,7 +50,7 @@ def _start() -> int:
 
 def run(words: Sequence[str]) -> int:
     """Run a command. Exit code 0: done; 1: the work failed; 2: bad usage or bad input; 130: interrupted."""
-    from crowdrank.cli.messages import VOICE, Voice, fail
+    from crowdrank.cli.messages import VOICE, Voice, describe_os_error, fail
     from crowdrank.cli.words import GIVEN, flag
     from crowdrank.errors import WORD, CrowdrankError
 
@@ -74,5 +74,5 @@ def run(words: Sequence[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        return fail(str(error) if isinstance(error, OSError) else "not enough memory.", 1)
+        return fail(*describe_os_error(error)) if isinstance(error, OSError) else fail("not enough memory.", 1)
     return 0

@@ -98,7 +98,6 @@ def command(
         inputs = [*(judgments or []), items, exclude, anchors]
         page = None if report is None else stack.enter_context(ReportFile(report, inputs))
         file = stack.enter_context(AnswersFile(out))
-        file.check_header()
         listed = None if items is None else Roster.read(items, "item")
         elsewhere = Sources(
             judgments or [], join_columns(columns), outcomes=",".join(outcomes or []), allow_dropped=allow_dropped

@@ -86,7 +86,7 @@ def command(
     require_gold(measures, gold)
     own = parse_settings(settings or [])
     order = take_order(own)
-    with nullcontext() if out is None else Folder(out) as folder:
+    with nullcontext() if out is None else Folder(out, [*judgments, *(gold or [])]) as folder:
         with open_engine(engine) as place, track("comparing"):
             table, grades = Sources(
                 judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,

@@ -91,7 +91,7 @@ def command(
     )  # fmt: skip
     require_gold(measures, gold)
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
-    with nullcontext() if out is None else Folder(out) as folder:
+    with nullcontext() if out is None else Folder(out, [*judgments, *(gold or []), anchors]) as folder:
         _rank(request, folder)
 
 

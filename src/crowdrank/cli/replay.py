@@ -89,7 +89,7 @@ def command(
         raise UsageError("Either recorded votes or a simulated crowd can be replayed, not both.")
     if simulate is not None and gold:
         raise UsageError("A simulated crowd has a truth of its own.", hint="Leave out --gold.")
-    with nullcontext() if out is None else Folder(out) as folder:
+    with nullcontext() if out is None else Folder(out, [*(judgments or []), *(gold or [])]) as folder:
         with track("replaying"):
             table, grades = None, None
             if judgments:

@@ -161,10 +161,9 @@ def command(
         features, join_columns(columns), gold or [], join_columns(gold_columns), validation or [], memory, spool,
         crowd if judgments else None,
     )  # fmt: skip
-    given.check_standard_input()
     parts = read_folds(folds, features)
     name = _check_model(model, given)
-    with Folder(out) as folder:
+    with Folder(out, given.all_files()) as folder:
         _train(_Request(given, name, scorer, parameters, parts, rule, engine, form), folder)
 
 
