@@ -155,7 +155,7 @@ class TestConfig:
             ("[rank\n", "this is not TOML"),
             ("[rank]\nallow-dropped = 3\n", "[rank] allow-dropped must be true or false. Got 3."),
             ('[rank]\nmodel = ["bt", "borda"]\n', "[rank] model must be one text or number."),
-            ('[rank]\nseed = "one"\n', "'one' is not a valid integer"),
+            ('[rank]\nseed = "one"\n', "--seed must be a whole number. Got 'one'."),
         ],
     )
     def test_mistakes(self, crowdrank, votes_file, tmp_path, text, expected):

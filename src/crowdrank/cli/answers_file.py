@@ -93,7 +93,7 @@ class AnswersFile:
         """
         if b"\n" not in content and any(own.encode().startswith(content) for own in HEADERS):
             return
-        if not NEEDED <= set(self.header):
+        if not set(self.header) >= NEEDED:
             os.close(self._handle)
             raise InputError(
                 "this is not a file of answers, so none can be appended.", source=str(self.path),

@@ -83,7 +83,7 @@ def command(
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         find(name)  # report a wrong name before reading any file
-    require_gold(measures, gold)
+    require_gold(gold, measures, gold_columns)
     own = parse_settings(settings or [])
     order = take_order(own)
     with nullcontext() if out is None else Folder(out, [*judgments, *(gold or [])]) as folder:

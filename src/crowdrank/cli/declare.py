@@ -154,7 +154,8 @@ def _name(param: click.Parameter | None) -> str:
 
 def _refuse_empty(param: click.Parameter | None, value: Any) -> None:
     if value == "":
-        hint = "Give it a value, or leave it out. In a script, a variable may not be set."
+        without = "" if param is None or param.required else " Or leave it out."
+        hint = f"Give it a value. In a script, a variable may not be set.{without}"
         raise UsageError(f"{_name(param)} is empty.", hint=hint)
 
 

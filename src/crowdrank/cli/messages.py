@@ -18,7 +18,15 @@ from crowdrank.errors import CrowdrankError, Note, UsageError, shorten, word_hin
 
 CHOICES = ("auto", "from-folds", "linear-gain", "many-votes", "conversion")
 """Notes that say what was chosen: a model, parameters, or the form of a measure."""
-WRONG_NAMES = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES)
+WRONG_NAMES = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.EACCES,
+    errno.EEXIST,
+)
 """Errors of the system that are due to the name of a file."""
 
 

@@ -64,7 +64,7 @@ def command(
         judgments or [], join_columns(judgment_columns), missing, ",".join(outcomes or []), allow_dropped
     )
     _check_judgments(crowd)
-    inputs = [*features, *(judgments or []), *saved_files(ranker)]
+    inputs: list[str | Path] = [*features, *(judgments or []), *saved_files(ranker)]
     with nullcontext() if out is None else File(out, inputs=inputs) as file:
         from crowdrank.cli.messages import finish, warn
         from crowdrank.cli.track import track

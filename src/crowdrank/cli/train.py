@@ -25,6 +25,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_missing,
     parse_settings,
+    require_gold,
     take_order,
 )
 from crowdrank.cli.output import Folder, check_format, finish_folder
@@ -150,6 +151,7 @@ def command(
         **({} if measure is None else {"measure": measure}),
         **parse_settings(settings or []),
     }
+    require_gold(gold or ([honeypots] if honeypots else None), columns=gold_columns)
     rule, unranked = parse_missing(missing or [], judgments=bool(judgments))
     files = JudgmentFiles(
         judgments or [], join_columns(judgment_columns), unranked, ",".join(outcomes or []), allow_dropped,

@@ -62,7 +62,7 @@ class Campaign:
         """
         policy = Policy() if policy is None else policy
         field = Field.of(answered, items, list(judges))
-        gold = field.gold(anchors)
+        gold = field.gold(anchors, workers=False)
         if policy.gamma == "gold":
             policy = field.choose_gamma(policy, gold, seed)
         count = len(field.item)
