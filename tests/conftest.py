@@ -118,9 +118,11 @@ def crowdrank(tmp_path, monkeypatch):
 def same_signals():
     """What the command does about signals ends with it."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    hook = sys.unraisablehook
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from crowdrank.cli.signals import Interrupted, catch_signals
+from crowdrank.cli.signals import Interrupted, catch_signals, ignore_signals
 
 COMMANDS = (
     "rank", "models", "compare", "evaluate", "train", "score", "export", "next", "ask", "replay", "report",
@@ -27,7 +27,9 @@ def main() -> None:
     try:
         catch_signals()
         code = _start()
+        ignore_signals()
     except Interrupted as signal:  # before a command began, or while an error was printed
+        ignore_signals()
         print(f"crowdrank: {signal.words}.", file=sys.stderr)
         code = signal.exit_code
     if code >= SIGNALED:  # libraries that were stopped in the middle may complain as the process ends

@@ -34,15 +34,33 @@ KINDS = {
 """What a row of each kind of judgments is called."""
 
 
-class Folder:
+class Staged:
+    """Something to write in a hidden folder, the ``stage``, which is removed at the end, whatever happened."""
+
+    stage: Path | None = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with deferred_signals():
+                self._clean_up()
+        except KeyboardInterrupt:  # it came before the block, or at its end
+            self._clean_up()
+            raise
+
+    def _clean_up(self) -> None:
+        if self.stage is not None:
+            shutil.rmtree(self.stage, ignore_errors=True)
+
+
+class Folder(Staged):
     """A folder to write into, checked before the work begins.
 
     Files are written into a hidden folder inside it and moved into place when all are done. After a
     failure the folder and its parents are as they were before. ``inputs``: files that are read; none of them is
     written over.
     """
-
-    stage: Path
 
     def __init__(self, path: Path, inputs: Iterable[str | None] = ()) -> None:
         if path.exists() and not path.is_dir():
@@ -63,14 +81,8 @@ class Folder:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with deferred_signals():
-            self._clean_up()
-
     def _clean_up(self) -> None:
-        shutil.rmtree(self.stage, ignore_errors=True)
+        super()._clean_up()
         self._remove_made()
 
     def _remove_made(self) -> None:
@@ -80,9 +92,12 @@ class Folder:
 
     def write(self, files: Mapping[str, Callable[[Path], Any]], stale: Collection[str] = ()) -> None:
         """Write each file with its function, then move all files into place and remove the stale ones."""
-        gone = set(stale) - set(files)
-        for name in (*files, *gone):
-            refuse_input(self.path / name, "--out", self._inputs, "Name another folder.")
+        assert self.stage is not None
+        gone = [name for name in set(stale) - set(files) if (self.path / name).is_file()]
+        for path in (self.path / name for name in (*files, *gone)):
+            refuse_input(path, "--out", self._inputs, "Name another folder.")
+            if path.is_dir():
+                raise UsageError(f"--out {path}: cannot be written to (it is a folder).")
         with naming_full_disks(f"--out {self.path}"):
             for name, write in files.items():
                 write(self.stage / name)
@@ -94,7 +109,7 @@ class Folder:
             keep(f"all files are in {self.path}")
 
 
-class File:
+class File(Staged):
     """A file to write, checked before the work begins. It is written in a hidden folder beside its place.
 
     A link, a pipe or a device is written to, not replaced. ``inputs``: files that are read; none of them can be
@@ -103,7 +118,6 @@ class File:
 
     path: Path
     option: str
-    stage: Path
 
     def __init__(self, path: Path, option: str = "--out", inputs: Iterable[str | Path | None] = ()) -> None:
         if path.is_dir():
@@ -123,18 +137,13 @@ class File:
             problem = f"{self.option} {self.path}: cannot be written to ({error.strerror})."
             raise UsageError(problem) from error
         except KeyboardInterrupt:
-            shutil.rmtree(self.stage, ignore_errors=True)
+            self._clean_up()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with deferred_signals():
-            shutil.rmtree(self.stage, ignore_errors=True)
-
     def write(self, write: Callable[[Path], Any]) -> None:
         """Write the file with this function, then move it into place."""
+        assert self.stage is not None
         staged = self.stage / self.path.name
         with naming_full_disks(f"{self.option} {self.path}"):
             write(staged)

@@ -51,7 +51,9 @@ def read_result(folder: str | Path) -> SavedResult:
         raise InputError("the folder has no ranking.", source=str(folder), hint=WRITE)
     workers = _read_table(place, "workers") if "workers" in fit["tables"] else None
     if workers is None and "workers" in fit["tables"]:
-        raise InputError("the folder has no table of workers, which fit.json names.", source=str(folder), hint=AGAIN)
+        raise InputError(
+            "the folder has no table of workers, which fit.json names.", source=str(folder), hint=AGAIN
+        )
     return SavedResult(str(folder), fit, ranking, workers)
 
 
