@@ -13,7 +13,8 @@ WHOLE = "must be a whole number"
 
 VALUES = {
     "rank": {
-        "model": [("votes.csv --model BT", "Did you mean 'bt'?", VOTES), ("votes.csv --model ''", "--model is empty")],
+        "model": [("votes.csv --model BT", "Did you mean 'bt'?", VOTES),
+            ("votes.csv --model ''", "--model is empty")],
         "settings": [
             (f"{VOTES} --set regularization", "--set takes name=value"),
             (f"{VOTES} --set regularization=-1", "must be a number of at least 0. Got -1."),
@@ -29,7 +30,8 @@ VALUES = {
                 "result/ranking.csv --columns query=",
             ),
         ],
-        "outcomes": [(f"{VOTES} --outcomes i1=win", "cannot mean 'win'"), (f"{VOTES} --outcomes i1", "value=meaning")],
+        "outcomes": [(f"{VOTES} --outcomes i1=win", "cannot mean 'win'"),
+            (f"{VOTES} --outcomes i1", "value=meaning")],
         "gold_columns": [
             (f"{VOTES} {GOLD} --gold-columns item=nope", NO_COLUMN),
             (f"{VOTES} --gold-columns item=item", "--gold-columns needs gold.\nHint: Give it: --gold FILE",
@@ -45,7 +47,8 @@ VALUES = {
             (f"{VOTES} --measures nDCG@0 {GOLD}", "a cutoff must be at least 1"),
         ],
         "engine": [(f"{VOTES} --engine lokal", "Did you mean 'local'?")],
-        "missing": [(f"{VOTES} --missing blow", "'below' or 'unknown'"), (f"{VOTES} --missing below", "only to rankings")],
+        "missing": [(f"{VOTES} --missing blow", "'below' or 'unknown'"),
+            (f"{VOTES} --missing below", "only to rankings")],
         "pairs": [(f"{VOTES} --pairs some", "Got 'some'")],
         "memory": [(f"{VOTES} --memory lots", "For example --memory 8GB", f"{VOTES} --memory 8GB")],
         "spool": [(f"{VOTES} --spool nowhere", "There is no folder 'nowhere'")],
@@ -57,20 +60,22 @@ VALUES = {
         "form": [(f"{VOTES} --format xlsx", "must be one of csv, parquet, json")],
         "anchors": [(
             f"{VOTES} --anchors unsure.csv",
-            "unsure.csv, row 1, column 'winner': the outcome must be one of left, right, tie, 'i0', 'i5'. Got 'soon'.\n"
-            "Hint: Change the file of anchors.",
+            "unsure.csv, row 1, column 'winner': the outcome must be one of left, right, tie, 'i0', 'i5'. Got "
+            "'soon'.\nHint: Change the file of anchors.",
         )],
         "judgments": [
             (f"- {VOTES} -", "Only one of the files can be standard input"),
             ("- --gold -", "Only one of the files can be standard input"),
             ("--model bt", "Missing argument 'JUDGMENTS...'.\nHint: `crowdrank rank -h` shows how it is used."),
-            ("'' --model bt", "JUDGMENTS is empty.\nHint: Give it a value. In a script, a variable may not be set.\n"),
+            ("'' --model bt",
+                "JUDGMENTS is empty.\nHint: Give it a value. In a script, a variable may not be set.\n"),
             (f"{VOTES} --model", "requires an argument.\nHint: `crowdrank rank -h` shows how it is used."),
         ],
     },
     "models": {"name": [("btt", "Did you mean 'bt'?"), ("''", "NAME is empty")]},
     "compare": {
-        "models": [("votes.csv --models btt", "Did you mean 'bt'?"), ("votes.csv --models glad", "Not for pairs: glad")],
+        "models": [("votes.csv --models btt", "Did you mean 'bt'?"),
+            ("votes.csv --models glad", "Not for pairs: glad")],
         "folds": [
             ("votes.csv --folds 1", "must be at least 2"),
             ("votes.csv --folds 0", "Give --gold FILE", f"votes.csv --models win-rate --folds 0 {GOLD}"),
@@ -111,9 +116,12 @@ VALUES = {
         ],
         "validation": [
             ("features.csv --out new --validation 1.5", "between 0 and 1"),
-            ("features.csv --out new --validation gaps.csv", "gaps.csv: the feature 'f3' has missing values (1 in all).\n"
-             "Hint: Fill them, --set impute=mean", "features.csv --out new --validation gaps.csv --set impute=mean"),
-            (f"{CROWD} --validation crowd_gaps.csv --gold gaps_gold.csv", "crowd_gaps.csv: the feature 'f10' has missing",
+            ("features.csv --out new --validation gaps.csv",
+                "gaps.csv: the feature 'f3' has missing values (1 in all).\n"
+             "Hint: Fill them, --set impute=mean",
+                 "features.csv --out new --validation gaps.csv --set impute=mean"),
+            (f"{CROWD} --validation crowd_gaps.csv --gold gaps_gold.csv",
+                "crowd_gaps.csv: the feature 'f10' has missing",
              f"{CROWD} --validation crowd_gaps.csv --gold gaps_gold.csv --set impute=mean"),
         ],
         "missing": [("features.csv --out new --missing maybe", "error or drop, and below or unknown")],
@@ -127,8 +135,10 @@ VALUES = {
         "seed": [("features.csv --out new --seed -1", "of at least 0")],
         "form": [("features.csv --out new --format txt", "must be one of csv, parquet, json")],
         "features": [("- --gold - --out new", "Only one of the files can be standard input")],
-        "anchors": [(f"{CROWD} --anchors some_queries.csv", "some_queries.csv, row 2, column 'query': the value is missing")],
-        "gold": [("bare.csv --gold some_queries.csv --out new", "some_queries.csv, row 2, column 'query': the query is "
+        "anchors": [(f"{CROWD} --anchors some_queries.csv",
+            "some_queries.csv, row 2, column 'query': the value is missing")],
+        "gold": [("bare.csv --gold some_queries.csv --out new",
+            "some_queries.csv, row 2, column 'query': the query is "
                   "missing, and other rows have one.\nHint: Write the query of every row, or of none.")],
     },
     "score": {
@@ -142,13 +152,15 @@ VALUES = {
         "ranker": [("- bare.csv", "RANKER must be the name of a file or folder. Got '-'.")],
         "features": [
             ("ranker - --judgments -", "Only one of the files can be standard input"),
-            ("ranker soon.csv", "soon.csv, row 1, column 'f0': a feature is a finite number that float32 can hold, or "
+            ("ranker soon.csv",
+                "soon.csv, row 1, column 'f0': a feature is a finite number that float32 can hold, or "
              "empty. Got 'soon'.\nHint: The ranker was trained with this feature, so it needs its value."),
             ("ranker headers.csv", "headers.csv, row 2, column 'f0': the header is repeated here. Got 'f0'."),
         ],
         "out": [
             ("ranker bare.csv --out -", "Hint: Leave it out to write to stdout.", "ranker bare.csv"),
-            ("ranker bare.csv --out bare.csv", "this file is read, so it is kept", "ranker bare.csv --out scores.csv"),
+            ("ranker bare.csv --out bare.csv", "this file is read, so it is kept",
+                "ranker bare.csv --out scores.csv"),
             ("ranker bare.csv --out ranker/model.json", "this file is read, so it is kept"),
             ("ranker bare.csv --out ranker/weights.npz", "this file is read, so it is kept"),
         ],
@@ -159,7 +171,8 @@ VALUES = {
     ]},
     "next": {
         "count": [(f"{NEXT} --count 1.5", f"--count {WHOLE}"), (f"{NEXT} --count 0", "of at least 1")],
-        "select": [("votes.csv --select gian", "Did you mean 'gain'?"), ("votes.csv --select ''", "--select is empty")],
+        "select": [("votes.csv --select gian", "Did you mean 'gain'?"),
+            ("votes.csv --select ''", "--select is empty")],
         "model": [("votes.csv --model win-rate", "has no posterior", "votes.csv --model bt --select random")],
         "settings": [("votes.csv --set gama=1", "Did you mean 'gamma'?")],
         "each": [(f"{NEXT} --each 2", "--judges FILE", f"{NEXT} --each 2 --judges judges.csv")],
@@ -179,12 +192,15 @@ VALUES = {
         "report": [(f"{NEXT} --report new.pdf", "ends with .html, .md, .json", f"{NEXT} --report new.md")],
     },
     "ask": {
-        "judge": [(ASK.replace("echo left", " "), "--judge needs a command"), (ASK.replace("echo left", ""), "is empty")],
+        "judge": [(ASK.replace("echo left", " "), "--judge needs a command"),
+            (ASK.replace("echo left", ""), "is empty")],
         "budget": [(f"{ASK} --budget 0", "at least 1")],
-        "name": [(f"{ASK} --name a --name b", "a different name to each judge"), (f"{ASK} --name ''", "--name is empty")],
+        "name": [(f"{ASK} --name a --name b", "a different name to each judge"),
+            (f"{ASK} --name ''", "--name is empty")],
         "select": [(f"{ASK} --select gian", "Did you mean 'gain'?")],
         "settings": [(f"{ASK} --set gama=1", "Did you mean 'gamma'?")],
-        "timeout": [(f"{ASK} --timeout {value}", "--timeout must be") for value in ("0", "nan", "inf", "1e300", "x")],
+        "timeout": [(f"{ASK} --timeout {value}", "--timeout must be") for value in ("0", "nan", "inf", "1e300",
+            "x")],
         "columns": [(f"{ASK} --columns left=a", "Leave out --columns", ASK)],
         "outcomes": [(f"{ASK} --outcomes 1=left", "Leave out --outcomes")],
         "seed": [(f"{ASK} --seed -1", "of at least 0")],
@@ -210,13 +226,16 @@ VALUES = {
         "look": [(f"{SIMULATED} --look 0", "of at least 1")],
         "rank": [(f"{SIMULATED} --rank mean", "must be one of means, refit")],
         "refit": [(f"{SIMULATED} --refit 0", "of at least 1")],
-        "who": [(f"{SIMULATED} --who anyone", "must be one of arrives, best"), (f"{RECORDED} --who best", "simulated")],
+        "who": [(f"{SIMULATED} --who anyone", "must be one of arrives, best"),
+            (f"{RECORDED} --who best", "simulated")],
         "flight": [(f"{SIMULATED} --flight 0", "of at least 1")],
-        "settings": [(f"{SIMULATED} --set itms=4", "Did you mean 'items'?"), (f"{RECORDED} --set items=5", "simulated")],
+        "settings": [(f"{SIMULATED} --set itms=4", "Did you mean 'items'?"),
+            (f"{RECORDED} --set items=5", "simulated")],
         "columns": [(f"{SIMULATED} --columns left=a", "Leave out --columns", SIMULATED)],
         "outcomes": [(f"{SIMULATED} --outcomes 1=left", "Leave out --outcomes")],
         "gold_columns": [(f"{SIMULATED} --gold-columns item=a", "Leave out --gold-columns")],
-        "gold": [("votes.csv", "--gold FILE", RECORDED), (f"{SIMULATED} --gold gold.csv", "Leave out --gold", SIMULATED)],
+        "gold": [("votes.csv", "--gold FILE", RECORDED),
+            (f"{SIMULATED} --gold gold.csv", "Leave out --gold", SIMULATED)],
     },
     "report": {"out": [("result other --out result", "this folder is compared, so it is kept")]},
     "simulate": {

@@ -289,7 +289,8 @@ class TestSignals:
         command = [*STARTED, "rank", votes_file, "--model", "judge-bt", "--engine", "dask", "--out", "new/result"]
         command += ["--set", "intervals=bootstrap"]
         begun = subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
         )  # fmt: skip
         assert begun.stdout.readline() == "now\n"
         time.sleep(seconds)

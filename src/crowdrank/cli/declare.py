@@ -99,7 +99,7 @@ def _type(word: Any, least: int | None = None) -> Any:
     if word is Path:
         return _Place(path_type=Path)
     if word is int:
-        return _Whole(min=least)
+        return _Whole(least)
     return _Decimal() if word is float else word
 
 
@@ -119,19 +119,22 @@ def _may_be_stdout(param: click.Parameter | None) -> bool:
     return param is not None and param.name == "out" and not param.required and param.default is None
 
 
-class _Whole(click.IntRange):
+class _Whole(click.types.IntParamType):
     """A whole number, if need be with a least one."""
 
-    name = "integer"
+    def __init__(self, least: int | None) -> None:
+        self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number."""
         try:
-            return super().convert(value, param, ctx)
+            found = super().convert(value, param, ctx)
         except click.BadParameter:
-            least = "" if self.min is None else f" of at least {self.min}"
-            problem = f"{_name(param)} must be a whole number{least}. Got {value!r}."
-            raise UsageError(problem) from None
+            found = None
+        if found is None or (self.least is not None and found < self.least):
+            least = "" if self.least is None else f" of at least {self.least}"
+            raise UsageError(f"{_name(param)} must be a whole number{least}. Got {value!r}.")
+        return found
 
 
 class _Decimal(click.types.FloatParamType):

@@ -321,8 +321,8 @@ def _read_anchors(given: Any) -> AnyJudgments:
     except InputError as error:
         if not isinstance(error.hint, str | None):
             error.hint = (
-                "Change the file of anchors. Gold pairs have left, right and label, which is left, right, tie or the "
-                "id of the better item; true lists have item and rank, and may have query."
+                "Change the file of anchors. Gold pairs have left, right and label, which is left, right, tie or "
+                "the id of the better item; true lists have item and rank, and may have query."
             )
         raise
 
