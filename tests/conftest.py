@@ -90,7 +90,10 @@ class Ran(NamedTuple):
 
 @pytest.fixture
 def crowdrank(tmp_path, monkeypatch):
-    """Run the command in this process, in an empty folder, as ``crowdrank_process`` does in one of its own."""
+    """Run the command in this process, in an empty folder, as ``crowdrank_process`` does in one of its own.
+
+    ``stdin``: what standard input holds; False if it is closed.
+    """
 
     def run(*words, stdin=None, text=True, env=None, cwd=tmp_path):
         given = stdin.encode() if isinstance(stdin, str) else stdin or b""
@@ -98,7 +101,8 @@ def crowdrank(tmp_path, monkeypatch):
         with monkeypatch.context() as patch, same_signals():
             patch.chdir(cwd)
             patch.setattr(sys, "argv", ["crowdrank", *map(str, words)])
-            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given)), encoding="utf-8"))
+            read = io.TextIOWrapper(io.BufferedReader(io.BytesIO(given)), encoding="utf-8")
+            patch.setattr(sys, "stdin", None if stdin is False else read)
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
             for name, value in (env or {}).items():
@@ -114,9 +118,11 @@ def crowdrank(tmp_path, monkeypatch):
 def same_signals():
     """What the command does about signals ends with it."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    hook = sys.unraisablehook
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -155,7 +155,7 @@ class TestConfig:
             ("[rank\n", "this is not TOML"),
             ("[rank]\nallow-dropped = 3\n", "[rank] allow-dropped must be true or false. Got 3."),
             ('[rank]\nmodel = ["bt", "borda"]\n', "[rank] model must be one text or number."),
-            ('[rank]\nseed = "one"\n', "'one' is not a valid integer"),
+            ('[rank]\nseed = "one"\n', "--seed must be a whole number. Got 'one'."),
         ],
     )
     def test_mistakes(self, crowdrank, votes_file, tmp_path, text, expected):
@@ -224,8 +224,12 @@ SLOW = {
     "writing": "import crowdrank.cli.output as at; name = 'write_frame'",
     "comparing": "import crowdrank.compare.comparison as at; name = 'predict'",
     "moving": "import os as at; name = 'replace'",
+    "finalizing": "from crowdrank.models.pairs.bradley_terry import BradleyTerry as at; name = '_fit'",
 }
 """What is made slow so that a signal comes while it runs."""
+SAY = "os.write(1, b'now\\n')"
+STARTED = [*COMMAND[:-1], f"print('now', flush=True); {COMMAND[-1]}"]
+"""The command, which says when Python has started: before that, a signal ends Python in ways of its own."""
 
 
 @pytest.mark.long
@@ -234,8 +238,12 @@ class TestSignals:
         """Send the signal as soon as the slow function runs; what it ends with."""
         slow = (
             f"{SLOW[where]}\nimport os, time\nown = getattr(at, name)\n"
+            "class Finalized:\n"
+            "    def __del__(self):\n"
+            "        os.write(1, b'now\\n')\n"
+            "        time.sleep(60)\n"
             "def slow(*given, **named):\n"
-            "    os.write(1, b'now\\n')\n"
+            f"    {'Finalized()' if where == 'finalizing' else SAY}\n"
             f"    time.sleep({0.3 if where == 'moving' else 60})\n"
             "    return own(*given, **named)\n"
             "setattr(at, name, slow)\n"
@@ -269,14 +277,22 @@ class TestSignals:
             "ranking.csv", "workers.csv", "report.html", "report.md", "report.json", "fit.json",
         }  # fmt: skip
 
-    @pytest.mark.parametrize("seconds", [1.0, 1.6, 2.4])
+    def test_where_errors_are_lost(self, tmp_path, votes_file):
+        """Python drops an error in a finalizer. The signal is sent again until it takes effect."""
+        ended = self.interrupt(tmp_path, "finalizing", signal.SIGTERM, "rank", votes_file, "--model", "bt")
+        assert ended == (143, "crowdrank: terminated; nothing was written.")
+        assert not (tmp_path / "new").exists()
+
+    @pytest.mark.parametrize("seconds", [0.6, 1.2, 2.0])
     def test_a_cluster_of_processes_is_silent(self, tmp_path, votes_file, seconds):
         """A terminal sends Ctrl-C to the workers too, whether they start, wait or compute."""
-        command = [*COMMAND, "rank", votes_file, "--model", "judge-bt", "--engine", "dask", "--out", "new/result"]
+        command = [*STARTED, "rank", votes_file, "--model", "judge-bt", "--engine", "dask", "--out", "new/result"]
         command += ["--set", "intervals=bootstrap"]
         begun = subprocess.Popen(
-            command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
         )  # fmt: skip
+        assert begun.stdout.readline() == "now\n"
         time.sleep(seconds)
         os.killpg(begun.pid, signal.SIGINT)
         err = begun.communicate(timeout=60)[1]
@@ -284,11 +300,14 @@ class TestSignals:
         assert not (tmp_path / "new").exists()
 
     def test_before_anything_is_loaded(self, tmp_path, votes_file):
-        begun = subprocess.Popen([*COMMAND, "rank", votes_file], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        time.sleep(0.15)
+        command = [*STARTED, "rank", votes_file]
+        begun = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )  # fmt: skip
+        assert begun.stdout.readline() == "now\n"
         begun.send_signal(signal.SIGINT)
         err = begun.communicate(timeout=30)[1]
-        assert begun.returncode in (130, -2)  # -2: Python itself had not started
+        assert begun.returncode in (130, -2)  # -2: the command itself had not started
         assert "Traceback" not in err or begun.returncode == -2
 
 

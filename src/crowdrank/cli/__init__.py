@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from crowdrank.cli.signals import Interrupted, catch_signals
+from crowdrank.cli.signals import Interrupted, catch_signals, ignore_signals
 
 COMMANDS = (
     "rank", "models", "compare", "evaluate", "train", "score", "export", "next", "ask", "replay", "report",
@@ -27,7 +27,9 @@ def main() -> None:
     try:
         catch_signals()
         code = _start()
+        ignore_signals()
     except Interrupted as signal:  # before a command began, or while an error was printed
+        ignore_signals()
         print(f"crowdrank: {signal.words}.", file=sys.stderr)
         code = signal.exit_code
     if code >= SIGNALED:  # libraries that were stopped in the middle may complain as the process ends
@@ -50,7 +52,7 @@ def _start() -> int:
 
 def run(words: Sequence[str]) -> int:
     """Run a command. Exit code 0: done; 1: the work failed; 2: bad usage or bad input; 130: interrupted."""
-    from crowdrank.cli.messages import VOICE, Voice, fail
+    from crowdrank.cli.messages import VOICE, Voice, describe_os_error, fail
     from crowdrank.cli.words import GIVEN, flag
     from crowdrank.errors import WORD, CrowdrankError
 
@@ -74,5 +76,5 @@ def run(words: Sequence[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        return fail(str(error) if isinstance(error, OSError) else "not enough memory.", 1)
+        return fail(*describe_os_error(error)) if isinstance(error, OSError) else fail("not enough memory.", 1)
     return 0

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import csv
+import errno
 import fcntl
 import io
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from crowdrank.cli.messages import keep, warn_about
+from crowdrank.cli.output import naming_full_disks
 from crowdrank.cli.signals import deferred_signals
 from crowdrank.errors import InputError, UsageError, count_noun
+
+NEEDED = {"question", "worker", "left", "right", "label"}
+HEADERS = ("question,worker,left,right,label", "question,query,worker,left,right,label")
+"""The first line of a file of answers, without queries and with them."""
 
 
 class AnswersFile:
@@ -32,16 +39,23 @@ class AnswersFile:
         self.path, self.columns = path, list[str]()
 
     def __enter__(self) -> Self:
+        self._made = not os.path.lexists(self.path)
         try:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise UsageError(f"--out {self.path}: cannot be written to ({error.strerror}).") from error
+        if not stat.S_ISREG(os.fstat(self._handle).st_mode):
+            os.close(self._handle)
+            raise UsageError(f"--out {self.path}: answers can only be appended to a file.")
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._handle)
             raise UsageError(f"--out {self.path}: another run is appending to it.") from None
-        self.rows = self._repair()
+        content = self.path.read_bytes()
+        self.header = next(iter(_rows(content)), [])
+        self._check_header(content)
+        self.rows = self._repair(content)
         keep(
             f"{count_noun(self.rows, 'answer is', 'answers are')} in {self.path}"
             if self.rows
@@ -52,14 +66,12 @@ class AnswersFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        empty = os.fstat(self._handle).st_size == 0
-        if empty:
+        if self._made and os.fstat(self._handle).st_size == 0:
             self.path.unlink()
         os.close(self._handle)
 
-    def _repair(self) -> int:
+    def _repair(self, content: bytes) -> int:
         """How many answers there are. A last line that was cut off is removed; one that is complete is ended."""
-        content = self.path.read_bytes()
         rows = _rows(content)
         if content and not content.endswith(b"\n"):
             if len(rows) > 1 and _is_complete(dict(zip(rows[0], rows[-1], strict=False))):
@@ -74,9 +86,15 @@ class AnswersFile:
         self.header = rows[0] if rows else []
         return max(len(rows) - 1, 0)
 
-    def check_header(self) -> None:
-        """A file that has other columns than answers is an error."""
-        if self.header and not {"question", "worker", "left", "right", "label"} <= set(self.header):
+    def _check_header(self, content: bytes) -> None:
+        """A file that has other columns than answers is an error, and stays as it is.
+
+        Of a header that was cut off, only the beginning is there.
+        """
+        if b"\n" not in content and any(own.encode().startswith(content) for own in HEADERS):
+            return
+        if not set(self.header) >= NEEDED:
+            os.close(self._handle)
             raise InputError(
                 "this is not a file of answers, so none can be appended.", source=str(self.path),
                 value=", ".join(self.header), hint="Name another file.",
@@ -98,12 +116,18 @@ class AnswersFile:
         if os.fstat(self._handle).st_size == 0:
             writer.writerow(self.columns)
         writer.writerow(values)
-        with deferred_signals():
-            os.lseek(self._handle, 0, os.SEEK_END)
-            os.write(self._handle, text.getvalue().encode())
+        with deferred_signals(), naming_full_disks(f"--out {self.path}"):
+            self._write(text.getvalue().encode())
             os.fsync(self._handle)
             self.rows += 1
             keep(f"{count_noun(self.rows, 'answer is', 'answers are')} in {self.path}")
+
+    def _write(self, line: bytes) -> None:
+        """Write all of the line, or nothing of it if the disk is full."""
+        end = os.lseek(self._handle, 0, os.SEEK_END)
+        if os.write(self._handle, line) < len(line):
+            os.ftruncate(self._handle, end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _rows(content: bytes) -> list[list[str]]:

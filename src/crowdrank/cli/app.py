@@ -25,7 +25,11 @@ class _Command(click.Command):
         """Take the section of a file that was named before the command."""
         if CONFIG in ctx.meta:
             _take_section(ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:  # so that the hint names this command
+            error.ctx = error.ctx or ctx
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Join the parameters (``--set``) of the file and of the command line; the latter come last, and win."""

@@ -20,6 +20,7 @@ from crowdrank.cli.options import (
     Selector,
     join_columns,
     parse_settings,
+    require_judgments,
 )
 from crowdrank.cli.output import ReportFile
 from crowdrank.cli.sources import Sources
@@ -90,6 +91,7 @@ def command(
     policy = Policy.of(select, parse_settings(settings or []))
     if policy.own:
         raise UsageError("The rule 'own' compares judges with items, but commands have no attributes.")
+    require_judgments(judgments, columns=columns, outcomes=outcomes, allow_dropped=allow_dropped)
     for own in judgments or []:
         if out.is_file() and Path(own).is_file() and out.samefile(own):
             raise UsageError(f"{own}: the file of --out is read anyway.", hint="Do not name it twice.")
@@ -98,7 +100,6 @@ def command(
         inputs = [*(judgments or []), items, exclude, anchors]
         page = None if report is None else stack.enter_context(ReportFile(report, inputs))
         file = stack.enter_context(AnswersFile(out))
-        file.check_header()
         listed = None if items is None else Roster.read(items, "item")
         elsewhere = Sources(
             judgments or [], join_columns(columns), outcomes=",".join(outcomes or []), allow_dropped=allow_dropped
@@ -223,6 +224,7 @@ def _answers(elsewhere: Sources, file: AnswersFile) -> Any:
     from crowdrank.select.field import join_votes
 
     tables = [to_pairs(elsewhere.read()[0])] if elsewhere.judgments else []
+    warn([note for table in tables for note in table.notes])
     if file.rows:
         tables.append(to_pairs(read(file.path)))
     return join_votes(tables) if tables else None

@@ -83,10 +83,10 @@ def command(
     names = [name.strip() for name in models.split(",") if name.strip()]
     for name in names:
         find(name)  # report a wrong name before reading any file
-    require_gold(measures, gold)
+    require_gold(gold, measures, gold_columns)
     own = parse_settings(settings or [])
     order = take_order(own)
-    with nullcontext() if out is None else Folder(out) as folder:
+    with nullcontext() if out is None else Folder(out, [*judgments, *(gold or [])]) as folder:
         with open_engine(engine) as place, track("comparing"):
             table, grades = Sources(
                 judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,

@@ -32,7 +32,9 @@ def read_config(path: str, commands: Sequence[str]) -> dict[str, dict[str, Any]]
         sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"--config {path}: cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8 text.", source=path, hint="Save the file as UTF-8.") from error
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"this is not TOML: {error}.", source=path) from error
     for name, section in sections.items():
         if not isinstance(section, dict):

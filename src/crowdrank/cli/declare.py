@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
@@ -17,6 +17,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import click
 
 from crowdrank.cli.complete_names import completer
+from crowdrank.errors import UsageError
 
 SETTINGS: dict[str, Any] = {"help_option_names": ("-h", "--help"), "max_content_width": 100}
 """What the help of all commands has in common."""
@@ -58,6 +59,7 @@ def to_click(
     several = {made.name for made in own if made.multiple or made.nargs == -1}
 
     def call(**values: Any) -> None:
+        _refuse_two_standard_inputs(values.values())
         function(**{key: (list(value) or None) if key in several else value for key, value in values.items()})
 
     text = inspect.getdoc(function) or ""
@@ -77,6 +79,8 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> click.Parameter:
     shared: dict[str, Any] = {"required": required, "shell_complete": completer(spec.names)}
     if not several and not required:
         shared["default"] = parameter.default
+    if parameter.default != "":
+        shared["callback"] = _check_words
     if isinstance(spec, Argument):
         shared |= {"help": spec.help, "nargs": -1 if several else 1}
         return click.Argument([parameter.name], type=_type(word), **shared)
@@ -93,8 +97,83 @@ def _parameter(parameter: inspect.Parameter, hint: Any) -> click.Parameter:
 def _type(word: Any, least: int | None = None) -> Any:
     """How a word is read."""
     if word is Path:
-        return click.Path(path_type=Path)
-    return click.IntRange(min=least) if least is not None else word
+        return _Place(path_type=Path)
+    if word is int:
+        return _Whole(least)
+    return _Decimal() if word is float else word
+
+
+class _Place(click.Path):
+    """The name of a folder, or of a file to write."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path. Standard input and output have no name here."""
+        if value == "-":
+            hint = "Leave it out to write to stdout." if _may_be_stdout(param) else None
+            raise UsageError(f"{_name(param)} must be the name of a file or folder. Got '-'.", hint=hint)
+        _refuse_empty(param, value)
+        return super().convert(value, param, ctx)
+
+
+def _may_be_stdout(param: click.Parameter | None) -> bool:
+    return param is not None and param.name == "out" and not param.required and param.default is None
+
+
+class _Whole(click.types.IntParamType):
+    """A whole number, if need be with a least one."""
+
+    def __init__(self, least: int | None) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        try:
+            found = super().convert(value, param, ctx)
+        except click.BadParameter:
+            found = None
+        if found is None or (self.least is not None and found < self.least):
+            least = "" if self.least is None else f" of at least {self.least}"
+            raise UsageError(f"{_name(param)} must be a whole number{least}. Got {value!r}.")
+        return found
+
+
+class _Decimal(click.types.FloatParamType):
+    """A number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            raise UsageError(f"{_name(param)} must be a number. Got {value!r}.") from None
+
+
+def _name(param: click.Parameter | None) -> str:
+    """What a parameter is called on the command line."""
+    if param is None:
+        return "The value"
+    return param.opts[-1] if isinstance(param, click.Option) else (param.name or "").upper()
+
+
+def _refuse_empty(param: click.Parameter | None, value: Any) -> None:
+    if value == "":
+        without = "" if param is None or param.required else " Or leave it out."
+        hint = f"Give it a value. In a script, a variable may not be set.{without}"
+        raise UsageError(f"{_name(param)} is empty.", hint=hint)
+
+
+def _check_words(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """The value of a parameter that has no use for an empty word."""
+    for word in value if isinstance(value, tuple) else (value,):
+        _refuse_empty(param, word)
+    return value
+
+
+def _refuse_two_standard_inputs(values: Iterable[Any]) -> None:
+    """Standard input can be one of the files only."""
+    words = [word for value in values for word in (value if isinstance(value, tuple) else (value,))]
+    if words.count("-") > 1:
+        raise UsageError("Only one of the files can be standard input.", hint="Name the others.")
 
 
 def _without_none(hint: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated
 from crowdrank.cli.declare import Argument, Option
 from crowdrank.cli.messages import finish
 from crowdrank.cli.output import File, bytes_writer
+from crowdrank.cli.ranker_files import saved_files
 
 
 def command(
@@ -15,7 +16,7 @@ def command(
     onnx: Annotated[Path, Option(help="File for the ranker as an ONNX model.")],
 ) -> None:
     """Export a saved ranker as an ONNX model, which scores documents without crowdrank."""
-    with File(onnx, "--onnx") as file:
+    with File(onnx, "--onnx", saved_files(ranker)) as file:
         from crowdrank.rankers.onnx import to_onnx
         from crowdrank.rankers.saved import load
 

@@ -42,8 +42,8 @@ class JudgeProcess:
     def __init__(self, name: str, command: str, *, keep: bool = False, timeout: float = 120.0) -> None:
         if not command.strip():
             raise UsageError("--judge needs a command.")
-        if not timeout > 0:
-            raise UsageError(f"--timeout must be a number of seconds above 0. Got {timeout:g}.")
+        if not 0 < timeout <= threading.TIMEOUT_MAX:
+            raise UsageError(f"--timeout must be a finite number of seconds above 0. Got {timeout:g}.")
         self.name, self.command, self.keep, self.timeout = name, command, keep, timeout
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None

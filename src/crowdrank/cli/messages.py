@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -12,10 +14,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crowdrank.cli.words import as_typed, flag
-from crowdrank.errors import CrowdrankError, Note, UsageError, word_hint
+from crowdrank.errors import CrowdrankError, Note, UsageError, shorten, word_hint
 
 CHOICES = ("auto", "from-folds", "linear-gain", "many-votes", "conversion")
 """Notes that say what was chosen: a model, parameters, or the form of a measure."""
+WRONG_NAMES = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.EACCES,
+    errno.EEXIST,
+)
+"""Errors of the system that are due to the name of a file."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +108,27 @@ def fail(error: CrowdrankError | str, code: int) -> int:
     else:
         _print("error", _worded(error, error.wording(flag)), prefix="crowdrank: ")
     return code
+
+
+def os_reason(error: Exception) -> str | None:
+    """The system's own words in an error: No space left on device. None if the error is of another kind.
+
+    Polars passes them on at the end of its message.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    found = re.search(r"([^:(]+) \(os error \d+\)", str(error))
+    return found[1].strip() if found else None
+
+
+def describe_os_error(error: OSError) -> tuple[str, int]:
+    """The words for an error of the system, and the exit code: 2 if a name was wrong, 1 if the work failed.
+
+    Only standard output has no name of a file: every other file is opened by its name.
+    """
+    if error.filename is None:
+        return f"standard output: cannot be written to ({error.strerror or error}).", 1
+    return f"{shorten(str(error.filename))}: {error.strerror}.", 2 if error.errno in WRONG_NAMES else 1
 
 
 def _worded(error: CrowdrankError, text: str) -> str:

@@ -16,6 +16,7 @@ from crowdrank.cli.options import (
     Selector,
     join_columns,
     parse_settings,
+    require_judgments,
 )
 from crowdrank.cli.output import File, ReportFile, frame_writer
 from crowdrank.cli.sources import Sources
@@ -80,6 +81,7 @@ def command(
     shown = [name.strip() for name in show.split("+") if name.strip()]
     if shown and items is None:
         raise UsageError("--show names columns of the items.", hint="Give them with --items FILE.")
+    require_judgments(judgments, columns=columns, outcomes=outcomes, allow_dropped=allow_dropped)
     inputs = [*(judgments or []), judges, items, exclude, anchors]
     check_apart(out, report)
     with ExitStack() as stack:

@@ -141,7 +141,19 @@ def take_order(settings: dict[str, Any], own: Container[str] = ()) -> Any:
     return None if "order" in own else settings.pop("order", None)
 
 
-def require_gold(measures: str, gold: list[str] | None) -> None:
-    """Raise an error if measures are asked for and there is nothing to measure by."""
+def require_gold(gold: list[str] | None, measures: str = "", columns: list[str] | None = None) -> None:
+    """Raise an error if measures, or columns of the gold, are named and there is no gold."""
     if measures and not gold:
         raise UsageError("--measures needs gold to measure by.", hint=("Give it: ", Remedy("gold", "FILE")))
+    if columns and not gold:
+        raise UsageError("--gold-columns needs gold.", hint=("Give it: ", Remedy("gold", "FILE")))
+
+
+def require_judgments(files: list[str] | None, **given: Any) -> None:
+    """Raise an error if options on the content of judgments are given, and there are none."""
+    for name, value in given.items():
+        if value and not files:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(
+                f"{option} is about files of judgments, and none is named.", hint=f"Leave out {option}."
+            )

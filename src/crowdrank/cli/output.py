@@ -8,14 +8,15 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from crowdrank.cli.messages import finish, keep, warn
+from crowdrank.cli.messages import finish, keep, os_reason, warn
 from crowdrank.cli.signals import deferred_signals
-from crowdrank.errors import UsageError, count_noun
+from crowdrank.errors import CrowdrankError, UsageError, count_noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,19 +34,38 @@ KINDS = {
 """What a row of each kind of judgments is called."""
 
 
-class Folder:
+class Staged:
+    """Something to write in a hidden folder, the ``stage``, which is removed at the end, whatever happened."""
+
+    stage: Path | None = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            with deferred_signals():
+                self._clean_up()
+        except KeyboardInterrupt:  # it came before the block, or at its end
+            self._clean_up()
+            raise
+
+    def _clean_up(self) -> None:
+        if self.stage is not None:
+            shutil.rmtree(self.stage, ignore_errors=True)
+
+
+class Folder(Staged):
     """A folder to write into, checked before the work begins.
 
     Files are written into a hidden folder inside it and moved into place when all are done. After a
-    failure the folder and its parents are as they were before.
+    failure the folder and its parents are as they were before. ``inputs``: files that are read; none of them is
+    written over.
     """
 
-    stage: Path
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, inputs: Iterable[str | None] = ()) -> None:
         if path.exists() and not path.is_dir():
             raise UsageError(f"--out {path}: cannot be written to (it is a file).")
-        self.path = path
+        self.path, self._inputs = path, list(inputs)
         self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
 
     def __enter__(self) -> Self:
@@ -61,14 +81,8 @@ class Folder:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with deferred_signals():
-            self._clean_up()
-
     def _clean_up(self) -> None:
-        shutil.rmtree(self.stage, ignore_errors=True)
+        super()._clean_up()
         self._remove_made()
 
     def _remove_made(self) -> None:
@@ -78,17 +92,24 @@ class Folder:
 
     def write(self, files: Mapping[str, Callable[[Path], Any]], stale: Collection[str] = ()) -> None:
         """Write each file with its function, then move all files into place and remove the stale ones."""
-        for name, write in files.items():
-            write(self.stage / name)
+        assert self.stage is not None
+        gone = [name for name in set(stale) - set(files) if (self.path / name).is_file()]
+        for path in (self.path / name for name in (*files, *gone)):
+            refuse_input(path, "--out", self._inputs, "Name another folder.")
+            if path.is_dir():
+                raise UsageError(f"--out {path}: cannot be written to (it is a folder).")
+        with naming_full_disks(f"--out {self.path}"):
+            for name, write in files.items():
+                write(self.stage / name)
         with deferred_signals():
             for name in files:
                 os.replace(self.stage / name, self.path / name)
-            for name in set(stale) - set(files):
+            for name in gone:
                 (self.path / name).unlink(missing_ok=True)
             keep(f"all files are in {self.path}")
 
 
-class File:
+class File(Staged):
     """A file to write, checked before the work begins. It is written in a hidden folder beside its place.
 
     A link, a pipe or a device is written to, not replaced. ``inputs``: files that are read; none of them can be
@@ -97,14 +118,13 @@ class File:
 
     path: Path
     option: str
-    stage: Path
 
-    def __init__(self, path: Path, option: str = "--out", inputs: Sequence[str | None] = ()) -> None:
+    def __init__(self, path: Path, option: str = "--out", inputs: Iterable[str | Path | None] = ()) -> None:
         if path.is_dir():
             raise UsageError(f"{option} {path}: cannot be written to (it is a folder).")
-        for own in inputs:
-            if own is not None and path.is_file() and Path(own).is_file() and path.samefile(own):
-                raise UsageError(f"{option} {path}: this file is read, so it is kept.", hint="Name another file.")
+        if path.is_symlink() and not path.resolve().parent.is_dir():
+            raise UsageError(f"{option} {path}: cannot be written to (the link leads to no folder).")
+        refuse_input(path, option, inputs, "Name another file.")
         self.path, self.option = path, option
         self._is_file = not path.is_symlink() and (path.is_file() or not path.exists())
 
@@ -117,33 +137,50 @@ class File:
             problem = f"{self.option} {self.path}: cannot be written to ({error.strerror})."
             raise UsageError(problem) from error
         except KeyboardInterrupt:
-            shutil.rmtree(self.stage, ignore_errors=True)
+            self._clean_up()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with deferred_signals():
-            shutil.rmtree(self.stage, ignore_errors=True)
-
     def write(self, write: Callable[[Path], Any]) -> None:
         """Write the file with this function, then move it into place."""
+        assert self.stage is not None
         staged = self.stage / self.path.name
-        write(staged)
-        if self._is_file:
-            with deferred_signals():
-                os.replace(staged, self.path)
-                keep(f"all of {self.path} is written")
-        else:
-            with staged.open("rb") as source, self.path.open("wb") as target:
-                shutil.copyfileobj(source, target)
+        with naming_full_disks(f"{self.option} {self.path}"):
+            write(staged)
+            if not self._is_file:
+                with staged.open("rb") as source, self.path.open("wb") as target:
+                    shutil.copyfileobj(source, target)
+                return
+        with deferred_signals():
+            os.replace(staged, self.path)
+            keep(f"all of {self.path} is written")
+
+
+def refuse_input(path: Path, option: str, inputs: Iterable[str | Path | None], hint: str) -> None:
+    """Raise an error if the file to write is one of those that are read."""
+    for own in inputs:
+        if own is not None and path.is_file() and Path(own).is_file() and path.samefile(own):
+            raise UsageError(f"{option} {path}: this file is read, so it is kept.", hint=hint)
+
+
+@contextmanager
+def naming_full_disks(place: str) -> Iterator[None]:
+    """What cannot be written here, as on a full disk, is an error that names this place."""
+    from polars.exceptions import ComputeError
+
+    try:
+        yield
+    except (OSError, ComputeError) as error:
+        reason = os_reason(error)
+        if reason is None or isinstance(error, BrokenPipeError):
+            raise
+        raise CrowdrankError(f"{place}: cannot be written to ({reason}).") from error
 
 
 class ReportFile(File):
     """A report on questions, in the form that the ending of its name says: a page, Markdown or JSON."""
 
-    def __init__(self, path: Path, inputs: Sequence[str | None] = ()) -> None:
+    def __init__(self, path: Path, inputs: Iterable[str | Path | None] = ()) -> None:
         from crowdrank.report.files import forms_of
 
         forms_of(path)

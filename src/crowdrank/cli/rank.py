@@ -89,9 +89,9 @@ def command(
         judgments, join_columns(columns), gold, join_columns(gold_columns), memory, spool, missing, pairs,
         ",".join(outcomes or []), allow_dropped, take_order(parameters, own),
     )  # fmt: skip
-    require_gold(measures, gold)
+    require_gold(gold, measures, gold_columns)
     request = _Request(sources, model, parameters, anchors, measures, engine, form)
-    with nullcontext() if out is None else Folder(out) as folder:
+    with nullcontext() if out is None else Folder(out, [*judgments, *(gold or []), anchors]) as folder:
         _rank(request, folder)
 
 

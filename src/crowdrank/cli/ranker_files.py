@@ -19,6 +19,11 @@ PARTS = ("weights.npz", "trees.txt", "net.npz", "extended.npz", "processing.json
 """What a saved ranker may consist of besides model.json."""
 
 
+def saved_files(folder: Path) -> list[Path]:
+    """The files that a saved ranker may consist of."""
+    return [folder / name for name in ("model.json", *PARTS)]
+
+
 def write_ranker(
     folder: Folder, ranker: Ranker, folds: CrossValidation | None, reading: float, form: str
 ) -> list[str]:

@@ -16,11 +16,12 @@ from crowdrank.cli.options import (
     Outcomes,
     join_columns,
     parse_settings,
+    require_judgments,
 )
 from crowdrank.cli.output import Folder, present
 from crowdrank.cli.sources import Sources
 from crowdrank.cli.track import track
-from crowdrank.errors import UsageError
+from crowdrank.errors import UsageError, count_noun
 
 if TYPE_CHECKING:
     from crowdrank.select.study import Study
@@ -89,7 +90,10 @@ def command(
         raise UsageError("Either recorded votes or a simulated crowd can be replayed, not both.")
     if simulate is not None and gold:
         raise UsageError("A simulated crowd has a truth of its own.", hint="Leave out --gold.")
-    with nullcontext() if out is None else Folder(out) as folder:
+    require_judgments(
+        judgments, columns=columns, outcomes=outcomes, allow_dropped=allow_dropped, gold_columns=gold_columns
+    )
+    with nullcontext() if out is None else Folder(out, [*(judgments or []), *(gold or [])]) as folder:
         with track("replaying"):
             table, grades = None, None
             if judgments:
@@ -107,7 +111,7 @@ def command(
             )  # fmt: skip
         present(
             found,
-            f"Replayed {len(found.runs)} ways of asking",
+            f"Replayed {count_noun(len(found.runs), 'way of asking', 'ways of asking')}",
             "replay.json",
             folder,
             lambda: _pages(found),

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from crowdrank.cli.declare import Argument, Option
-from crowdrank.cli.messages import finish, keep
+from crowdrank.cli.messages import finish, keep, warn_about
 from crowdrank.cli.track import track
+from crowdrank.errors import UsageError
 
 if TYPE_CHECKING:
     from crowdrank.reproduce.result import PaperTable
@@ -42,7 +43,10 @@ def command(
         for name, own in TARGETS.items():
             print(f"{name:<{width}}  {own.summary}")
         return
-    if work is not None:
+    if work is not None and work.exists() and not work.is_dir():
+        raise UsageError(f"--work {work}: cannot be written to (it is a file).")
+    keeps = work is not None and target in TARGETS and TARGETS[target].keeps
+    if keeps:
         keep(f"finished parts are in {work}")
     with track(target):
         found = reproduce(target, seeds=seeds, data=data, work=work)
@@ -51,8 +55,10 @@ def command(
     else:
         _show(found)
     sys.stdout.flush()
-    kept = "" if work is None else f"; its parts are in {work}"
-    finish(f"Reproduced {target}{kept}", **({} if work is None else {"folder": str(work)}))
+    if work is not None and not keeps:
+        warn_about(f"{target} is computed in one piece, so nothing is kept in {work}.")
+    kept = f"; its parts are in {work}" if keeps else ""
+    finish(f"Reproduced {target}{kept}", **({"folder": str(work)} if keeps else {}))
 
 
 def _show(found: PaperTable) -> None:

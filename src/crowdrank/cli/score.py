@@ -22,6 +22,7 @@ from crowdrank.cli.options import (
     join_columns,
 )
 from crowdrank.cli.output import File, check_format
+from crowdrank.cli.ranker_files import saved_files
 from crowdrank.errors import Remedy, UsageError, count_noun
 
 if TYPE_CHECKING:
@@ -62,8 +63,9 @@ def command(
     crowd = JudgmentFiles(
         judgments or [], join_columns(judgment_columns), missing, ",".join(outcomes or []), allow_dropped
     )
-    _check_judgments(crowd, features)
-    with nullcontext() if out is None else File(out, inputs=[*features, *(judgments or [])]) as file:
+    _check_judgments(crowd)
+    inputs: list[str | Path] = [*features, *(judgments or []), *saved_files(ranker)]
+    with nullcontext() if out is None else File(out, inputs=inputs) as file:
         from crowdrank.cli.messages import finish, warn
         from crowdrank.cli.track import track
         from crowdrank.data import read_features
@@ -98,8 +100,8 @@ def command(
             finish(f"The scores of {count_noun(len(frame), 'document')} are in {out}", files=[str(out)])
 
 
-def _check_judgments(crowd: JudgmentFiles, features: list[str]) -> None:
-    """Raise an error if options of judgments come without any, or if two files are standard input."""
+def _check_judgments(crowd: JudgmentFiles) -> None:
+    """Raise an error if options of judgments come without any."""
     named = {
         "--judgment-columns": crowd.columns,
         "--outcomes": crowd.outcomes,
@@ -109,8 +111,6 @@ def _check_judgments(crowd: JudgmentFiles, features: list[str]) -> None:
     for option, value in named.items():
         if value and not crowd.files:
             raise UsageError(f"{option} needs judgments.", hint=("Give them: ", Remedy("judgments", "FILE")))
-    if [*features, *crowd.files].count("-") > 1:
-        raise UsageError("Only one of the files can be standard input.", hint="Name the others.")
 
 
 def _write(frame: pl.DataFrame, path: Path, form: str) -> None:

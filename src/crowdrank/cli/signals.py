@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
 WORDS = {signal.SIGINT: "interrupted"}
+AGAIN = 0.01
+"""Seconds until a signal is sent again."""
 
 
 class Interrupted(KeyboardInterrupt):
     """The command was asked to end."""
 
+    number: int
     exit_code: int
     words: str
 
     def __init__(self, number: int) -> None:
         super().__init__()
-        self.exit_code, self.words = 128 + number, WORDS.get(signal.Signals(number), "terminated")
+        self.number, self.exit_code = number, 128 + number
+        self.words = WORDS.get(signal.Signals(number), "terminated")
 
 
 def catch_signals() -> None:
@@ -29,6 +36,26 @@ def catch_signals() -> None:
     for number in NUMBERS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = partial(_send_again, sys.unraisablehook)
+
+
+def ignore_signals() -> None:
+    """The command has ended; what remains is short, and must not be stopped in the middle."""
+    for number in NUMBERS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _send_again(otherwise: Callable[[Any], Any], lost: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose error was lost.
+
+    A signal may come while an object is finalized, or in a callback of a library: Python drops errors there.
+    """
+    if not isinstance(lost.exc_value, Interrupted):
+        otherwise(lost)
+        return
+    again = threading.Timer(AGAIN, os.kill, (os.getpid(), lost.exc_value.number))
+    again.daemon = True
+    again.start()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -31,8 +31,9 @@ def command(
     """
     from crowdrank.simulate import simulate
 
-    crowd = simulate(preset, seed=seed, **parse_settings(settings or []))
-    with Folder(out) as folder:
+    own = parse_settings(settings or [])
+    with Folder(out, str(own.get("file", "")).split(",")) as folder:
+        crowd = simulate(preset, seed=seed, **own)
         folder.write({f"{name}.csv": frame_writer(frame) for name, frame in crowd.tables().items()})
     names = [f"{name}.csv" for name in crowd.tables()]
     finish(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import sys
 from collections.abc import Sequence
@@ -45,7 +46,9 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], lef
     console = Console()
     if not console.is_terminal:
         console = Console(width=160)
-    console.print(shown)
+    with console.capture() as written:  # on a closed pipe, rich would end the process by itself
+        console.print(shown)
+    print(written.get(), end="")
 
 
 def print_aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = ()) -> None:
@@ -64,7 +67,9 @@ def print_frame(frame: pl.DataFrame, form: str) -> None:
     """Print the whole frame on stdout as CSV, JSON or Parquet."""
     sys.stdout.flush()
     if form == "parquet":
-        frame.write_parquet(sys.stdout.buffer)
+        content = io.BytesIO()  # Polars would word the error of a full disk or a closed pipe in its own way
+        frame.write_parquet(content)
+        sys.stdout.buffer.write(content.getvalue())
     elif form == "json":
         print(frame.write_json())
     else:

@@ -25,6 +25,7 @@ from crowdrank.cli.options import (
     join_columns,
     parse_missing,
     parse_settings,
+    require_gold,
     take_order,
 )
 from crowdrank.cli.output import Folder, check_format, finish_folder
@@ -150,6 +151,7 @@ def command(
         **({} if measure is None else {"measure": measure}),
         **parse_settings(settings or []),
     }
+    require_gold(gold or ([honeypots] if honeypots else None), columns=gold_columns)
     rule, unranked = parse_missing(missing or [], judgments=bool(judgments))
     files = JudgmentFiles(
         judgments or [], join_columns(judgment_columns), unranked, ",".join(outcomes or []), allow_dropped,
@@ -161,10 +163,9 @@ def command(
         features, join_columns(columns), gold or [], join_columns(gold_columns), validation or [], memory, spool,
         crowd if judgments else None,
     )  # fmt: skip
-    given.check_standard_input()
     parts = read_folds(folds, features)
     name = _check_model(model, given)
-    with Folder(out) as folder:
+    with Folder(out, given.all_files()) as folder:
         _train(_Request(given, name, scorer, parameters, parts, rule, engine, form), folder)
 
 

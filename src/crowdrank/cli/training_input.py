@@ -87,11 +87,9 @@ class TrainingInput:
             found.append(names.to_list())
         return found
 
-    def check_standard_input(self) -> None:
-        """Standard input can be one of the files only."""
-        files = [*self.features, *self.gold, *self.validation, *(self.crowd.all_files() if self.crowd else [])]
-        if files.count("-") > 1:
-            raise UsageError("Only one of the files can be standard input.", hint="Name the others.")
+    def all_files(self) -> list[str]:
+        """Every file that is named."""
+        return [*self.features, *self.gold, *self.validation, *(self.crowd.all_files() if self.crowd else [])]
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class CrowdInput:
 
     def all_files(self) -> list[str]:
         """Every file that is named."""
-        single = (self.anchors, self.side_info, self.honeypots, self.label_features)
+        single = (self.anchors, self.side_info, self.honeypots, self.label_features, self.processing)
         return [*self.judgments.files, *self.target, *(file for file in single if file is not None)]
 
     def read_known(self, columns: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crowdrank.compare.folds import deal, hash_ids, mix_hashes, sample_votes
 from crowdrank.data import Judgments, Pairs, Rankings, Ratings, count_pairs, join_pairs, make_pairs
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, Remedy, UsageError
 from crowdrank.random import Hashes
 
 Folds = NDArray[np.int64]
@@ -53,7 +53,7 @@ def split(judgments: Pairs | Rankings | Ratings, folds: int, seed: int, ties: st
     else:
         found = _split_units(judgments, folds, seed, ties, most)
     if not found.asked.rows or (found.row_fold == found.row_fold[0]).all():
-        raise InputError("There are too few votes to hold some of them out.")
+        raise _too_few_votes()
     return found
 
 
@@ -76,6 +76,11 @@ def _choose(judgments: Rankings | Ratings, key: Hashes, share: float) -> Ranking
     return judgments.take(rows) if rows.any() else judgments
 
 
+def _too_few_votes() -> InputError:
+    hint = ("To compare by gold alone: ", Remedy("folds", "0"), " ", Remedy("gold", "FILE"))
+    return InputError("There are too few votes to hold some of them out.", hint=hint)
+
+
 def _split_units(judgments: Rankings | Ratings, folds: int, seed: int, ties: str, most: int) -> Split:
     if isinstance(judgments, Rankings):
         judgments = judgments.complete()  # a missing item stays below, whatever else is held out
@@ -85,7 +90,7 @@ def _split_units(judgments: Rankings | Ratings, folds: int, seed: int, ties: str
     held = [scored.take(rows == number) for number in range(folds)]
     counts = [count_pairs(part) for part in held]
     if not any(counts):
-        raise InputError("There are too few votes to hold some of them out.")
+        raise _too_few_votes()
     share = min(1.0, most / sum(counts))
     parts = [
         (number, found)
@@ -93,7 +98,7 @@ def _split_units(judgments: Rankings | Ratings, folds: int, seed: int, ties: str
         if count and (found := _make_votes(part, count, share, ties, seed)).rows
     ]
     if not parts:
-        raise InputError("There are too few votes to hold some of them out.")
+        raise _too_few_votes()
     fold = np.repeat([number for number, _ in parts], [part.rows for _, part in parts])
     return Split(judgments, rows, join_pairs([part for _, part in parts]), fold)
 

@@ -19,7 +19,7 @@ from crowdrank.data.io.checks import are_words
 from crowdrank.data.io.columns import MissingColumnError, parse_mapping, recognize
 from crowdrank.data.io.frames import is_rows
 from crowdrank.data.io.letor import LetorRole
-from crowdrank.data.io.read import read
+from crowdrank.data.io.read import AnyJudgments, read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
 from crowdrank.data.tables import RIGHT, TIE, GradedJudgments, Judgments, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
@@ -68,9 +68,17 @@ class Scored:
                 hint=("Name them: ", Remedy("columns", "query=NAME")),
             )
         if not index.items.is_in(self.frame["item"].to_list()).any():
-            raise InputError(
-                "The judgments and the gold have no item in common.", hint="Ids are text: '01' is not '1'."
-            )
+            raise nothing_in_common(self, self.frame["item"], "judged", index.items)
+
+
+def nothing_in_common(gold: Scored, items: pl.Series, done: str, others: pl.Series) -> InputError:
+    """The error for gold that grades none of the other items, which were judged or ranked."""
+    graded, there = (", ".join(map(repr, own[:3])) + (", ..." if len(own) > 3 else "") for own in (items, others))
+    return InputError(
+        f"the gold has no item in common with what was {done}: {graded} are graded, and {there} are {done}.",
+        source=gold.source or "gold",
+        hint="Ids are text: '01' is not '1'. Queries are compared too if both sides have them.",
+    )
 
 
 def read_gold(given: Any, *, columns: Mapping[str, str] | str | None = None, names: Sequence[str] = ()) -> Scored:
@@ -96,13 +104,14 @@ def _read_grades(
     found = next((role for own in (mapping, columns) for role in known if own.get(role)), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a gold file; its columns are {', '.join(frame.columns)}.",
+            f"is not a gold file; its columns are {', '.join(map(repr, frame.columns))}.",
             source=name,
             hint=f"Gold has item and one of {', '.join(known)}; query is optional.",
         )
     if names and found in GRADES:
         frame = _with_places(frame, columns[found], names)
     scored = _read_scores(frame, name, columns, found)
+    _require_queries(scored, name, columns)
     if found in RANKS:
         rank = pl.col("value")
         scored = scored.with_columns(
@@ -115,6 +124,8 @@ def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
     """Gold of several files as one. An item that two files grade is an error."""
     if not parts:
         raise InputError("No gold was given.", hint="Name at least one file.")
+    if len(parts) == 1:
+        return parts[0]
     frame = pl.concat([part.frame for part in parts])
     twice = frame.filter(pl.struct("query", "item").is_duplicated())
     if not twice.is_empty():
@@ -131,12 +142,13 @@ def read_ranking(given: Any) -> Scored:
     found = next((value for value in ("score", "rank") if value in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a ranking; its columns are {', '.join(columns.values())}.",
+            f"is not a ranking; its columns are {', '.join(map(repr, columns.values()))}.",
             source=name,
             hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
         )
     scored = _read_scores(frame, name, columns, found)
-    return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored)
+    _require_queries(scored, name, columns)
+    return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored, name)
 
 
 def _open(
@@ -177,6 +189,17 @@ def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], val
     return scored
 
 
+def _require_queries(scored: pl.DataFrame, name: str, columns: Mapping[str, str]) -> None:
+    """Raise an error if only some of the rows have a query."""
+    gaps = scored["query"].is_null()
+    if gaps.any() and not gaps.all():
+        raise InputError(
+            "the query is missing, and other rows have one.",
+            source=name, row=first_row(gaps) + 1, column=columns["query"],
+            hint="Write the query of every row, or of none.",
+        )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class Anchors:
     """What is known for certain before the fit: gold pairs, workers' qualities, labels of items, true lists.
@@ -214,7 +237,7 @@ class Anchors:
             return cls(labels=_known_labels(frame, name, columns, label))
         _require_anchors(frame, name)
         again = isinstance(given, str | Path) and str(given) != "-"  # so that errors name the file
-        table = read(given if again else frame, memory=sys.maxsize)
+        table = _read_anchors(given if again else frame)
         if isinstance(table, Rankings) and table.worker is None:
             return cls(lists=replace(table, missing="unknown"))
         if not isinstance(table, Pairs):
@@ -291,13 +314,26 @@ class Anchors:
         return found[found >= 0].astype(np.int64), value[seen][found >= 0]
 
 
+def _read_anchors(given: Any) -> AnyJudgments:
+    """Pairs or lists. Hints do not name arguments of ``read``, which anchors do not take."""
+    try:
+        return read(given, memory=sys.maxsize)
+    except InputError as error:
+        if not isinstance(error.hint, str | None):
+            error.hint = (
+                "Change the file of anchors. Gold pairs have left, right and label, which is left, right, tie or "
+                "the id of the better item; true lists have item and rank, and may have query."
+            )
+        raise
+
+
 def _require_anchors(frame: pl.DataFrame, name: str) -> None:
     """Raise an error if the columns are neither pairs nor lists: their names cannot be given."""
     try:
         recognize(frame.columns, None, name)
     except MissingColumnError:
         raise InputError(
-            f"holds no anchors; its columns are {', '.join(map(repr, reversed(frame.columns)))}.",
+            f"holds no anchors; its columns are {', '.join(map(repr, frame.columns))}.",
             source=name,
             hint="Rename the columns. Known labels have item and label, gold pairs left, right and label, known "
             "workers worker and eta, true lists item and rank.",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data import Scored, judged_grades
 from crowdrank.data.arrays import Floats
+from crowdrank.data.gold import nothing_in_common
 from crowdrank.errors import InputError, UsageError, name_hint
 from crowdrank.measures import listwise, order
 
@@ -214,10 +215,7 @@ def join_gold(ranking: Scored, gold: Scored) -> Joined:
         left, right = left.with_columns(empty), right.with_columns(empty)
     keys = ["query", "item"]
     if left.join(right, on=keys, how="semi", nulls_equal=True).is_empty():
-        raise InputError(
-            "The ranking and the gold have no item in common.",
-            hint="Ids are text: '01' is not '1'. Compare both files.",
-        )
+        raise nothing_in_common(gold, right["item"], "ranked", left["item"])
     judged = judged_grades(right["value"])
     right = right.select(*keys, grade=pl.when(judged).then("value"))
     return Joined(left.join(right, on=keys, how="left", nulls_equal=True, maintain_order="left"), right)

@@ -19,6 +19,8 @@ from crowdrank.errors import NotFittedError, UsageError, name_hint
 
 MOST_SIZE = 1e100
 """The squares of larger parameters would overflow, and those of smaller ones than 1 / this vanish."""
+MOST_WHOLE = 2**53
+"""Decimal numbers hold every whole number up to this one."""
 ESTIMATED = "estimated"
 AUTO = "auto"
 
@@ -38,7 +40,8 @@ def number(name: str, value: Any, *, low: float = -np.inf, high: float = np.inf)
 def whole(name: str, value: Any, *, low: int = 0, high: float = np.inf) -> int:
     """A parameter that must be a whole number of at least ``low``."""
     if number(name, value, low=low, high=high) != int(value):
-        raise UsageError(f"The parameter {name!r} must be a whole number. Got {value!r}.")
+        below = f" below {MOST_WHOLE}" if abs(value) > MOST_WHOLE else ""
+        raise UsageError(f"The parameter {name!r} must be a whole number{below}. Got {value!r}.")
     return int(value)
 
 

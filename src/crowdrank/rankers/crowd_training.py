@@ -30,7 +30,7 @@ from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, show
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.judged import Judged, join_judgments, read_judgments
 from crowdrank.rankers.labeled import Labeled, label_documents
-from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation
+from crowdrank.rankers.preparation import Preparation, flat_notes, learn_preparation, require_values
 from crowdrank.rankers.scorers import Function, Scorer
 from crowdrank.rankers.scorers.base import Task
 from crowdrank.rankers.scoring import CrowdExpertise, ScoringFunction, unknown_notes
@@ -216,6 +216,9 @@ class CrowdRun:
         self.notes += notes
         self.documents: Documents = documents.prepare(self.preparation)
         self.notes += flat_notes(self.preparation, documents.features, self.documents.values)
+        for other in (None if self.held is None else self.held.documents.raw(), self.held_features):
+            if other is not None:
+                require_values(other, self.preparation, takes_missing=self.scorer.takes_missing)
         found = self.ranker._learn(self)
         if not found.function.importance().any():
             message = "All documents have the same score: no feature helps to tell them apart."

@@ -167,8 +167,11 @@ def _labels_as_lists(labels: Scored) -> Rankings:
     if labels.names:
         raise InputError("Rankers need known labels that are numbers. Got text.", source=labels.source)
     frame = labels.frame.rename({"value": "label"}).with_columns(worker=pl.lit("truth"))
-    frame = frame.drop("query") if frame["query"].null_count() == frame.height else frame
-    table = read(frame)
+    gaps = frame["query"].is_null()
+    if gaps.any() and not gaps.all():
+        row = int(gaps.arg_true()[0]) + 1
+        raise InputError("the value is missing.", source=labels.source, row=row, column="query")
+    table = read(frame.drop("query") if gaps.all() else frame)
     assert isinstance(table, Ratings)
     return to_lists(table)
 

@@ -22,7 +22,7 @@ from crowdrank.rankers.base import Ranker, TrainedRanker, importance_table, show
 from crowdrank.rankers.baselines import baseline_scores
 from crowdrank.rankers.labeled import Labeled, overlap_notes, read_labeled, split_by_query
 from crowdrank.rankers.objectives import LabelObjective
-from crowdrank.rankers.preparation import flat_notes, learn_preparation
+from crowdrank.rankers.preparation import flat_notes, learn_preparation, require_values
 from crowdrank.rankers.scorers import Scorer
 from crowdrank.rankers.scorers.base import Trained, Watch
 from crowdrank.rankers.scoring import ScoringFunction
@@ -144,6 +144,8 @@ class _Training:
         self.notes += [*self.training.notes, *notes]
         documents = self.training.prepare(preparation)
         self.notes += flat_notes(preparation, self.training.features, documents.values)
+        if self.held is not None:
+            require_values(self.held.raw(), preparation, takes_missing=scorer.takes_missing)
         held = None if self.held is None else self.held.prepare(preparation)
         if held is None and scorer.stops_early:
             message = "There were no validation queries to stop training, so it may have learned noise."

@@ -47,9 +47,10 @@ def deal_queries(labeled: Labeled, parts: Parts, seed: int) -> Dealt:
 
     ``parts``: their number, and ``seed`` decides which query goes where; or the queries of each part.
     """
-    count = whole("parts", parts) if isinstance(parts, int | float) else len(parts)
+    count = parts if isinstance(parts, int | float) else len(parts)
     if count < 2:
         raise UsageError(f"Cross-validation needs at least 2 parts. Got {count}.")
+    count = whole("parts", count)
     if isinstance(parts, int | float):
         if labeled.lists < count:
             raise InputError(

@@ -104,14 +104,20 @@ def learn_preparation(
     chosen = _choose(features, standardize)
     fill = _learn_fill(features, weight, impute)
     missing = _count_missing(features)
-    if missing.any() and fill is None and not takes_missing:
-        raise _missing_error(features, missing)
+    if fill is None and not takes_missing:
+        _refuse_missing(features, missing)
     mean = scale = None
     constant = _constant(features)
     if chosen in ("all", "scale"):
         mean, scale = _learn_moments(features, weight, fill, centered=chosen == "all")
     notes = _notes(features, missing, fill, constant)
     return Preparation(features.names, chosen, fill, mean if chosen == "all" else None, scale), notes
+
+
+def require_values(features: Features, preparation: Preparation, *, takes_missing: bool) -> None:
+    """Raise an error if validation features have missing values that nothing fills or takes."""
+    if preparation.fill is None and not takes_missing:
+        _refuse_missing(features, _count_missing(features))
 
 
 def _choose(features: Features, standardize: str | None) -> str | None:
@@ -241,12 +247,15 @@ def _usable_scale(scale: Floats) -> Floats:
     return np.where(scale > 0, scale, 1.0)
 
 
-def _missing_error(features: Features, missing: Integers) -> InputError:
+def _refuse_missing(features: Features, missing: Integers) -> None:
+    """Raise an error if values are missing; ``missing``: how many of each feature."""
+    if not missing.any():
+        return
     first = int(np.flatnonzero(missing)[0])
     others = (
         f" and {np.count_nonzero(missing) - 1} more features have" if np.count_nonzero(missing) > 1 else " has"
     )
-    return InputError(
+    raise InputError(
         f"the feature {features.names[first]!r}{others} missing values ({missing.sum()} in all).",
         source=features.source,
         hint=(

@@ -127,6 +127,10 @@ def _read_part(place: Path, part: str, digest: str) -> bytes:
         content = (place / part).read_bytes()
     except FileNotFoundError:
         raise InputError("the file is missing.", source=source, hint="Copy the whole folder.") from None
+    except OSError as error:
+        raise InputError(
+            f"cannot be read ({error.strerror}).", source=source, hint="Copy the folder again."
+        ) from error
     if hashlib.sha256(content).hexdigest() != digest:
         raise InputError(
             "is cut off or was edited: its checksum is not the one in model.json.",

@@ -17,6 +17,13 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "ranking": ("query", "item", "rank", "tier", "score", "stderr", "rank_low", "rank_high"),
     "workers": ("worker", "judgments", "quality", "low", "high", "verdict"),
 }
+FILLED = {
+    "ranking": ("item", "rank", "tier", "score", "rank_low", "rank_high"),
+    "workers": ("worker", "judgments", "verdict"),
+}
+"""The columns without gaps; standard errors and qualities are not always known."""
+TEXTS = ("query", "item", "worker", "verdict")
+AGAIN = "Rank again, or copy the folder again."
 WRITE = ("Name a folder that `crowdrank rank` wrote with ", Remedy("out", "DIR"))
 
 
@@ -42,7 +49,11 @@ def read_result(folder: str | Path) -> SavedResult:
     ranking = _read_table(place, "ranking")
     if ranking is None:
         raise InputError("the folder has no ranking.", source=str(folder), hint=WRITE)
-    workers = _read_table(place, "workers") if "workers" in fit.get("tables", ()) else None
+    workers = _read_table(place, "workers") if "workers" in fit["tables"] else None
+    if workers is None and "workers" in fit["tables"]:
+        raise InputError(
+            "the folder has no table of workers, which fit.json names.", source=str(folder), hint=AGAIN
+        )
     return SavedResult(str(folder), fit, ranking, workers)
 
 
@@ -52,7 +63,7 @@ def _read_fit(path: Path, folder: str | Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError("the folder has no fit.json.", source=str(folder), hint=WRITE) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({error}).", source=str(path), hint="Rank again.") from error
+        raise _damaged(path) from error
     if not isinstance(fit, dict) or "model" not in fit or not isinstance(fit.get("tables"), list):
         raise InputError("does not describe a ranking.", source=str(path), hint=WRITE)
     return fit
@@ -65,11 +76,40 @@ def _read_table(place: Path, name: str) -> pl.DataFrame | None:
     try:
         frame = _read_frame(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"cannot be read ({str(error).splitlines()[0]}).", source=str(path)) from error
+        raise _damaged(path) from error
     lacks = [column for column in NEEDED[name] if column not in frame.columns]
     if lacks:
         raise InputError(f"there is no column {lacks[0]!r}.", source=str(path), hint=WRITE)
+    _check_cells(frame, name, path)
     return frame.with_columns(pl.col(own).cast(kind) for own, kind in IDS.items() if own in frame.columns)
+
+
+def _check_cells(frame: pl.DataFrame, name: str, path: Path) -> None:
+    """Raise an error if a table has no rows, gaps, or text in the place of numbers: it was cut off or edited."""
+    if frame.is_empty():
+        raise InputError("there are no rows.", source=str(path), hint=AGAIN)
+    for column in FILLED[name]:
+        if frame[column].null_count():
+            row = int(frame[column].is_null().arg_true()[0]) + 1
+            problem = "the value is missing: the file was cut off or edited."
+            raise InputError(problem, source=str(path), row=row, column=column, hint=AGAIN)
+    for column in NEEDED[name]:
+        if column not in TEXTS and not (frame.schema[column].is_numeric() or frame.schema[column] == pl.Null):
+            text = frame[column].cast(pl.String)
+            wrong = text.cast(pl.Float64, strict=False).is_null() & text.is_not_null()
+            row = int(wrong.arg_true()[0])
+            raise InputError(
+                "a number is needed here.",
+                source=str(path),
+                row=row + 1,
+                column=column,
+                value=text[row],
+                hint=AGAIN,
+            )
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError("is damaged or cut off.", source=str(path), hint=AGAIN)
 
 
 def _read_frame(path: Path) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import polars as pl
 from crowdrank.errors import UsageError, name_hint
 from crowdrank.models.online import TIES
 from crowdrank.models.pairs.crowd_bt import CrowdBT
+from crowdrank.models.parameters import whole
 from crowdrank.select.field import Field
 from crowdrank.select.loop import Loop
 from crowdrank.select.policy import Policy
@@ -60,9 +61,9 @@ class Campaign:
 
         ``budget``: how many votes there should be in the end, with those that were answered.
         """
-        policy = Policy() if policy is None else policy
+        policy, seed = Policy() if policy is None else policy, whole("seed", seed)
         field = Field.of(answered, items, list(judges))
-        gold = field.gold(anchors)
+        gold = field.gold(anchors, workers=False)
         if policy.gamma == "gold":
             policy = field.choose_gamma(policy, gold, seed)
         count = len(field.item)

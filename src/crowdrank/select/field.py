@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import LEFT, RIGHT, Anchors, Integers, Pairs, SpooledPairs, read, to_pairs, translate_ids
+from crowdrank.data.io.cells import TextCells
 from crowdrank.data.io.text_tables import read_text_table
 from crowdrank.data.roster import Roster
-from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun, parameter
 from crowdrank.kernels.compiled import PACKAGE, can_compile
 from crowdrank.kernels.pair_keys import pair_key
 from crowdrank.models.base import Model
@@ -62,7 +63,10 @@ class Field:
         people = None if judges is None else Roster.read(judges, "worker")
         nodes = _judged_nodes(table)
         if table is None and listed is None:
-            raise UsageError("Without votes, the items must be listed.", hint="Give a file of items.")
+            raise UsageError(
+                "Without votes, the items must be listed.",
+                hint=("Give a file of items: ", Remedy("items", "FILE")),
+            )
         left_out = 0
         if listed is not None:
             nodes, left_out = _listed_nodes(
@@ -219,9 +223,10 @@ class Field:
         if exclude is None:
             return np.zeros(0, np.int64), {}
         frame, name, columns = read_text_table(exclude, "Exclusions")
-        query = frame[columns["query"]] if "query" in columns else None
+        cells = TextCells(frame, {column: column for column in frame.columns}, name)
+        query = cells.frame[columns["query"]] if "query" in columns else None
         if {"left", "right"} <= columns.keys():
-            sides = [self._codes_anywhere(query, frame[columns[side]]) for side in ("left", "right")]
+            sides = [self._codes_anywhere(query, cells.required(columns[side])) for side in ("left", "right")]
             self._doubt_exclusions(name, [bool(one and two) for one, two in zip(*sides, strict=True)])
             keys = [int(pair_key(i, j)) for i, j in self._pairs_of(*sides)]
             return np.unique(np.array(keys, np.int64)), {}
@@ -233,8 +238,8 @@ class Field:
                 )
             who = {worker: code for code, worker in enumerate(self.worker)}
             hidden: dict[int, set[int]] = {}
-            places = self._codes_anywhere(query, frame[columns["item"]])
-            workers = frame[columns["worker"]].to_list()
+            places = self._codes_anywhere(query, cells.required(columns["item"]))
+            workers = cells.required(columns["worker"]).to_list()
             self._doubt_exclusions(
                 name, [worker in who and bool(own) for worker, own in zip(workers, places, strict=True)]
             )
@@ -252,7 +257,9 @@ class Field:
         """Say how many rows name something unknown: a misspelled exclusion would exclude nothing."""
         unknown = used.count(False)
         if unknown:
-            message = f"{name}: {unknown} of {len(used)} exclusions name items or workers that do not take part."
+            count = f"{unknown} of {count_noun(len(used), 'exclusion')}"
+            verb = "names" if unknown == 1 else "name"
+            message = f"{name}: {count} {verb} items or workers that do not take part."
             self.doubts.append(Note("unknown-exclusions", message))
 
     def _codes_anywhere(self, query: pl.Series | None, item: pl.Series) -> list[list[int]]:
@@ -263,9 +270,14 @@ class Field:
         keys = item if query is None else zip(query, item, strict=True)
         return [places.get(key, []) for key in keys]
 
-    def gold(self, anchors: Any) -> Integers:
-        """Gold pairs between nodes that take part."""
+    def gold(self, anchors: Any, *, workers: bool = True) -> Integers:
+        """Gold pairs between nodes that take part. ``workers``: a fit uses the known quality of workers."""
         known = Anchors() if anchors is None else Anchors.read(anchors)
+        qualities = None if workers else known.workers
+        unused = (("true lists", known.lists), ("known labels", known.labels), ("known workers", qualities))
+        for what, given in unused:
+            if given is not None:
+                self.doubts.append(Note("anchors", f"Questions do not depend on {what}; the anchors are ignored."))
         if known.pairs is None:
             return np.zeros((0, 2), np.int64)
         own = known.pairs
@@ -320,9 +332,10 @@ class Field:
             there = "There is only" if len(found) == 1 else "There are only"
             message = (
                 f"{there} {count_noun(len(found), 'question')}, not {count}: caps, exclusions and the floor leave "
-                "no other pair, and no judge is asked a pair twice unless repeats=true."
+                "no other pair."
             )
-            notes.append(Note("fewer-questions", message))
+            hint = ("To ask a judge the same pair again: ", parameter("repeats", "true"))
+            notes.append(Note("fewer-questions", message, hint))
         if len(self.item) > MANY_ITEMS and not can_compile():
             message = "The search for the best pair is not compiled, and slow for so many items."
             notes.append(Note("slow-search", message, hint=f"pip install '{PACKAGE}'"))

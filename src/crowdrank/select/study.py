@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals, read_gold
-from crowdrank.errors import InputError, Note, UsageError, count_noun, name_hint
+from crowdrank.errors import InputError, Note, Remedy, UsageError, count_noun, name_hint
 from crowdrank.models.pairs.online_crowd_bt import OnlineCrowdBT
 from crowdrank.models.parameters import number, whole
 from crowdrank.progress import Status, announce, watching
@@ -159,11 +159,12 @@ def replay(
     >>> study.as_dict()["selectors"][0]["accuracy"]  # after each vote
     [0.666667, 1.0, 1.0]
     """
-    plan, about_gold = _plan(budget, look, rank, refit), list[Note]()
+    plan = _plan(budget, look, rank, refit)
+    about_gold, about_votes = list[Note](), tuple[Note, ...]()
     seeds = whole("seeds", seeds, low=1)
     if who not in WHO:
         raise UsageError(f"The parameter 'who' must be one of {', '.join(WHO)}. Got {who!r}.")
-    flight = whole("flight", flight, low=1)
+    flight, first_seed = whole("flight", flight, low=1), whole("seed", first_seed)
     if len(set(selects)) < len(selects):
         raise UsageError(f"Each selector can be named once. Got {', '.join(selects)}.")
     if simulate is None and (who != "arrives" or flight > 1):
@@ -188,13 +189,13 @@ def replay(
         if judgments is None or gold is None:
             raise UsageError(
                 "A replay needs recorded votes and gold, or a simulated crowd.",
-                hint="Give judgments and gold, or the name of a crowd.",
+                hint=("Give judgments and ", Remedy("gold", "FILE"), ", or a crowd: ", Remedy("simulate", "bt")),
             )
         if crowd:
             raise UsageError(f"{next(iter(crowd))!r} is a setting of simulated crowds; these votes are recorded.")
         grades = gold if isinstance(gold, Scored) else read_gold(gold)
         about_gold = [note for note in (note_not_judged(grades), note_totals(grades)) if note is not None]
-        votes, truth = _recorded(judgments, grades)
+        votes, truth, about_votes = _recorded(judgments, grades)
         plan = _plan(min(budget, len(votes.left)), look, rank, refit)
         reach, source = _reach(votes, truth), f"{len(votes.left):,} recorded votes"
 
@@ -211,7 +212,7 @@ def replay(
                 )
             curves.append(one(chosen, first_seed + place))
         runs.append(SelectorRun(chosen.select, tuple(curves), reach))
-    notes = (*about_gold, *_notes(budget, plan.budget, runs))
+    notes = (*about_votes, *about_gold, *_notes(budget, plan.budget, runs))
     said = {"first_seed": first_seed, "look": plan.look, "refit": refit, "who": who, "flight": flight}
     return Study(tuple(runs), source, reach, plan.budget, seeds, rank, {**said, **(settings or {})}, notes)
 
@@ -247,8 +248,8 @@ def _split(
     return policy, model, crowd
 
 
-def _recorded(judgments: Any, gold: Scored) -> tuple[Recorded, Truth]:
-    """The votes by codes, and the true values of their items."""
+def _recorded(judgments: Any, gold: Scored) -> tuple[Recorded, Truth, tuple[Note, ...]]:
+    """The votes by codes, the true values of their items, and notes on the votes."""
     field = Field.of(judgments, None, None)
     votes = field.coded_votes()
     if field.table is not None and field.table.index.workers is None:
@@ -264,7 +265,7 @@ def _recorded(judgments: Any, gold: Scored) -> tuple[Recorded, Truth]:
     found = Truth(truth, group)
     if not math.isfinite(found.accuracy(np.zeros(len(truth)))):
         raise InputError("The gold orders no two items of these votes.")
-    return votes, found
+    return votes, found, () if field.table is None else field.table.notes
 
 
 def _reach(votes: Recorded, truth: Truth) -> float:

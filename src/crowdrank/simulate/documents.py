@@ -109,7 +109,7 @@ def read_labeled(file: str) -> tuple[Features, Floats, Integers]:
     if not file.strip():
         raise UsageError("No file was named.", hint=("Name a file of features: ", parameter("file", "PATH")))
     paths = [file] if Path(file).exists() else [path.strip() for path in file.split(",")]
-    features = read_features(paths)
+    features = _read(paths)
     if features.label is None or np.isnan(features.label).all():
         raise InputError(
             "the features have no labels, so the true order is unknown.",
@@ -123,6 +123,15 @@ def read_labeled(file: str) -> tuple[Features, Floats, Integers]:
             hint="A table needs a column query; a row of LETOR text has qid:Q after the label.",
         )
     return features, features.label, features.query.astype(np.int64)
+
+
+def _read(paths: list[str]) -> Features:
+    try:
+        return read_features(paths)
+    except InputError as error:
+        if not isinstance(error.hint, str | None):  # it would name arguments of read_features
+            error.hint = "A table needs the columns query, item and label; every other column is a feature."
+        raise
 
 
 def _relevance(x: Floats, rng: np.random.Generator) -> tuple[Floats, list[int]]:

@@ -24,6 +24,8 @@ MISSING_WORDS = ("", "#N/A", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 UNANSWERED = (*MISSING_WORDS, *"-?.", "--", "n/a", "na", "none", "None", "skip", "skipped", "unsure", "don't know")
 """What stands in the place of a label that was not given."""
+NO_QUERY = ("If all rows belong together, do without queries: ", Remedy("columns", "query="))
+"""What to do about a column of queries that is empty."""
 ISO_DATE = r"^\s*\d{4}-?\d{2}-?\d{2}"
 
 
@@ -109,7 +111,9 @@ class TextCells:
         """A column of ids without gaps."""
         column = self.frame[role]
         if column.null_count() or "" in self.words(role):
-            raise self.error(role, first_row(column.cast(pl.String).fill_null("") == ""), "the value is missing.")
+            empty = column.cast(pl.String).fill_null("") == ""
+            hint = NO_QUERY if role == "query" and empty.all() else None
+            raise self.error(role, first_row(empty), "the value is missing.", hint)
         return column
 
     def distinct(self, role: str) -> pl.Series:
@@ -163,6 +167,8 @@ class TextCells:
 
     def _number_error(self, role: str, row: int, problem: str) -> InputError:
         hint = None
+        if (self.frame[role][row] or "").strip() == self.columns[role]:
+            return self.error(role, row, "the header is repeated here.", "Remove this line.")
         if re.fullmatch(r"\s*-?\d+,\d+\s*", self.frame[role][row] or ""):
             hint = "Write a decimal point, not a comma."
         elif role == "label" and (self.frame[role][row] or "").strip() in UNANSWERED:

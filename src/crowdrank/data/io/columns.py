@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -203,6 +203,18 @@ def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: st
             raise InputError(
                 "there are two columns with this name.", source=source, column=name, hint="Rename one of them."
             )
+
+
+def refuse_repeated_names(names: Sequence[str], source: str, used: Container[str] | None = None) -> None:
+    """Raise an error if two columns of a text file are called the same; ``used``: only if it is one of these.
+
+    Polars numbers the second one.
+    """
+    for name in names:
+        plain = re.sub(r"_duplicated_\d+$", "", name)
+        if plain != name and plain in names and (used is None or plain.strip().lower() in used):
+            problem = "there are two columns with this name."
+            raise InputError(problem, source=source, column=plain, hint="Rename one of them.")
 
 
 def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:

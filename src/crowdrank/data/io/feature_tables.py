@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -12,11 +12,11 @@ import polars as pl
 
 from crowdrank.data.ids import as_text
 from crowdrank.data.io.blocks import Block
-from crowdrank.data.io.cells import MISSING_WORDS, ROW, TextCells, first_row
-from crowdrank.data.io.columns import parse_mapping
+from crowdrank.data.io.cells import MISSING_WORDS, NO_QUERY, ROW, TextCells, first_row
+from crowdrank.data.io.columns import parse_mapping, refuse_repeated_names
 from crowdrank.data.io.files import Source, explain_errors, is_pattern
 from crowdrank.data.io.reasons import NOT_A_VALUE
-from crowdrank.errors import InputError, Note, Remedy, UsageError, name_hint
+from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint
 
 ROLES: dict[str, tuple[str, ...]] = {
     "query": ("query", "qid", "query_id"),
@@ -37,24 +37,28 @@ Mapped = Mapping[str, str | Sequence[str]]
 
 @dataclass(frozen=True)
 class FeatureColumns:
-    """The column of each role, and the columns that are features."""
+    """The column of each role, and the columns that are features. ``needed``: a ranker needs all of them."""
 
     roles: dict[str, str]
     names: tuple[str, ...]
     notes: tuple[Note, ...] = ()
+    needed: bool = False
 
     def only(self, names: Sequence[str]) -> FeatureColumns:
         """Without the columns that are not among these names; all columns if none of them is."""
         wanted = set(names)
         extra = [name for name in self.names if name not in wanted]
-        if not extra or len(extra) == len(self.names):
+        if len(extra) == len(self.names):
             return self
+        if not extra:
+            return replace(self, needed=True)
         shown = ", ".join(map(repr, extra[:3])) + (", ..." if len(extra) > 3 else "")
         verb = "is" if len(extra) == 1 else "are"
         count = "1 feature" if len(extra) == 1 else f"{len(extra)} features"
         note = Note("extra-features", f"{count} that the ranker does not know {verb} ignored: {shown}.")
         kept = tuple(note for note in self.notes if note.code != "label-feature")
-        return FeatureColumns(self.roles, tuple(name for name in self.names if name in wanted), (*kept, note))
+        chosen = tuple(name for name in self.names if name in wanted)
+        return FeatureColumns(self.roles, chosen, (*kept, note), needed=True)
 
 
 def parse_roles(columns: Mapped | str | None) -> dict[str, str | Sequence[str]]:
@@ -78,11 +82,7 @@ def find_features(names: Sequence[str], mapping: Mapped, source: str) -> Feature
 
     A role that is given as empty (``label=``) is absent, and a column with its name is not used.
     """
-    for name in names:
-        plain = re.sub(r"_duplicated_\d+$", "", name)
-        if plain != name and plain in names:
-            problem = "there are two columns with this name."
-            raise InputError(problem, source=source, column=plain, hint="Rename one of them.")
+    refuse_repeated_names(names, source)
     ignored = {name for name in names for pattern in mapping["ignore"] if _matches(name, pattern)}
     for pattern in mapping["ignore"]:
         if pattern and not any(_matches(name, pattern) for name in names):
@@ -220,14 +220,19 @@ def _numbers(source: Source, found: FeatureColumns, frame: pl.DataFrame) -> pl.D
         if numbers[name].null_count() > words[name].null_count():
             row = first_row(numbers[name].is_null() & words[name].is_not_null())
             problem = "a number is needed here: every column without another role is a feature."
-            raise _cell_error(source, name, int(frame[ROW][row]), problem)
+            raise _cell_error(source, found, name, int(frame[ROW][row]), problem)
     return numbers
 
 
-def _cell_error(source: Source, column: str, row: int, problem: str) -> InputError:
+def _cell_error(source: Source, found: FeatureColumns, column: str, row: int, problem: str) -> InputError:
     value = source.table().select(column).slice(row, 1).collect().item()
-    comma = isinstance(value, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", value)
-    hint = "Write a decimal point, not a comma." if comma else _ignore_hint(column)
+    hint: Hint = _ignore_hint(column)
+    if value == column:
+        problem, hint = "the header is repeated here.", "Remove this line."
+    elif isinstance(value, str) and re.fullmatch(r"\s*-?\d+,\d+\s*", value):
+        hint = "Write a decimal point, not a comma."
+    elif found.needed:
+        problem, hint = NOT_A_VALUE, "The ranker was trained with this feature, so it needs its value."
     return InputError(problem, source=source.name, row=row + 1, column=column, value=value, hint=hint)
 
 
@@ -245,13 +250,15 @@ def _block(source: Source, found: FeatureColumns, frame: pl.DataFrame) -> Block:
     matrix = np.asarray(values.to_numpy(order="c"), np.float32)
     if np.isinf(matrix).any():
         row, column = (int(place[0]) for place in np.nonzero(np.isinf(matrix)))
-        raise _cell_error(source, found.names[column], int(frame[ROW][row]), NOT_A_VALUE)
+        raise _cell_error(source, found, found.names[column], int(frame[ROW][row]), NOT_A_VALUE)
     roles = frame.select(ROW, *(pl.col(f"#{role}").alias(role) for role in found.roles))
     for role in ("item", "query"):
         if role in found.roles and (roles[role].fill_null("") == "").any():
-            row = int(frame[ROW][first_row(roles[role].fill_null("") == "")])
+            empty = roles[role].fill_null("") == ""
+            row = int(frame[ROW][first_row(empty)])
+            hint = NO_QUERY if role == "query" and empty.all() else None
             problem = "the value is missing."
-            raise InputError(problem, source=source.name, row=row + 1, column=found.roles[role])
+            raise InputError(problem, source=source.name, row=row + 1, column=found.roles[role], hint=hint)
     cells = TextCells(roles, found.roles, source.name)
     label = cells.number("label", gaps=True).fill_null(float("nan")).to_numpy() if "label" in found.roles else None
     return Block(

@@ -253,6 +253,8 @@ def open_source(
 ) -> Source:
     """The source of a path, or of ``-`` for standard input. Its content determines the format, not its name."""
     if str(given) == "-":
+        if sys.stdin is None:
+            raise InputError("is closed.", source="standard input", hint="Name a file, or send one: < FILE")
         stdin = cast(io.BufferedReader, sys.stdin.buffer)
         return _from_stream("standard input", stdin, letor, spool, limit)
     path = Path(given)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from crowdrank.data.io.columns import OPTIONAL, ROLES
+from crowdrank.data.io.columns import OPTIONAL, ROLES, refuse_repeated_names
 from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.frames import from_native
 from crowdrank.data.io.letor import LetorRole
@@ -34,8 +34,8 @@ def read_text_table(
     """The table as text, its name in errors, and its columns by lower-case name.
 
     ``given`` is a path, ``"-"`` or a frame; ``what`` names it in errors. If names differ only in case, the first
-    one counts. A column whose type has no text, such as lists, is left out; it is an error if it is one of
-    ``named``, or has a name that is used.
+    one counts; if they do not differ, it is an error if the name is used. A column whose type has no text, such as
+    lists, is left out; it is an error if it is one of ``named``, or has a name that is used.
     """
     if isinstance(given, str | Path):
         source = open_source(given, letor or LetorRole("ranks")).with_exact_values()
@@ -47,8 +47,13 @@ def read_text_table(
         for column, dtype in source.schema().items()
         if is_plain(dtype) or column in named or column.strip().lower() in NAMED
     ]
+    if not wanted:
+        raise InputError("holds lists or objects, not plain values.", source=name)
     frame = source.read(dict.fromkeys(wanted, pl.String()))
     if frame.is_empty():
-        raise InputError("there are no rows.", source=name)
-    columns = {column.strip().lower(): column for column in reversed(frame.columns)}
+        raise InputError("there are no rows.", source=name, hint="Write a header line and at least one row.")
+    columns: dict[str, str] = {}
+    for column in frame.columns:
+        columns.setdefault(column.strip().lower(), column)
+    refuse_repeated_names(frame.columns, name, NAMED)
     return frame.select(columns.values()), name, columns
