@@ -113,6 +113,17 @@ class Subjects(ABC):
         )
         return [Note("few-judgments", message)]
 
+    def groups(self, part: NDArray[np.int32], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The group of each node, the connected ``part`` as counted within its query; 1 has the best item."""
+        first, own = np.unique(part, return_index=True, return_inverse=True)[1:]
+        best = np.full(len(first), len(self.nodes))
+        np.minimum.at(best, own, rank)
+        query = self.nodes.query[first]
+        order = np.lexsort((best, query))
+        number = np.empty(len(first), np.int64)
+        number[order] = np.arange(len(first)) - np.searchsorted(query[order], query[order]) + 1
+        return number[own]
+
     def note_disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
         """A note if the nodes of a query fall into several connected parts."""
         pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
@@ -123,7 +134,7 @@ class Subjects(ABC):
         if len(parts_of) == 1:
             message = (
                 f"The comparisons fall into {parts_of[0]} groups of items that were never {verb} with "
-                "each other. Scores are centered within each group. The order across groups means nothing."
+                "each other. Compare scores and tiers only within a group: the order across groups means nothing."
             )
         else:
             message = (

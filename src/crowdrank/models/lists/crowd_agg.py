@@ -398,8 +398,10 @@ class BetweenWorkers(Covariance):
 def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spread:
     score = values.total / np.maximum(lists.judges, 1)[lists.query]
     covariance = BetweenWorkers(lists, values)
-    queries = np.split(np.arange(len(score)), lists.start[1:])
-    placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
+    graph = votes.graph
+    placed = spread(
+        score, covariance, lists.query, graph.members(), level=LEVEL, tie_break=graph.wins, centered=False
+    )
     stderr = np.sqrt(covariance.variance(np.arange(len(score))))
     return placed.with_scores(score, stderr)
 
