@@ -74,7 +74,14 @@ def test_one_worker(entry):
     model = fit(entry, votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "a", "c"), ("w", "c", "b")]))
     finite(model)
     assert len(model.workers_) == 1
-    assert ("one-worker" in codes(model)) == (entry.workers == "needed")
+    assert "one-worker" in codes(model)
+
+
+@every_model(read_before)
+def test_unknown_workers_are_not_one_worker(entry):
+    model = fit(entry, votes_of([(None, "a", "b"), (None, "b", "c"), (None, "a", "c"), (None, "c", "b")]))
+    assert model.workers_.worker.to_list() == ["(unknown)"]
+    assert "one-worker" not in codes(model)
 
 
 @every_model(of_votes)
@@ -115,7 +122,9 @@ def test_no_workers(entry):
         with pytest.raises(cr.InputError, match="do not say who judged"):
             fit(entry, frame)
     else:
-        assert fit(entry, frame).workers_ is None
+        model = fit(entry, frame)
+        assert model.workers_ is None
+        assert "one-worker" not in codes(model)
 
 
 @every_model(read_before)

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data import Backend, Floats, Index, Nodes
+from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.errors import Note
 from crowdrank.results import Evidence, Workers, agreement_interval, verdicts
 
@@ -112,6 +113,14 @@ class Subjects(ABC):
             f"{len(found)} of {len(judgments)} items {verb} fewer than {FEW} judgments: {self.item_names(found)}."
         )
         return [Note("few-judgments", message)]
+
+    def note_one_worker(self) -> list[Note]:
+        """A note if all judgments come from one worker; of unknown ones nobody knows how many they are."""
+        names = self.index.workers
+        if names is None or len(names) != 1 or names[0] == UNKNOWN_WORKER:
+            return []
+        message = "All judgments come from one worker: they are one opinion, and cannot show how good it is."
+        return [Note("one-worker", message)]
 
     def groups(self, part: NDArray[np.int32], rank: NDArray[np.int64]) -> NDArray[np.int64]:
         """The group of each node, the connected ``part`` as counted within its query; 1 has the best item."""

@@ -363,8 +363,6 @@ def _notes(lists: Lists, found: WorkerWeights) -> list[Note]:
             "predict the lists of other workers better; all count the same, and copies once."
         )
         notes.append(Note("equal-weights", message))
-    if lists.n_workers == 1:
-        notes.append(Note("one-worker", "All lists come from one worker."))
     if lists.n_workers > MOST_WORKERS:
         message = f"There was no search for look-alikes: there are more than {MOST_WORKERS} workers."
         notes.append(Note("look-alikes", message))
