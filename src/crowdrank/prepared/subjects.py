@@ -60,14 +60,17 @@ class Subjects(ABC):
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
         """How much is known about each node, and which nodes met, in the order of ``rank``."""
 
-    def workers_by_agreement(self, agreed: Floats, total: Floats) -> Workers | None:
-        """The table of workers with the share ``agreed`` of ``total`` as quality, and its Jeffreys interval."""
+    def workers_by_agreement(self, agreed: Floats, total: Floats, given: Floats | None = None) -> Workers | None:
+        """The table of workers with the share ``agreed`` of ``total`` as quality, and its Jeffreys interval.
+
+        ``given``: the judgments of each worker, if more than those in ``total``.
+        """
         if self.index.workers is None:
             return None
         quality, low, high = agreement_interval(agreed / np.maximum(total, 1e-300), total)
         return Workers(
             worker=self.index.workers,
-            judgments=total,
+            judgments=total if given is None else given,
             quality=quality,
             low=low,
             high=high,

@@ -58,6 +58,7 @@ from crowdrank.errors import Note, UsageError, count_noun
 from crowdrank.models.agreement import variance_between
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import mean_over_lists
+from crowdrank.models.lists.order_of_others import agreement_with_others
 from crowdrank.models.parameters import number
 from crowdrank.prepared.list_parts import ListShard
 from crowdrank.prepared.lists import Lists
@@ -127,11 +128,12 @@ class CrowdLists(ListsModel):
             return mean_over_lists(ready, own_value)
         found = weigh_workers(ready, copies, run.progress)
         outcome = mean_over_lists(ready, own_value, found.weight)
-        assert outcome.workers is not None
+        workers = agreement_with_others(ready, value, found.weight)
+        assert workers is not None
         further = {"agreement": found.quality, "copies": found.copies, "weight": found.weight}
         return replace(
             outcome,
-            workers=replace(outcome.workers, further=further),
+            workers=replace(workers, further=further),
             converged=found.converged,
             iterations=found.iterations,
             notes=(*outcome.notes, *_notes(ready, found)),
