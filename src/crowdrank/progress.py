@@ -6,10 +6,13 @@ the command line, shows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
+T = TypeVar("T")
+R = TypeVar("R")
 Progress = Callable[[int, float, float], None]
 """Called after each step of a fit with its number, the objective, and the slope or the change."""
 
@@ -70,3 +73,20 @@ def part(start: float, stop: float, total: float) -> Iterator[None]:
 
     with watching(None if watcher is None else place):
         yield
+
+
+def in_steps(items: Iterable[T], work: Callable[[T], R], words: Callable[[T], str] = str) -> list[R]:
+    """The results of the work on each item. Each is a step, which is announced in ``words``.
+
+    >>> with watching(lambda step: print(step, step.done, step.total)):
+    ...     in_steps(["bt", "mpm"], str.upper)
+    bt 0 2
+    mpm 1 2
+    ['BT', 'MPM']
+    """
+    every, found = list(items), []
+    for number, item in enumerate(every):
+        announce(words(item), number, len(every))
+        with part(number, number + 1, len(every)):
+            found.append(work(item))
+    return found
