@@ -62,14 +62,18 @@ def announce(words: str, done: float = 0, total: float | None = None) -> None:
 
 
 @contextmanager
-def part(start: float, stop: float, total: float) -> Iterator[None]:
-    """Steps that are announced in this block lead from ``start`` to ``stop`` of ``total``."""
+def part(start: float, stop: float, total: float, within: str = "") -> Iterator[None]:
+    """Steps that are announced in this block lead from ``start`` to ``stop`` of ``total``.
+
+    ``within``: the words of the larger step, which come before theirs.
+    """
     watcher = _WATCHER.get()
 
     def place(step: Step) -> None:
         assert watcher is not None
         share = step.done / step.total if step.total else 0.0
-        watcher(Step(step, start + (stop - start) * share, total))
+        words = f"{within}: {step}" if within else str(step)
+        watcher(Step(words, start + (stop - start) * share, total))
 
     with watching(None if watcher is None else place):
         yield
@@ -87,6 +91,6 @@ def in_steps(items: Iterable[T], work: Callable[[T], R], words: Callable[[T], st
     every, found = list(items), []
     for number, item in enumerate(every):
         announce(words(item), number, len(every))
-        with part(number, number + 1, len(every)):
+        with part(number, number + 1, len(every), within=words(item)):
             found.append(work(item))
     return found

@@ -93,7 +93,7 @@ def _rows(name: str, lists: Rankings, gold: Scored, seeds: int) -> tuple[list[tu
         found = np.mean([_ndcg(how, table, gold) for table in drawn[kind]], axis=0)
         return name, kind, method, *found.tolist()
 
-    return in_steps(able, row, lambda cell: f"{name}, {cell[0]}: {cell[1]}"), left
+    return in_steps(able, row, lambda cell: f"{cell[0]}, {cell[1]}"), left
 
 
 def figure4(seeds: int, data: Path | None) -> PaperTable:
