@@ -59,8 +59,8 @@ class TRM(ListsModel):
     paper's sampler, EM with ``rounds`` rounds. It averages the second half of them, and ``"estimated"`` then means
     lambda = 0.5.
 
-    Difficulties are in ``queries_``: delta_l^2 if the scores of each query have variance 1. Thurstone 1927; Wang
-    et al. 2016.
+    Difficulties are in ``queries_``: delta_l^2 if the scores of each query have variance 1.
+    Thurstone 1927; Wang et al. 2016.
 
     >>> import crowdrank as cr
     >>> lists = {"list": [1, 1, 1, 2, 2, 2, 3, 3, 3], "item": [*"abcabcbac"], "rank": [1, 2, 3] * 3}
