@@ -6,10 +6,13 @@ the command line, shows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
+T = TypeVar("T")
+R = TypeVar("R")
 Progress = Callable[[int, float, float], None]
 """Called after each step of a fit with its number, the objective, and the slope or the change."""
 
@@ -59,14 +62,35 @@ def announce(words: str, done: float = 0, total: float | None = None) -> None:
 
 
 @contextmanager
-def part(start: float, stop: float, total: float) -> Iterator[None]:
-    """Steps that are announced in this block lead from ``start`` to ``stop`` of ``total``."""
+def part(start: float, stop: float, total: float, within: str = "") -> Iterator[None]:
+    """Steps that are announced in this block lead from ``start`` to ``stop`` of ``total``.
+
+    ``within``: the words of the larger step, which come before theirs.
+    """
     watcher = _WATCHER.get()
 
     def place(step: Step) -> None:
         assert watcher is not None
         share = step.done / step.total if step.total else 0.0
-        watcher(Step(step, start + (stop - start) * share, total))
+        words = f"{within}: {step}" if within else str(step)
+        watcher(Step(words, start + (stop - start) * share, total))
 
     with watching(None if watcher is None else place):
         yield
+
+
+def in_steps(items: Iterable[T], work: Callable[[T], R], words: Callable[[T], str] = str) -> list[R]:
+    """The results of the work on each item. Each is a step, which is announced in ``words``.
+
+    >>> with watching(lambda step: print(step, step.done, step.total)):
+    ...     in_steps(["bt", "mpm"], str.upper)
+    bt 0 2
+    mpm 1 2
+    ['BT', 'MPM']
+    """
+    every, found = list(items), []
+    for number, item in enumerate(every):
+        announce(words(item), number, len(every))
+        with part(number, number + 1, len(every), within=words(item)):
+            found.append(work(item))
+    return found

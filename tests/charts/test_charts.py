@@ -102,6 +102,13 @@ class TestDrawing:
         assert shown.endswith("…")
         assert len(shown) == 26
 
+    @pytest.mark.parametrize("most", [1, 1.5, 40])
+    def test_the_axis_of_judgments_has_two_numbers_or_more(self, most):
+        for least in (1.0, 9.5, 11.0, 12.0, 34.0, 150.0, 1010.0):
+            dots = [Dot("w", count, 0.7, 0.6, 0.8, "unsure") for count in (least, least * most)]
+            below = [own for own in elements(draw_workers(dots), "text") if own.get("text-anchor") == "middle"]
+            assert len(below) >= 2
+
     def test_of_many_workers_those_with_most_judgments_are_drawn(self):
         dots = [Dot(f"w{k}", k + 1.0, 0.7, 0.6, 0.8, "unsure") for k in range(MOST_WORKERS + 5)]
         chart = draw_workers(dots)

@@ -121,10 +121,14 @@ class TestModels:
         assert entry.cost
         assert [name for name, text in entry.load().meanings().items() if not text] == []
 
-    @pytest.mark.parametrize("name", ["bt", "thurstone", "crowd-bt", "judge-bt", "elo", "em-elo", "st-agg"])
-    def test_every_parameter_has_a_meaning_of_its_own(self, name):
-        meanings = entries()[name].load().meanings()
+    @pytest.mark.parametrize("entry", [*entries().values(), *ranker_entries().values()], ids=lambda own: own.name)
+    def test_every_parameter_has_a_meaning_of_its_own(self, entry):
+        meanings = entry.load().meanings()
         assert len(set(meanings.values())) == len(meanings)
+        for text in meanings.values():  # whole sentences about this parameter alone
+            assert text.endswith(".")
+            assert text.count("(") == text.count(")")
+            assert "other parameters" not in text
 
     def test_none_of_them(self, crowdrank):
         ran = crowdrank("models", "magic")

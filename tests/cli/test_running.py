@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import combinations
 
+import polars as pl
 import pytest
 
 from conftest import COMMAND
@@ -36,6 +38,15 @@ class TestMessages:
         last = crowdrank(*rank, "--out", "result").err.splitlines()[-1]
         assert last.startswith("Ranked ")
         assert last.endswith("fit.json are in result")
+
+    def test_the_last_line_counts_workers_who_cannot_be_relied_on(self, crowdrank, tmp_path):
+        pairs = list(combinations("abcdef", 2)) * 12
+        rows = [(worker, one, other) for worker in ("ann", "bob", "cem") for one, other in pairs]
+        rows += [("liar", other, one) for one, other in pairs]
+        rows += [(name, *pair[:: 1 if k % 2 else -1]) for name in ("coin", "dice") for k, pair in enumerate(pairs)]
+        pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row").write_csv(tmp_path / "votes.csv")
+        last = crowdrank("rank", "votes.csv", "--model", "bt").err.splitlines()[-1]
+        assert " of 6 workers (1 malicious, 2 spammers) with bt; " in last
 
     def test_one_is_not_a_plural(self, crowdrank):
         ran = crowdrank("rank", "-", "--model", "bt", stdin="worker,left,right,label\nw,a,b,a\n")

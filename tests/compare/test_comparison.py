@@ -169,6 +169,14 @@ def test_models_that_cannot_run_are_left_out_and_said():
         cr.compare_models(random_votes().drop("worker"), ["crowd-bt"])
 
 
+def test_models_that_follow_the_order_of_the_rows_are_named():
+    votes = random_votes(items=4, votes=40)
+    (note,) = cr.compare_models(votes, ["elo", "bt", "trueskill"], folds=2).notes
+    assert note.code == "row-order"
+    assert note.message.startswith("elo, trueskill: There are no timestamps")
+    assert cr.compare_models(votes.with_row_index("timestamp"), ["elo", "bt"], folds=2).notes == ()
+
+
 def test_a_slow_model_is_left_out_unless_it_is_named(monkeypatch):
     monkeypatch.setattr(comparison, "TRIAL", 50)
     monkeypatch.setattr(comparison, "PATIENCE", 0.0)

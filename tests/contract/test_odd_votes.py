@@ -52,10 +52,21 @@ def test_a_disconnected_graph(entry):
     assert "disconnected" in codes(model)
     finite(model)
     table = model.ranking_.polars()
-    if entry.centered:  # other scores, such as shares, compare across groups
-        assert table["rank_high"].max() == 4
-        assert (table.filter(pl.col("item").is_in(["a", "c"]))["rank_low"] == 1).all()
+    assert table["rank_high"].max() == 4
+    assert (table.filter(pl.col("item").is_in(["a", "c"]))["rank_low"] == 1).all()
+    if entry.centered:  # other scores, such as shares, stay as they are
         assert table.filter(pl.col("item").is_in(["a", "b"]))["score"].sum() == pytest.approx(0, abs=1e-12)
+
+
+@every_model(of_votes)
+def test_tiers_are_counted_within_a_group(entry):
+    # the groups interleave: a, then x, b and y in some order, then c
+    rows = [(f"w{k // 2 % 4}", *pair) for k in range(40) for pair in ("ab", "bc", "ac", ("xy", "yx")[k % 2])]
+    table = fit(entry, votes_of(rows)).ranking_.polars()
+    assert dict(table.select("item", "group").iter_rows()) == {"a": 1, "b": 1, "c": 1, "x": 2, "y": 2}
+    assert table.filter(group=2)["tier"].to_list() == [1, 1]
+    assert table.filter(group=1)["tier"].is_sorted()
+    assert table.filter(group=1)["tier"][0] == 1
 
 
 @every_model(of_votes)
@@ -63,7 +74,14 @@ def test_one_worker(entry):
     model = fit(entry, votes_of([("w", "a", "b"), ("w", "b", "c"), ("w", "a", "c"), ("w", "c", "b")]))
     finite(model)
     assert len(model.workers_) == 1
-    assert ("one-worker" in codes(model)) == (entry.workers == "needed")
+    assert "one-worker" in codes(model)
+
+
+@every_model(read_before)
+def test_unknown_workers_are_not_one_worker(entry):
+    model = fit(entry, votes_of([(None, "a", "b"), (None, "b", "c"), (None, "a", "c"), (None, "c", "b")]))
+    assert model.workers_.worker.to_list() == ["(unknown)"]
+    assert "one-worker" not in codes(model)
 
 
 @every_model(of_votes)
@@ -104,7 +122,9 @@ def test_no_workers(entry):
         with pytest.raises(cr.InputError, match="do not say who judged"):
             fit(entry, frame)
     else:
-        assert fit(entry, frame).workers_ is None
+        model = fit(entry, frame)
+        assert model.workers_ is None
+        assert "one-worker" not in codes(model)
 
 
 @every_model(read_before)

@@ -1,7 +1,7 @@
 """CrowdAgg against its definition: all contests, all permutations, the assignment problem."""
 
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import permutations
 
 import numpy as np
 import polars as pl
@@ -9,84 +9,14 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import crowdrank as cr
+from crowd_agg_by_hand import both, discount, every_pair, gain, lists_of, utilities
 from crowdrank.data import to_pairs
 from crowdrank.kernels.rank_distribution import rank_distribution
-from crowdrank.measures import pairwise_accuracy
-from crowdrank.models.lists import crowd_agg, equality, judge_contests
-from crowdrank.models.lists.crowd_agg import crowd_prior, shrink
-from crowdrank.models.lists.expected import NDCG, RBP, ExpectedLists
+from crowdrank.models.lists import crowd_agg, judge_contests
+from crowdrank.models.lists.expected import RBP, ExpectedLists
 from crowdrank.models.lists.judge_contests import PAIRS, JudgeContests
 from crowdrank.prepared.votes import Votes
-from crowdrank.simulate import bt_crowd
 from helpers import random_votes
-
-MODELS = [cr.CrowdAggNDCG, cr.CrowdAggRBP]
-both = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-every_pair = pytest.mark.parametrize("pair", PAIRS)
-VOTES = ["query", "worker", "left", "right", "label"]
-
-
-def discount(model, n):
-    return 1 / np.log2(2 + np.arange(n)) if model is cr.CrowdAggNDCG else 0.95 ** np.arange(n)
-
-
-def gain(model, n):
-    kappa = (n - np.arange(n)) / n
-    if model is cr.CrowdAggRBP:
-        return 0.05 * kappa
-    return (2**kappa - 1) / ((2**kappa - 1) @ discount(model, n))
-
-
-def verdicts(frame, worker, items):
-    """tau(s, t) of a worker: the share of the votes for s, a tie being half; NaN where there are none."""
-    won, voted = np.zeros((2, len(items), len(items)))
-    for row in frame.filter(worker=worker).iter_rows(named=True):
-        s, t = items.index(row["left"]), items.index(row["right"])
-        share = 0.5 if row["label"] == "tie" else float(row["label"] == row["left"])
-        for a, b, own in ((s, t, share), (t, s, 1 - share)):
-            won[a, b] += own
-            voted[a, b] += 1
-    return np.where(voted > 0, won / np.maximum(voted, 1), np.nan)
-
-
-def chances(tau, pair):
-    """P(s above t) by the formulas of contests.py."""
-    n = len(tau)
-    told = ~np.isnan(tau) & (tau != 0.5)
-    won = np.where(told, tau, 0).sum(axis=1)
-    lost = np.where(told, 1 - tau, 0).sum(axis=1)
-    ahead, net = won[:, None] - won, (won - lost)[:, None] - (won - lost)
-    if pair == "logistic":
-        return 1 / (1 + np.exp(-net))
-    if pair == "direct":
-        found = tau
-    elif pair == "centred":
-        found = 0.5 + ahead / (2 * n)
-    else:
-        ahead = np.round(ahead, 9)
-        found = np.where(ahead > 0, ahead / n, np.where(ahead < 0, 1 + ahead / n, 0.5))
-    return np.where(told, found, 0.5)
-
-
-def utilities(model, frame, pair, eta):
-    """f_ij of every worker and item by algorithm 1, one contest after the other."""
-    items = sorted({*frame["left"], *frame["right"]})
-    found = []
-    for worker in sorted(set(frame["worker"])):
-        p = chances(verdicts(frame, worker, items), pair)
-        p = eta[worker] * p + (1 - eta[worker]) * (1 - p)
-        found.append(
-            [rank_distribution(np.delete(p[j], j)) @ discount(model, len(items)) for j in range(len(items))]
-        )
-    return np.array(found)
-
-
-def lists_of(model, frame, pair="direct", pool=True):
-    votes = Votes(to_pairs(cr.read(frame)))
-    contests = JudgeContests.of(votes, pair, pool=pool)
-    most = {n: n - 1 for n in np.bincount(votes.nodes.query).tolist()}
-    measure = NDCG(most) if model is cr.CrowdAggNDCG else RBP(0.95)
-    return ExpectedLists(contests, measure, votes)
 
 
 @both
@@ -176,73 +106,6 @@ def test_the_whole_loop_by_hand(model, prior):
     np.testing.assert_allclose(fitted.ranking_.polars()["score"], totals[order] / 5 / fair - 1, atol=1e-12)
 
 
-def test_dependent_votes_have_the_variance_of_kendall_and_of_mann_and_whitney():
-    """Four variances: 1/4 V of tosses, (2 m + 5) / 18 m (m - 1) of a list, (k + l + 1) / 12 k l of two labels."""
-    tosses = pl.DataFrame({"worker": ["w"] * 4, "winner": list("aceg"), "loser": list("bdfh")})
-    ranked = pl.DataFrame({"worker": ["w"] * 9, "item": list("abcdefghi"), "rank": range(9)})
-    labels = pl.DataFrame({"worker": ["w"] * 9, "item": list("abcdefghi"), "label": [1] * 3 + [0] * 6})
-    found = [float(lists_of(cr.CrowdAggRBP, frame).independent_votes[0]) for frame in (tosses, ranked, labels)]
-    assert [1 / (4 * count) for count in found] == pytest.approx([1 / 16, 23 / (18 * 9 * 8), 10 / (12 * 3 * 6)])
-
-
-def test_the_prior_of_the_crowd():
-    """Shares that vary no more than tosses become their mean; others keep what they vary beyond that."""
-    count = np.array([40.0, 60.0, 50.0, 80.0, 20.0])
-    mean, strength = crowd_prior(0.8 * count, count)
-    assert (mean, strength) == (pytest.approx(0.8), np.inf)
-    assert shrink(0.8 * count, count, "estimated") == pytest.approx(np.full(5, 0.8))
-    share = np.array([0.92, 0.66, 0.88, 0.85, 0.7])
-    mean, strength = crowd_prior(share * count, count)
-    middle = share @ count / count.sum()
-    spread = middle * (1 - middle)
-    assert strength > 10
-    assert ((share - mean) ** 2 / (spread / (strength + 1) + spread / count)).sum() == pytest.approx(4)
-    wanted = (strength * mean + share * count) / (strength + count)
-    assert shrink(share * count, count, "estimated") == pytest.approx(wanted)
-    assert crowd_prior(0.3 * count, count) == (0.6, np.inf)
-
-
-def labels_of_a_crowd(seed, accuracy, items, each):
-    """Binary labels: each worker k labels ``each[k]`` random items, and is right in ``accuracy[k]`` of them."""
-    rng = np.random.default_rng(seed)
-    truth, rows = rng.random(items) < 0.4, []
-    for worker, (right, count) in enumerate(zip(accuracy, each, strict=True)):
-        for item in rng.choice(items, count, replace=False):
-            label = truth[item] == (rng.random() < right)
-            rows.append((f"w{worker}", f"i{item}", int(label)))
-    return pl.DataFrame(rows, schema=["worker", "item", "label"], orient="row"), truth
-
-
-def label_accuracy(fitted, truth):
-    table = fitted.ranking_.polars()
-    return pairwise_accuracy(
-        table["score"].to_numpy(), truth[[int(item[1:]) for item in table["item"]]].astype(float)
-    )
-
-
-@both
-def test_a_busy_spammer_does_not_take_over(model):
-    """By equation 17 the spammer's quality is above .9, because most of the ranking is the spammer's own."""
-    frame, truth = labels_of_a_crowd(0, [0.5, *[0.85] * 24], items=80, each=[80, *[15] * 24])
-    fitted, equal, printed = (model(**given).fit(frame) for given in ({}, {"quality": "equal"}, {"prior": None}))
-    assert printed.workers_.polars()["quality"][0] > 0.9
-    assert fitted.workers_.polars()["quality"][0] < 0.65
-    assert label_accuracy(fitted, truth) > label_accuracy(equal, truth) + 0.15
-
-
-def test_workers_of_one_quality_lose_nothing():
-    """Poor labels by workers of one quality. Equation 17 with the same prior lost more than .05 here."""
-    lost = []
-    for seed in range(8):
-        each = 10 + 60 // np.arange(1, 16)
-        frame, truth = labels_of_a_crowd(seed, [0.6] * 15, items=70, each=each)
-        own, equal = (
-            label_accuracy(cr.CrowdAggNDCG(quality=kind).fit(frame), truth) for kind in ("estimated", "equal")
-        )
-        lost.append(equal - own)
-    assert np.mean(lost) < 0.01
-
-
 @every_pair
 def test_equation_6_ranks_backwards_as_printed(pair):
     """One win more than another among n items: the printed probability to be above it is 1/n."""
@@ -309,14 +172,6 @@ def test_sparse_crowds_have_the_same_cells(monkeypatch):
         np.testing.assert_array_equal(getattr(dense, name), getattr(sparse, name))
 
 
-def test_the_step_of_eta_may_lower_the_objective():
-    falls = 0
-    for seed in range(20):
-        path = cr.CrowdAggNDCG(prior=None).fit(random_votes(seed=seed, votes=60)).fit_.details["objectives"]
-        falls += (np.diff(path) < 0).any()
-    assert falls > 0
-
-
 def test_each_query_apart_is_each_query_alone():
     frame = random_votes(seed=4, items=6, votes=200, queries=3)
     together = cr.CrowdAggNDCG(pool=False).fit(frame).ranking_.polars()
@@ -325,64 +180,6 @@ def test_each_query_apart_is_each_query_alone():
         own = together.filter(query=query)
         assert own["item"].to_list() == alone["item"].to_list()
         np.testing.assert_allclose(own["score"], alone["score"], atol=1e-12)
-
-
-def test_equal_quality_is_one_round_with_the_plain_shares():
-    frame = random_votes(seed=4)
-    model = cr.CrowdAggNDCG(quality="equal", prior=None).fit(frame)
-    assert model.fit_.iterations == 1
-    assert not {"cycle", "not-converged"} & {note.code for note in model.fit_.warnings}
-    score = dict(zip(*model.ranking_.polars()["item", "score"], strict=True))
-    decided = frame.filter(pl.col("label") != "tie", worker="w0").to_dicts()
-    right = np.mean(
-        [(row["label"] == row["left"]) == (score[row["left"]] > score[row["right"]]) for row in decided]
-    )
-    assert model.workers_.polars()["quality"][0] == pytest.approx(right)
-
-
-def test_a_worker_of_quality_one_half_says_nothing_and_a_worse_one_counts_reversed():
-    frame = pl.DataFrame({"worker": ["w"], "winner": ["a"], "loser": ["b"]})
-    lists = lists_of(cr.CrowdAggNDCG, frame)
-    assert lists.values(np.array([0.5])).total == pytest.approx([0, 0])
-    good, bad = (lists.values(np.array([eta])).total for eta in (0.9, 0.1))
-    assert good[0] > 0 > good[1]
-    np.testing.assert_allclose(good, bad[::-1])
-
-
-def test_a_repeated_vote_is_one_opinion_but_two_votes_of_quality():
-    frame = pl.DataFrame({"worker": ["x", "x", "y"], "winner": ["a", "b", "a"], "loser": ["b", "c", "c"]})
-    one, two = (cr.CrowdAggNDCG(quality="equal").fit(own) for own in (frame, pl.concat([frame, frame])))
-    np.testing.assert_allclose(one.ranking_.score, two.ranking_.score, atol=1e-12)
-    one, two = (cr.CrowdAggNDCG(prior=(20, 5)).fit(own) for own in (frame, pl.concat([frame, frame])))
-    assert one.workers_.quality.tolist() == pytest.approx([22 / 27, 21 / 26])
-    again = 3 * 2**2 / (2 + 2 * 2**2)  # a vote that is repeated, in independent votes
-    more = 3 * 4**2 / (4 + 2 * 2**2)
-    assert two.workers_.quality.tolist() == pytest.approx([(20 + more) / (25 + more), (20 + again) / (25 + again)])
-
-
-def test_malicious_workers_are_found_and_turned_round():
-    rng = np.random.default_rng(0)
-    rows = []
-    for worker in range(12):
-        for _ in range(60):
-            a, b = sorted(rng.choice(10, 2, replace=False))
-            good = worker < 9
-            right = rng.random() < (0.9 if good else 0.1)
-            rows.append((f"w{worker:02d}", *((a, b) if right else (b, a))))
-    frame = pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
-    model = cr.CrowdAggNDCG(prior=(2, 1)).fit(frame)
-    assert model.ranking_.polars()["item"].to_list() == [str(k) for k in range(10)]
-    assert model.workers_.polars()["verdict"].to_list() == ["reliable"] * 9 + ["malicious"] * 3
-
-
-def test_nobody_is_reliable_for_the_priors_sake():
-    rows = [("x", "a", "b"), ("x", "b", "c")] + [(w, a, b) for w in "yz" for a, b in combinations("abcdefg", 2)]
-    model = cr.CrowdAggNDCG(prior=(20, 5)).fit(
-        pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
-    )
-    people = model.workers_.polars()
-    assert people["verdict"].to_list() == ["unsure", "reliable", "reliable"]
-    assert people["quality"][0] == pytest.approx(22 / 27)
 
 
 def test_more_agreeing_workers_tell_items_apart():
@@ -456,85 +253,3 @@ def test_direct_is_the_best_pair_probability_on_mirex(real):
     assert found["logistic"] == pytest.approx(0.828, abs=5e-4)
     assert found["centred"] == pytest.approx(0.762, abs=2e-3)
     assert found["printed"] < 0.3
-
-
-def contradicted(seed, liars, queries=8):
-    """Votes of 6 honest workers in all queries, right in two of three votes, and of liars with 5 votes each in one
-    query, who are always wrong. Of two items, the one that comes first in the alphabet is the better one."""
-    rng, rows = np.random.default_rng(seed), []
-    names = [f"i{item}" for item in range(8)]
-    for query in range(queries):
-        for worker, count in [
-            *((f"w{k}", 15) for k in range(6)),
-            *((f"liar {query} {k}", 5) for k in range(liars)),
-        ]:
-            for _ in range(count):
-                better, worse = np.sort(rng.choice(8, 2, replace=False))
-                right = rng.random() < 2 / 3 and worker.startswith("w")
-                label = names[better if right else worse]
-                rows.append((f"q{query}", worker, names[better], names[worse], label))
-    return pl.DataFrame(rows, schema=VOTES, orient="row")
-
-
-class TestEquality:
-    """Qualities may refine the ranking of equal workers, but not overturn it."""
-
-    def right(self, model):
-        """The share of pairs in the right order."""
-        parts = model.ranking_.polars().partition_by("query")
-        orders = [[int(item[1:]) for item in part["item"]] for part in parts]
-        return np.mean([one < other for order in orders for one, other in combinations(order, 2)])
-
-    def codes(self, model):
-        return {note.code for note in model.fit_.warnings}
-
-    @both
-    def test_liars_with_few_votes_do_not_turn_the_ranking(self, model):
-        for seed in (61, 62, 63):
-            frame = contradicted(seed, liars=6)
-            equal, fitted = model(quality="equal").fit(frame), model().fit(frame)
-            assert self.right(fitted) == self.right(equal)
-            assert fitted.ranking_.polars().equals(equal.ranking_.polars())
-            assert fitted.workers_.polars().equals(equal.workers_.polars())
-            assert "equal-weights" in self.codes(fitted)
-            assert fitted.fit_.details["objective"] == equal.fit_.details["objective"]
-
-    @both
-    def test_without_the_rule_they_would(self, model, monkeypatch):
-        monkeypatch.setattr(equality, "OVERTURNED", -2.0)
-        gains = []
-        for seed in (61, 62, 63):
-            frame = contradicted(seed, liars=6)
-            gains.append(self.right(model().fit(frame)) - self.right(model(quality="equal").fit(frame)))
-        assert max(gains) < -0.1
-
-    @both
-    def test_qualities_stay_if_they_refine_the_ranking(self, model):
-        fitted = model().fit(bt_crowd(seed=68, items=15, workers=12, votes=900, spammers=0.3).judgments)
-        assert "equal-weights" not in self.codes(fitted)
-        assert np.ptp(fitted.workers_.quality) > 0.1
-
-    def test_which_queries_are_overturned(self):
-        """Qualities of 0 reverse a query. If all share them, more than one of ten queries must be reversed."""
-        frame = contradicted(67, liars=0, queries=10)
-        lists = lists_of(cr.CrowdAggNDCG, frame, pool=False)
-        for count, all_of_them in ((0, False), (1, False), (2, True)):
-            eta = np.where(lists.contests.query < count, 0.0, 1.0)
-            found = equality.overturned_queries(lists, eta, pool=False)
-            assert found.tolist() == [query < count for query in range(10)]
-            assert equality.overturned_queries(lists, eta, pool=True).tolist() == [all_of_them] * 10
-
-    def test_a_small_query_does_not_decide_for_all(self):
-        """Reversing the last one of five queries, in which one worker judged one pair, changes next to nothing."""
-        small = pl.DataFrame([["small", "w0", "i0", "i1", "i0"]], schema=VOTES, orient="row")
-        lists = lists_of(cr.CrowdAggNDCG, pl.concat([contradicted(67, liars=0, queries=4), small]), pool=False)
-        eta = np.where(lists.contests.query == 4, 0.0, 1.0)
-        assert equality.overturned_queries(lists, eta, pool=False).tolist() == [False] * 4 + [True]
-        assert not equality.overturned_queries(lists, eta, pool=True).any()
-
-    def test_correlations_of_queries(self):
-        lists = lists_of(cr.CrowdAggNDCG, random_votes(seed=4, items=5, votes=40, queries=2))
-        one = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 7.0, 7.0, 7.0, 7.0])
-        other = np.array([5.0, 4.0, 3.0, 2.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-        assert lists.sizes.tolist() == [5, 5]
-        assert equality.correlations(lists, one, other) == pytest.approx([-1.0, np.nan], nan_ok=True)

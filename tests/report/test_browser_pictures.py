@@ -1,10 +1,14 @@
 """Pictures of the page in Chromium: what they draw, and what their hints say."""
 
 import re
+from itertools import combinations
 
+import polars as pl
 import pytest
 
+import crowdrank as cr
 from browsing import column, heading
+from crowdrank.report import build, to_html
 
 
 def test_the_picture_has_a_square_for_each_pair(visit, many):
@@ -31,6 +35,40 @@ def test_the_chances_of_both_sides_add_up(visit, many):
     assert len(found) == 15 * 14
     assert all(found[i, j] + found[j, i] == pytest.approx(1.0) for i, j in found)
     assert found[1, 15] > 0.9
+
+
+@pytest.fixture
+def every_verdict(tmp_path):
+    """A page with workers of each verdict."""
+    pairs = list(combinations("abcdef", 2)) * 12
+    rows = [(worker, *pair) for worker in ("ann", "bob", "cem") for pair in pairs] + [("new", "a", "b")]
+    rows += [("liar", *reversed(pair)) for pair in pairs]
+    rows += [("coin", *pair[:: 1 if k % 2 else -1]) for k, pair in enumerate(pairs)]
+    frame = pl.DataFrame(rows, schema=["worker", "winner", "loser"], orient="row")
+    file = tmp_path / "report.html"
+    file.write_text(to_html(build(cr.BradleyTerry().fit(frame).result_)), encoding="utf-8")
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("width", [1400, 390, 320])
+def test_words_around_the_workers_are_whole_and_apart(visit, every_verdict, width):
+    page = visit(every_verdict, {"width": width, "height": 700})
+    (left, right), *texts = (
+        page.locator("figure.roomy")
+        .first.locator("svg, svg text, svg path.c-malicious")
+        .evaluate_all(
+            """(all) => all.map((own) => {
+            const box = own.getBoundingClientRect();
+            return own.matches("svg") ? [box.left, box.right] : [box.left, box.right, box.top, box.bottom];
+        })"""
+        )
+    )
+    assert len(texts) > 15
+    assert min(box[0] for box in texts) >= left
+    assert max(box[1] for box in texts) <= right
+    for one, other in combinations(texts, 2):
+        beside = one[1] <= other[0] + 1 or other[1] <= one[0] + 1
+        assert beside or one[3] <= other[2] + 4 or other[3] <= one[2] + 4  # boxes of letters have room above
 
 
 def test_lists_have_their_own_words(visit, ranked):

@@ -2,12 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 import crowdrank as cr
-from crowdrank.report import build, to_html, to_json, to_markdown
+from crowdrank.report import build, html, to_html, to_json, to_markdown
 from helpers import random_labels, random_lists, random_votes
 
 HOSTILE = [
@@ -209,3 +210,17 @@ class TestJson:
     def test_names_stay_as_they_are(self):
         data = json.loads(to_json(report(hostile_votes())))
         assert sorted(row["item"] for row in data["queries"][0]["rows"]) == sorted(HOSTILE)
+
+
+CLOSING = re.compile(r"$|</|{% (end|else)")
+
+
+def test_templates_share_their_passages():
+    """No four lines in a row, but for closing ones, are in two templates: base.html and parts.html have them."""
+    folder = Path(html.__file__).parent / "templates"
+    found = {}
+    for file in sorted(folder.glob("*.html")):
+        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not CLOSING.match(line)]
+        for place in range(len(lines) - 3):
+            found.setdefault(tuple(lines[place : place + 4]), set()).add(file.name)
+    assert [passage for passage, files in found.items() if len(files) > 1] == []

@@ -235,3 +235,9 @@ def test_files_larger_than_memory(tmp_path):
     table = cr.read(path, memory="100KB")
     assert len(next_questions(table, 5).frame()) == 5
     assert np.isfinite(next_questions(table, 5).frame()["gain"].to_numpy()).all()
+
+
+def test_groups_that_were_never_compared_are_noted():
+    apart, linked = [("a", "b"), ("b", "a"), ("x", "y"), ("y", "x")], [("a", "x")]
+    assert [note.code for note in next_questions(apart, 2).notes] == ["disconnected"]
+    assert next_questions(apart + linked, 2).notes == ()

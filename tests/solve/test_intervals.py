@@ -59,6 +59,17 @@ def test_items_of_different_parts_are_never_told_apart():
     assert found.rank_high.tolist() == [3, 4, 3, 4]
 
 
+def test_tiers_are_counted_within_a_part():
+    # down the ranks: 8 and 6 of the second part, then 2 and 0 of the first, then -2 and -14 of the second
+    scores = [2.0, 0.0, 8.0, 6.0, -2.0, -14.0]
+    parts = [np.arange(2), np.arange(2, 6)]
+    found = spread(np.array(scores), Given(np.diag([0.01] * 6)), np.zeros(6, np.int32), parts, centered=False)
+    assert found.score.tolist() == scores
+    assert found.tier.tolist() == [1, 2, 1, 2, 3, 4]
+    assert found.rank_low.tolist() == [1, 2, 1, 2, 3, 4]
+    assert found.rank_high.tolist() == [5, 6, 3, 4, 5, 6]
+
+
 def test_an_item_alone_in_its_part_is_unknown():
     found = one_query([1.0, 0.0, 0.5], [0.01] * 3, parts=[np.array([0, 1]), np.array([2])])
     assert found.stderr[2] == np.inf
@@ -88,15 +99,14 @@ def test_intervals_that_do_not_overlap_count_like_differences():
     assert np.array(by_intervals).tolist() == np.array(by_differences).tolist()
 
 
-def tiers_one_by_one(found, query, part_of, deviation):
-    """Down the ranks, a tier ends before the first item certainly below its leader."""
-    tier = np.zeros(len(query), int)
-    for own in np.unique(query):
-        nodes = sorted(np.flatnonzero(query == own), key=lambda node: found.rank[node])
+def tiers_one_by_one(found, part_of, deviation):
+    """Down the ranks of a part, a tier ends before the first item certainly below its leader."""
+    tier = np.zeros(len(part_of), int)
+    for own in np.unique(part_of):
+        nodes = sorted(np.flatnonzero(part_of == own), key=lambda node: found.rank[node])
         leader, number = nodes[0], 1
         for node in nodes:
-            certain = found.score[leader] - found.score[node] > Z * deviation[leader, node]
-            if certain and part_of[leader] == part_of[node]:
+            if found.score[leader] - found.score[node] > Z * deviation[leader, node]:
                 leader, number = node, number + 1
             tier[node] = number
     return tier
@@ -115,7 +125,7 @@ def test_tiers_of_long_lists_are_those_found_item_by_item(pairwise):
     own = variances if pairwise else found.stderr**2
     deviation = np.sqrt(own[:, None] + own)
     assert 20 < found.tier.max() < 150
-    assert found.tier.tolist() == tiers_one_by_one(found, query, part_of, deviation).tolist()
+    assert found.tier.tolist() == tiers_one_by_one(found, part_of, deviation).tolist()
 
 
 class TestHighestDensity:

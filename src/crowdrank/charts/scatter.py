@@ -14,7 +14,11 @@ from crowdrank.charts.chart import Chart, text
 MOST_WORKERS = 1000
 """At most this many workers are drawn."""
 WIDTH, HEIGHT = 560.0, 330.0
-LEFT, RIGHT, TOP, BOTTOM = 68.0, 546.0, 40.0, 286.0
+LEFT, RIGHT, TOP, BOTTOM = 78.0, 546.0, 40.0, 286.0
+LETTER = 9.0
+"""The width of a letter on a phone, where the letters of the page are larger than those of the drawing."""
+LEAST_SPAN = 3.0
+"""The most judgments on the axis are at least this many times the least, so that there are two round numbers."""
 SHAPES = {
     "reliable": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
     "unsure": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z",
@@ -90,20 +94,21 @@ def _frame(low: float, high: float) -> str:
 
 
 def _legend(known: Sequence[str]) -> str:
-    parts, x = [], LEFT + 90
+    parts, x = [], LEFT + 10
     for verdict in known:
         parts.append(
             f'<path class="c-{verdict}" transform="translate({x:g} {TOP - 30:g})" d="{SHAPES[verdict]}"/>'
         )
         parts.append(text(x + 12, TOP - 26, verdict))
-        x += 34 + 7 * len(verdict)
+        x += 34 + LETTER * len(verdict)
     return "".join(parts)
 
 
 def _span(dots: Sequence[Dot]) -> tuple[float, float]:
     """The least and the most judgments, with room on both sides."""
     counts = [max(dot.judgments, 0.1) for dot in dots]
-    return min(counts) / 1.25, max(counts) * 1.25
+    room = max(1.25, math.sqrt(LEAST_SPAN * min(counts) / max(counts)))
+    return min(counts) / room, max(counts) * room
 
 
 def _factors(low: float, high: float) -> list[float]:

@@ -270,11 +270,20 @@ def finish_stdout(what: str, where: str) -> None:
 
 
 def describe_fit(result: Result) -> str:
-    """What was ranked, by what, and with which model."""
+    """What was ranked, by what, and with which model; how many of the workers cannot be relied on."""
     given = result.fit.judgments
     judgments = count_noun(given["rows"], *KINDS[given["kind"]])
-    workers = f" of {count_noun(given['workers'], 'worker')}" if given["workers"] else ""
+    workers = f" of {count_noun(given['workers'], 'worker')}{_unreliable(result)}" if given["workers"] else ""
     return f"Ranked {count_noun(given['items'], 'item')} by {judgments}{workers} with {result.fit.model}"
+
+
+def _unreliable(result: Result) -> str:
+    """How many workers are malicious, and how many are spammers, in parentheses; nothing if there are none."""
+    verdict = [] if result.workers is None else result.workers.verdict.to_list()
+    malicious, spammers = verdict.count("malicious"), verdict.count("spammer")
+    found = [f"{malicious:,} malicious"] if malicious else []
+    found += [count_noun(spammers, "spammer")] if spammers else []
+    return f" ({', '.join(found)})" if found else ""
 
 
 def write_result(folder: Folder, result: Result, measured: Evaluation | None, form: str) -> None:

@@ -77,13 +77,15 @@ def print_frame(frame: pl.DataFrame, form: str) -> None:
 
 
 def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
-    """Print the top of each query's ranking as a table."""
+    """Print the top of each query's ranking as a table, with the groups if some items are not linked."""
+    groups = ["group"] if "group" in frame.columns else []
     for key, part in frame.group_by(["query"], maintain_order=True):
         rows = [
             (
                 row["rank"],
                 f"{row['rank_low']}-{row['rank_high']}",
                 row["tier"],
+                *(row[name] for name in groups),
                 row["item"],
                 f"{row['score']:z.3f}",  # z: no minus before 0.000
                 f"{row['low']:z.3f} to {row['high']:z.3f}",
@@ -91,6 +93,6 @@ def print_ranking(frame: pl.DataFrame, most: int = 50) -> None:
             for row in part.head(most).to_dicts()
         ]
         title = "" if key[0] is None else f"Query {key[0]}"
-        table(title, ("rank", "between", "tier", "item", "score", "90 % interval"), rows, left=("item",))
+        table(title, ("rank", "between", "tier", *groups, "item", "score", "90 % interval"), rows, left=("item",))
         if len(part) > most:
             print(f"... and {len(part) - most} more items; --out DIR writes all of them.")

@@ -41,6 +41,8 @@ from crowdrank.progress import Status, announce, part, watching
 
 FAILURES = (FitError, InputError, ArithmeticError, np.linalg.LinAlgError)
 """Errors of a fit that do not end the comparison. A wrong parameter does end it."""
+ABOUT_MODELS = ("row-order",)
+"""What a fit says that is about the model, and not only about its ranking."""
 SEPARATION = 2.0
 """A model differs from the best if its mean loss is behind by more than this many standard errors."""
 MANY = 1_000_000
@@ -58,6 +60,7 @@ class Trial:
     seconds: float | None = None
     by_gold: Evaluation | None = None
     error: str | None = None
+    notes: tuple[Note, ...] = ()
 
     @property
     def gold(self) -> dict[str, float | None]:
@@ -127,8 +130,17 @@ def compare_models(
     found = score_trials(trials, dealt)
     known = [own.by_gold for own in trials if own.by_gold is not None]
     covered = known[0].coverage if known else None
-    every_note = (*notes, *left_out, *_shared_notes(known))
+    every_note = (*notes, *left_out, *_notes_on_models(trials), *_shared_notes(known))
     return replace(found, seed=seed, notes=every_note, coverage=covered, backend=table.backend)
+
+
+def _notes_on_models(trials: Sequence[Trial]) -> list[Note]:
+    """What the fits to all judgments say about the models, each note once, with the models that it is about."""
+    models: dict[Note, list[str]] = {}
+    for trial in trials:
+        for note in trial.notes:
+            models.setdefault(note, []).append(trial.model)
+    return [replace(note, message=f"{', '.join(names)}: {note.message}") for note, names in models.items()]
 
 
 def _shared_notes(known: Sequence[Evaluation]) -> list[Note]:
@@ -282,7 +294,8 @@ class _Trials:
         except FAILURES as error:
             return replace(found, error=str(error))
         known = None if self.gold is None else measure_by_gold(fitted, self.gold, self.measures)
-        return replace(found, seconds=fitted.fit_.seconds["fit"], by_gold=known)
+        said = tuple(note for note in fitted.fit_.warnings if note.code in ABOUT_MODELS)
+        return replace(found, seconds=fitted.fit_.seconds["fit"], by_gold=known, notes=said)
 
 
 def _judgments(

@@ -43,19 +43,15 @@ class Agreement:
 
 
 def quality_notes(votes: Subjects, perfect: float) -> list[Note]:
-    """Notes if the votes say little about how good the workers are; ``perfect``: how often the best
-    possible worker would agree with the fitted order."""
-    notes = []
-    if votes.n_workers == 1:
-        message = "All judgments come from one worker, so they cannot show how good that worker is."
-        notes.append(Note("one-worker", message))
-    if perfect <= TELLABLE:
-        message = (
-            f"The items are close: even the best worker would agree with the fitted order on only "
-            f"{perfect:.0%} of average pairs, so good and bad workers look alike."
-        )
-        notes.append(Note("close-items", message))
-    return notes
+    """A note if the votes say little about how good the workers are; ``perfect``: how often the best
+    possible worker would agree with the fitted order. A single worker has a note of its own."""
+    if perfect > TELLABLE or votes.n_workers == 1:
+        return []
+    message = (
+        f"The items are close: even the best worker would agree with the fitted order on only "
+        f"{perfect:.0%} of average pairs, so good and bad workers look alike."
+    )
+    return [Note("close-items", message)]
 
 
 def variance_between(values: Floats, variance: Floats) -> tuple[float, float]:

@@ -227,7 +227,7 @@ class PreparedModel(Model, Generic[S]):
         """The outcome with the ids behind its codes."""
         evidence = ready.evidence(outcome.spread.rank)
         return Result(
-            ranking=_ranking(ready, outcome.spread),
+            ranking=_ranking(ready, outcome.spread, evidence.part),
             workers=outcome.workers,
             fit=Fit(
                 model=self.name,
@@ -372,7 +372,7 @@ def _posterior(ready: Subjects, outcome: Outcome, part: Ints) -> Posterior | Lab
     return Posterior(ready.queries(), ready.items(), *own)
 
 
-def _ranking(ready: Subjects, spread: Spread) -> Ranking:
+def _ranking(ready: Subjects, spread: Spread, part: Ints) -> Ranking:
     return Ranking(
         query=ready.queries(),
         item=ready.items(),
@@ -384,5 +384,6 @@ def _ranking(ready: Subjects, spread: Spread) -> Ranking:
         high=spread.high,
         rank_low=spread.rank_low,
         rank_high=spread.rank_high,
+        group=ready.groups(part, spread.rank),
         backend=ready.backend,
     )

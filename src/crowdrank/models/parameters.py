@@ -69,8 +69,8 @@ def virtual_votes(value: Any) -> float | None:
     return estimable("regularization", value, low=0.0, none=0.0)
 
 
-_DEFINED = re.compile(r"``(\w+)``((?:,| and) ``(\w+)``)*[^`.:]{0,40}(?:``\w+``)?:\s")
-"""The names before a colon, as in ``name``: what it means."""
+_DEFINED = re.compile(r"(?:^|(?<=\.\s))``(\w+)``((?:,| and) ``(\w+)``)*[^`.:]{0,40}(?:``\w+``)?:\s")
+"""The names before a colon at the start of a sentence, as in: ``name``: what it means."""
 
 
 def _definitions(text: str) -> dict[str, str]:

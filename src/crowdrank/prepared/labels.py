@@ -164,9 +164,7 @@ class Labels(Subjects):
                 "probable label, and the ranking says whose label is surest."
             )
             notes.append(Note("nominal-labels", message, ("For a ranking by label: ", ORDER)))
-        if self.n_workers == 1:
-            notes.append(Note("one-worker", "One worker gave all labels."))
-        return notes
+        return [*notes, *self.note_one_worker()]
 
     def evidence(self, rank: Integers) -> Evidence:
         """The weight of the labels of each node. All items of a query are on one scale."""

@@ -148,6 +148,7 @@ class Lists(Subjects):
             *notes,
             *self.note_disconnected(self.part, "ranked in one list"),
             *self.note_few(self.judgments_of_nodes),
+            *self.note_one_worker(),
         ]
 
     def _note_unordered(self) -> list[Note]:

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data import Backend, Floats, Index, Nodes
+from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.errors import Note
 from crowdrank.results import Evidence, Workers, agreement_interval, verdicts
 
@@ -59,14 +60,17 @@ class Subjects(ABC):
     def evidence(self, rank: NDArray[np.int64]) -> Evidence:
         """How much is known about each node, and which nodes met, in the order of ``rank``."""
 
-    def workers_by_agreement(self, agreed: Floats, total: Floats) -> Workers | None:
-        """The table of workers with the share ``agreed`` of ``total`` as quality, and its Jeffreys interval."""
+    def workers_by_agreement(self, agreed: Floats, total: Floats, given: Floats | None = None) -> Workers | None:
+        """The table of workers with the share ``agreed`` of ``total`` as quality, and its Jeffreys interval.
+
+        ``given``: the judgments of each worker, if more than those in ``total``.
+        """
         if self.index.workers is None:
             return None
         quality, low, high = agreement_interval(agreed / np.maximum(total, 1e-300), total)
         return Workers(
             worker=self.index.workers,
-            judgments=total,
+            judgments=total if given is None else given,
             quality=quality,
             low=low,
             high=high,
@@ -113,6 +117,25 @@ class Subjects(ABC):
         )
         return [Note("few-judgments", message)]
 
+    def note_one_worker(self) -> list[Note]:
+        """A note if all judgments come from one worker; of unknown ones nobody knows how many they are."""
+        names = self.index.workers
+        if names is None or len(names) != 1 or names[0] == UNKNOWN_WORKER:
+            return []
+        message = "All judgments come from one worker: they are one opinion, and cannot show how good it is."
+        return [Note("one-worker", message)]
+
+    def groups(self, part: NDArray[np.int32], rank: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The group of each node, the connected ``part`` as counted within its query; 1 has the best item."""
+        first, own = np.unique(part, return_index=True, return_inverse=True)[1:]
+        best = np.full(len(first), len(self.nodes))
+        np.minimum.at(best, own, rank)
+        query = self.nodes.query[first]
+        order = np.lexsort((best, query))
+        number = np.empty(len(first), np.int64)
+        number[order] = np.arange(len(first)) - np.searchsorted(query[order], query[order]) + 1
+        return number[own]
+
     def note_disconnected(self, part: NDArray[np.int32], verb: str = "compared") -> list[Note]:
         """A note if the nodes of a query fall into several connected parts."""
         pairs = np.unique(np.stack([self.nodes.query, part]), axis=1)
@@ -123,7 +146,7 @@ class Subjects(ABC):
         if len(parts_of) == 1:
             message = (
                 f"The comparisons fall into {parts_of[0]} groups of items that were never {verb} with "
-                "each other. Scores are centered within each group. The order across groups means nothing."
+                "each other. Compare scores and tiers only within a group: the order across groups means nothing."
             )
         else:
             message = (

@@ -189,6 +189,7 @@ class Votes(Subjects):
             *self._note_unjudged(),
             *self.note_disconnected(self.graph.part),
             *self.note_few(self.graph.wins + self.graph.losses),
+            *self.note_one_worker(),
             *self._note_one_sided(),
             *self._note_both_orders(),
         ]

@@ -49,7 +49,9 @@ class LRegMA(CrowdRanker):
     Raykar et al. 2010. A list of m documents gives place p (0 = best) the score 1/2 - (p + 1/2) / m. Tied
     documents have the mean of their places, and so have those that a list leaves out but says to be below. True
     lists count as an annotator with the largest precision there is. What is known about the expertise of workers
-    cannot be used. ``iterations``: the most turns. The other parameters are those of every ranker.
+    cannot be used. ``iterations``: the most turns.
+
+    The other parameters are those of every ranker.
 
     >>> import crowdrank as cr
     >>> docs = {"query": [1] * 4 + [2] * 4, "item": [*"abcdefgh"], "length": [9, 7, 4, 1, 8, 6, 3, 2]}

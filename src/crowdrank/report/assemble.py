@@ -127,10 +127,11 @@ def _with_evidence(ranking: Ranking, evidence: Evidence, labels: LabelPosterior 
     """The ranking's rows, best first, with the evidence on each item, and its label if there is one."""
     further = {name: getattr(evidence, name) for name in ("comparisons", "opponents", "part")}
     further["own"] = np.arange(len(ranking.item))  # the row of the ranking
+    further["group"] = ranking.group
     if labels is not None:
         further |= {"label": labels.label, "probability": labels.probability.max(axis=1)}
     order = pl.DataFrame({"query": ranking.query, "rank": ranking.rank, **further}).sort("query", "rank")
-    return ranking.polars().hstack(order.select(*further))
+    return ranking.polars().drop("group", strict=False).hstack(order.select(*further))
 
 
 def _title(fit: Fit) -> str:
@@ -165,16 +166,14 @@ def _queries(
     ``known``: what a model says about a query besides its ranking. ``upcoming``: pairs to ask about, by ranks.
     """
     most = max(TOP, ROWS // total)
-    codes = {note.code for note in result.fit.warnings}
-    certain, connected = "no-intervals" not in codes, "disconnected" not in codes
+    certain = not any(note.code == "no-intervals" for note in result.fit.warnings)
     number = {name: code for code, name in enumerate(result.ranking.query.unique(maintain_order=True))}
     queries = []
     for (name,), part in rows.group_by("query", maintain_order=True):
         drawn = _matrices(result, part["own"].to_numpy(), number[name])
         more = {**drawn, **known.get(name, {}), "next_pairs": tuple(upcoming.get(name, ()))}
-        tier = part["tier"].to_numpy()
-        tied = more["first_tier"] = int((tier == tier[0]).sum())
-        compared = connected or int((part["rank_low"] == 1).sum()) <= tied
+        tied = more["first_tier"] = part.filter(group=1, tier=1).height
+        compared = part["group"].n_unique() == 1
         names = part["item"][:2].to_list()
         more["headline"] = headline(names, tied, len(part), certain=certain, compared=compared)
         queries.append(_query(part, most, name, result.evidence.unit, more))
@@ -217,7 +216,7 @@ def _item(row: dict[str, Any], decimals: int) -> Item:
         rank_high=row["rank_high"],
         comparisons=tidy(row["comparisons"]),
         opponents=row["opponents"],
-        group=row["part"],
+        group=row["group"],
         label=_label(row.get("label")),
         probability=None if "label" not in row else round(row["probability"], 2),
     )

@@ -26,7 +26,8 @@ class Caution:
 class Item:
     """A row of a ranking; an end of the score's interval is None if it is not bounded.
 
-    ``comparisons`` counts the votes, lists or labels (the report's ``unit``). ``label`` is the most probable
+    ``comparisons`` counts the votes, lists or labels (the report's ``unit``). ``group`` counts the groups of
+    linked items within the query, and ``tier`` the tiers within the group. ``label`` is the most probable
     label if the model has labels, otherwise None.
     """
 
@@ -110,6 +111,11 @@ class Query:
     difficulty_high: float | None = None
     domain: int | None = None
     probability: float | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the items fall into groups that nothing links."""
+        return self.connections is not None and self.connections.groups > 1
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from crowdrank.report.words import (
     percent,
     signed,
     split_sentence,
+    tier_words,
     with_probability,
 )
 
@@ -100,6 +101,7 @@ def environment() -> Environment:
         split_sentence=split_sentence,
         nothing_to_suggest=nothing_to_suggest,
         with_probability=with_probability,
+        tier_words=tier_words,
         difficulty_interval=difficulty_interval,
         shade=_shade,
         place=_place,
@@ -145,6 +147,8 @@ def _columns(query: Query) -> dict[str, Any]:
     columns: dict[str, Any] = {name: [getattr(row, name) for row in query.rows] for name in names}
     columns |= {"name": query.name, "items": query.items, "tiers": query.tiers, "axis": vars(query.axis)}
     columns |= {"headline": query.headline, "next": query.next_pairs}
+    if query.apart:
+        columns |= {"group": [row.group for row in query.rows]}
     if query.difficulty is not None:
         words = [signed(query.difficulty), difficulty_interval(query)]
         columns |= {"difficulty": query.difficulty, "difficulty_words": words}

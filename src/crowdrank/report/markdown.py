@@ -38,6 +38,7 @@ from crowdrank.report.words import (
     plus_minus,
     signed,
     split_sentence,
+    tier_words,
     with_probability,
 )
 
@@ -170,8 +171,8 @@ def _items(query: Query, unit: Unit, has_labels: bool) -> str:
     decimals = query.axis.decimals
     rows = [
         (
-            f"{row.rank}", f"{row.rank_low}–{row.rank_high}", f"{row.tier}", row.item, signed(row.score, decimals),
-            interval(row.low, row.high, decimals), number(row.comparisons),
+            f"{row.rank}", f"{row.rank_low}–{row.rank_high}", tier_words(query, row), row.item,
+            signed(row.score, decimals), interval(row.low, row.high, decimals), number(row.comparisons),
             *([with_probability(row.label, row.probability)] if has_labels else []),
         )
         for row in query.rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,10 +56,10 @@ def next_pairs(result: Result, count: int) -> list[NextPair]:
     )  # fmt: skip
     found = []
     median = float(np.median(evidence.comparisons))
-    for question in desk.batch(count):
-        one, other = sorted(question[:2], key=lambda row: int(ranking.rank[row]))
+    asked = [sorted(question[:2], key=lambda row: int(ranking.rank[row])) for question in desk.batch(count)]
+    chances = _chances(posterior, asked)
+    for (one, other), ahead in zip(asked, chances, strict=True):
         linked = bool(evidence.part[one] == evidence.part[other])
-        ahead = None if beliefs is None else _ahead(beliefs, one, other)
         least = min(evidence.comparisons[one], evidence.comparisons[other])
         settled = 2 * least >= median if ahead is None else ahead >= TOLD_APART
         if not (settled and linked):
@@ -67,8 +67,11 @@ def next_pairs(result: Result, count: int) -> list[NextPair]:
     return found
 
 
-def _ahead(beliefs: Beliefs, one: int, other: int) -> float:
-    """The probability that one item is better than another."""
-    spread = math.sqrt(float(beliefs.variance[one] + beliefs.variance[other]))
-    away = float(beliefs.mean[one] - beliefs.mean[other])
-    return 0.5 * math.erfc(-away / spread / math.sqrt(2.0)) if spread > 0 else 1.0
+def _chances(posterior: Posterior | None, pairs: Sequence[Sequence[int]]) -> Sequence[float | None]:
+    """The probability that the first item of each pair is the better one, as in the matrix of the report."""
+    if posterior is None or not pairs:
+        return [None] * len(pairs)
+    shown, place = np.unique(np.array(pairs), return_inverse=True)
+    one, other = place.reshape(-1, 2).T
+    found: list[float] = posterior.ahead(shown)[one, other].tolist()
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdrank.errors import count_noun
-from crowdrank.report.content import Connections, Query, Report, Span
+from crowdrank.report.content import Connections, Item, Query, Report, Span
 from crowdrank.report.units import UNITS, Unit
 
 LETTERS = 60
@@ -53,6 +53,11 @@ def interval(low: float | None, high: float | None, decimals: int | None) -> str
 def with_probability(value: float | str | None, probability: float | None) -> str:
     """The most probable label of an item, or domain of a query, and its probability."""
     return f"{value if isinstance(value, str) else signed(value)} ({number(probability, 2)})"
+
+
+def tier_words(query: Query, row: Item) -> str:
+    """The tier of an item, and its group if the query has several: tiers are counted within a group."""
+    return f"{row.tier} of group {row.group:,}" if query.apart else f"{row.tier}"
 
 
 def difficulty_interval(query: Query) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdrank.data import Floats
+from crowdrank.progress import in_steps
 from crowdrank.reproduce.crowd_agg_methods import METHODS, best_of_ours, how_they_differ, lead
 from crowdrank.reproduce.crowd_data import GRADED, GoldData, mirex, reading_level, trec
 from crowdrank.reproduce.result import PaperTable
@@ -50,10 +51,11 @@ def _table(
 ) -> PaperTable:
     """The rows of table 2, ours above the paper's; ``settings`` are parameters by method."""
     given = settings or {}
-    found = {
-        name: data.measure_queries(method.make(**given.get(name, {})).fit(data.votes))
-        for name, method in METHODS.items()
-    }
+
+    def measured(name: str) -> dict[str, Floats]:
+        return data.measure_queries(METHODS[name].make(**given.get(name, {})).fit(data.votes))
+
+    found = dict(zip(METHODS, in_steps(METHODS, measured), strict=True))
     best = best_of_ours({name: values[CHOOSES] for name, values in found.items()})
     queries = len(found[best][CHOOSES])
     rows: list[tuple[object, ...]] = []

@@ -12,6 +12,7 @@ import polars as pl
 from crowdrank.data import Floats
 from crowdrank.models.base import Model
 from crowdrank.models.registry import make
+from crowdrank.progress import in_steps
 from crowdrank.reproduce.crowd_agg_methods import (
     CURVES,
     METHODS,
@@ -46,8 +47,11 @@ def figure1(seeds: int, data: Path | None) -> PaperTable:
     """Qualities on and off."""
     own = mirex(data)
     runs = [*EQUAL, *(f"{name}, eq. 17" for name in ("CrowdAggNDCG", "CrowdAggRBP"))]
-    without = {name: _curves(own, make(*EQUAL[name])) for name in EQUAL}
-    found = {name: _curves(own, METHODS[name].make()) for name in runs}
+    models = [(f"{name}, equal", make(*EQUAL[name])) for name in EQUAL]
+    models += [(f"{name}, estimated", METHODS[name].make()) for name in runs]
+    curves = in_steps(models, lambda each: _curves(own, each[1]), lambda each: each[0])
+    without = dict(zip(EQUAL, curves, strict=False))
+    found = dict(zip(runs, curves[len(EQUAL) :], strict=True))
     rows: list[tuple[object, ...]] = []
     for name in runs:
         plain = without[name.removesuffix(", eq. 17")]
@@ -141,7 +145,11 @@ def figure2(seeds: int, data: Path | None) -> PaperTable:
     gold, votes = own.graded.frame, votes_frame(own.votes)
     runs = [*DIVERGENCES, "CrowdAggNDCG, eq. 17"]
     topics = votes.partition_by("query", maintain_order=True)
-    found = {name: np.array([divergences(asked, gold, METHODS[name].make()) for asked in topics]) for name in runs}
+
+    def by_topic(name: str) -> Floats:
+        return np.array([divergences(asked, gold, METHODS[name].make()) for asked in topics])
+
+    found = dict(zip(runs, in_steps(runs, by_topic), strict=True))
     best = [
         best_of_ours({name: values[:, place] for name, values in found.items()}, least=True) for place in (0, 1)
     ]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Floats
+from crowdrank.progress import in_steps
 from crowdrank.reproduce.crowd_agg_methods import (
     CURVES,
     METHODS,
@@ -83,12 +84,17 @@ def measure_draws(kind: str, seeds: int, data: Path | None, runs: Mapping[str, M
     own = mirex(data)
     votes, gold = votes_frame(own.votes), own.graded.frame
     found = {name: np.zeros((seeds, len(RATIOS), len(CURVES))) for name in runs}
-    for place, ratio in enumerate(RATIOS):
-        for draw, seed in enumerate(draws(seeds if ratio else 1)):
-            table = judgments_of(pl.concat([votes, spammers(votes, gold, float(ratio), kind, seed)]))
-            for name, method in runs.items():
-                values = own.measure(method.make().fit(table), " ".join(CURVES))
-                found[name][draw if ratio else slice(None), place] = [values[measure] for measure in CURVES]
+
+    def draw(cell: tuple[int, int]) -> None:
+        place, seed = cell
+        ratio, number = float(RATIOS[place]), draws(seeds).index(seed)
+        table = judgments_of(pl.concat([votes, spammers(votes, gold, ratio, kind, seed)]))
+        for name, method in runs.items():
+            values = own.measure(method.make().fit(table), " ".join(CURVES))
+            found[name][number if ratio else slice(None), place] = [values[measure] for measure in CURVES]
+
+    cells = [(place, seed) for place, ratio in enumerate(RATIOS) for seed in draws(seeds if ratio else 1)]
+    in_steps(cells, draw, lambda cell: f"{RATIOS[cell[0]]:g} {kind} workers for each worker, seed {cell[1]}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from crowdrank.models.pairs.crowd_bt import CrowdBT
 from crowdrank.models.pairs.majority_bt import MajorityBT
 from crowdrank.models.pairs.variance_bt import VarianceBT
 from crowdrank.models.worker_parameters import SLOPE_LIMIT
+from crowdrank.progress import announce, in_steps
 from crowdrank.reproduce.result import PaperTable
 from crowdrank.simulate import Crowd, flip_crowd
 
@@ -66,10 +68,11 @@ def _summary(label: tuple[str, ...], values: list[float], printed: float) -> tup
 def table1(seeds: int, data: Path | None) -> PaperTable:
     """Accuracy against the distribution of quality, lambda = 0.5, over simulated draws."""
     found: dict[tuple[str, tuple[int, int]], list[float]] = {}
-    for alpha, beta in QUALITIES:
-        for seed in range(seeds):
-            for name, accuracy in _draw1(alpha, beta, seed).items():
-                found.setdefault((name, (alpha, beta)), []).append(accuracy)
+    cells = list(product(QUALITIES, range(seeds)))
+    drawn = in_steps(cells, lambda own: _draw1(*own[0], own[1]), lambda own: f"Beta{own[0]}, draw {own[1] + 1}")
+    for (quality, _), values in zip(cells, drawn, strict=True):
+        for name, value in values.items():
+            found.setdefault((name, quality), []).append(value)
     rows = [
         _summary((name, f"Beta({a},{b})"), found[name, (a, b)], printed[place])
         for name, printed in TABLE1.items()
@@ -105,19 +108,13 @@ def table2(seeds: int, data: Path | None) -> PaperTable:
     """Regularization: n pairs with 4000 / n workers each, quality Beta(2, 1), over simulated draws."""
     found: dict[tuple[str, int], list[float]] = {}
     cells = [(design, strength) for design in DESIGNS for strength in STRENGTHS2]
-    for place, ((pairs, labels), strength) in enumerate(cells):
-        for seed in range(seeds):
-            crowd = flip_crowd(seed=seed, pairs=pairs, labels=labels, alpha=2, beta=1)
-            votes, gold = read(crowd.judgments), _gold(crowd)
-            model = CrowdBT(prior=PRIOR, regularization=strength).fit(votes)
-            found.setdefault(("BT accuracy", place), []).append(
-                accuracy(BradleyTerry(regularization=strength).fit(votes), gold)
-            )
-            found.setdefault(("Crowd-BT accuracy", place), []).append(accuracy(model, gold))
-            assert model.workers_ is not None
-            joined = model.workers_.polars().join(crowd.workers, on="worker", suffix="_true")
-            correlation = np.corrcoef(joined["eta"].to_numpy(), joined["quality_true"].to_numpy())[0, 1]
-            found.setdefault(("quality correlation", place), []).append(float(correlation))
+    every = list(product(range(len(cells)), range(seeds)))
+    drawn = in_steps(
+        every, lambda own: _draw2(*cells[own[0]], own[1]), lambda own: _words2(*cells[own[0]], own[1])
+    )
+    for (place, _), values in zip(every, drawn, strict=True):
+        for name, value in values.items():
+            found.setdefault((name, place), []).append(value)
     rows = [
         _summary((name, f"{pairs} x {labels}", f"{strength:g}"), found[name, place], printed[place])
         for name, printed in TABLE2.items()
@@ -126,6 +123,24 @@ def table2(seeds: int, data: Path | None) -> PaperTable:
     columns = ("figure", "pairs x workers", "lambda", "ours", "deviation", "print", "deviations away")
     title = f"Crowd-BT table 2: regularization, {seeds} draws, quality Beta(2,1)"
     return PaperTable(title, columns, 3, rows, ["The paper's figures are from a single draw."])
+
+
+def _words2(design: tuple[int, int], strength: float, seed: int) -> str:
+    return f"{design[0]} pairs x {design[1]}, lambda {strength:g}, draw {seed + 1}"
+
+
+def _draw2(design: tuple[int, int], strength: float, seed: int) -> dict[str, float]:
+    crowd = flip_crowd(seed=seed, pairs=design[0], labels=design[1], alpha=2, beta=1)
+    votes, gold = read(crowd.judgments), _gold(crowd)
+    model = CrowdBT(prior=PRIOR, regularization=strength).fit(votes)
+    assert model.workers_ is not None
+    joined = model.workers_.polars().join(crowd.workers, on="worker", suffix="_true")
+    correlation = np.corrcoef(joined["eta"].to_numpy(), joined["quality_true"].to_numpy())[0, 1]
+    return {
+        "BT accuracy": accuracy(BradleyTerry(regularization=strength).fit(votes), gold),
+        "Crowd-BT accuracy": accuracy(model, gold),
+        "quality correlation": float(correlation),
+    }
 
 
 def reading_level(data: Path | None) -> tuple[Pairs, Scored]:
@@ -152,12 +167,19 @@ def _model3(name: str, strength: float) -> Model:
 def table3(seeds: int, data: Path | None) -> PaperTable:
     """Accuracy on the reading-level votes, for every lambda in the paper."""
     votes, gold = reading_level(data)
-    rows: list[tuple[object, ...]] = []
-    for name, printed in TABLE3.items():
-        for strength, theirs in zip(STRENGTHS3, printed, strict=True):
-            model = _model3(name, strength).fit(votes)
-            ours = accuracy(model, gold)
-            rows.append((name, f"{strength:g}", ours, theirs, f"{ours - theirs:+.4f}", _workers_at_bounds(model)))
+    cells = [
+        (name, strength, theirs)
+        for name, printed in TABLE3.items()
+        for strength, theirs in zip(STRENGTHS3, printed, strict=True)
+    ]
+
+    def row(cell: tuple[str, float, float]) -> tuple[object, ...]:
+        name, strength, theirs = cell
+        model = _model3(name, strength).fit(votes)
+        ours = accuracy(model, gold)
+        return name, f"{strength:g}", ours, theirs, f"{ours - theirs:+.4f}", _workers_at_bounds(model)
+
+    rows = in_steps(cells, row, lambda cell: f"{cell[0]}, lambda {cell[1]:g}")
     columns = ("model", "lambda", "ours", "print", "difference", "workers at a bound")
     title = f"Crowd-BT table 3: pairwise accuracy on reading level, {votes.rows} votes"
     remarks = [
@@ -181,6 +203,7 @@ def _workers_at_bounds(model: Model) -> int:
 def figure4(seeds: int, data: Path | None) -> PaperTable:
     """A histogram of the qualities that Crowd-BT finds on the reading-level votes."""
     votes, _ = reading_level(data)
+    announce("Crowd-BT", 0, 1)
     model = CrowdBT(prior=(1.0, 1.0), regularization=FIGURE4_STRENGTH).fit(votes)
     assert model.workers_ is not None
     eta = model.workers_.further["eta"]

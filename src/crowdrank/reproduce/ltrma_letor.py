@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 
 from crowdrank.data import Features, read_features
-from crowdrank.errors import InputError, Remedy
+from crowdrank.errors import InputError, Remedy, count_noun
+from crowdrank.progress import announce
 from crowdrank.rankers.labeled import label_documents
 from crowdrank.reproduce.annotators import MEASURE, annotators
 from crowdrank.reproduce.ledger import Key, Ledger
@@ -279,7 +280,9 @@ WIDTH = 40
 
 def figure18(seeds: int, data: Path | None) -> PaperTable:
     """Figures 18 and 21: how many documents the queries have."""
-    features = read_features([str(file) for file in Folds(data).files()])
+    files = [str(file) for file in Folds(data).files()]
+    announce(f"reading {count_noun(len(files), 'file')}", 0, 1)
+    features = read_features(files)
     assert features.query is not None
     return histogram(np.bincount(features.query))
 

@@ -16,6 +16,7 @@ from crowdrank.data import Floats, Scored, read, read_gold
 from crowdrank.engine import LocalEngine
 from crowdrank.errors import InputError, Remedy
 from crowdrank.measures.order import roc_auc
+from crowdrank.progress import in_steps
 from crowdrank.rankers.remap.consensus import Consensus
 from crowdrank.rankers.remap.label_features import raw_features
 from crowdrank.rankers.remap.samples import CrowdLabels, read_labels
@@ -67,16 +68,19 @@ def judge(labels: CrowdLabels, test: pl.DataFrame) -> list[tuple[str, str, float
 
 def real_labels(seeds: int, data: Path | None) -> PaperTable:
     """Consensus and label features on real labels."""
-    rows, sizes = [], []
-    for name in SETS:
+
+    def judged(name: str) -> tuple[list[tuple[object, ...]], str]:
         ratings, gold = load(data, name)
         order = np.random.default_rng(seeds).permutation(gold.frame.height)
         half = gold.frame.height // 2
         known, test = gold.frame[np.sort(order[:half])], gold.frame[np.sort(order[half:])]
         labels = read_labels([ratings], Scored(known))
-        rows += [(name, *row) for row in judge(labels, test)]
         assert labels.honeypots is not None
-        sizes.append(f"{name} {labels.frame.height} labels, {labels.honeypots.height} honeypots")
+        size = f"{name} {labels.frame.height} labels, {labels.honeypots.height} honeypots"
+        return [(name, *row) for row in judge(labels, test)], size
+
+    found = in_steps(SETS, judged)
+    rows, sizes = [row for own, _ in found for row in own], [size for _, size in found]
     remarks = [
         "Half of the gold labels are honeypots. On the other half: how often the consensus is right, and how well "
         "a label feature tells right labels from wrong ones (area under the ROC curve).",

@@ -12,6 +12,7 @@ from crowdrank.data import Judgments, Pairs, Rankings, Scored, read, read_gold, 
 from crowdrank.errors import InputError, Remedy
 from crowdrank.measures import evaluate
 from crowdrank.models.registry import make
+from crowdrank.progress import in_steps
 from crowdrank.reproduce.result import PaperTable
 
 MEASURES = ("nDCG@2", "nDCG@4", "nDCG@6", "nDCG@8")
@@ -74,31 +75,34 @@ def _ndcg(method: tuple[str, dict[str, Any]], table: Judgments, gold: Scored) ->
 
 def _rows(name: str, lists: Rankings, gold: Scored, seeds: int) -> tuple[list[tuple[Any, ...]], list[str]]:
     """The rows of one data set, and a remark for each method left out."""
-    rows: list[tuple[Any, ...]] = [
-        (name, "lists", method, *_ndcg(how, lists, gold)) for method, how in LISTS.items()
-    ]
-    pairs, left = to_pairs(lists, ties="drop"), []
+    pairs = to_pairs(lists, ties="drop")
     assert isinstance(pairs, Pairs)
+    drawn: dict[str, list[Judgments]] = {"lists": [lists]}
     for ratio in SPARSITIES:
-        drawn = [pairs] if ratio == 1 else [sparse(pairs, ratio, seed) for seed in range(seeds)]
-        for method, how in PAIRS.items():
-            if drawn[0].rows > MOST_VOTES.get(method, np.inf):
-                left.append(f"{method} on the {drawn[0].rows:,} pairs of {name}, SR {ratio:g}, takes too long.")
-                continue
-            found = np.mean([_ndcg(how, table, gold) for table in drawn], axis=0)
-            rows.append((name, f"SR {ratio:g}", method, *found.tolist()))
-    return rows, left
+        drawn[f"SR {ratio:g}"] = [pairs] if ratio == 1 else [sparse(pairs, ratio, seed) for seed in range(seeds)]
+    able, left = [], []
+    for kind, tables in drawn.items():
+        for method, how in (LISTS if kind == "lists" else PAIRS).items():
+            if tables[0].rows > MOST_VOTES.get(method, np.inf):
+                left.append(f"{method} on the {tables[0].rows:,} pairs of {name}, {kind}, takes too long.")
+            else:
+                able.append((kind, method, how))
+
+    def row(cell: tuple[str, str, tuple[str, dict[str, Any]]]) -> tuple[Any, ...]:
+        kind, method, how = cell
+        found = np.mean([_ndcg(how, table, gold) for table in drawn[kind]], axis=0)
+        return name, kind, method, *found.tolist()
+
+    return in_steps(able, row, lambda cell: f"{cell[0]}, {cell[1]}"), left
 
 
 def figure4(seeds: int, data: Path | None) -> PaperTable:
     """nDCG of aggregated lists, and of pairs made from them."""
     lists, gold = runs(data)
     few = short(lists)
-    rows, left = [], []
-    for name, own, draws in ((f"at most {SHORT} documents", few, seeds), ("all queries", lists, 1)):
-        more, missing = _rows(name, own, gold, draws)
-        rows += more
-        left += missing
+    sets = ((f"at most {SHORT} documents", few, seeds), ("all queries", lists, 1))
+    found = in_steps(sets, lambda own: _rows(own[0], own[1], gold, own[2]), lambda own: own[0])
+    rows, left = [row for own, _ in found for row in own], [remark for _, own in found for remark in own]
     queries = [0 if own.index.queries is None else len(own.index.queries) for own in (few, lists)]
     return PaperTable(
         f"TPP figure 4: MQ2008-agg, {queries[0]} queries of at most {SHORT} documents and all {queries[1]}",

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def plot_ranking(ranking: Ranking, query: str | None, most: int) -> Chart:
     """The first items of a query with their intervals."""
     rows = _of_query(ranking.polars(), query)
-    shown = rows.head(_at_least_one(most)).select("item", "score", "low", "high", "tier")
+    apart = "group" in rows.columns and rows["group"].n_unique() > 1  # no tier is below one of another group
+    tier = pl.lit(1) if apart else pl.col("tier")
+    shown = rows.head(_at_least_one(most)).select("item", "score", "low", "high", tier)
     return draw_intervals([Interval(*row) for row in shown.iter_rows()], rows.height)
 
 

@@ -64,8 +64,11 @@ class Ranking(Table):
     """The items of each query, best first.
 
     ``rank`` is strict. Items that cannot be told apart share a ``tier``. ``rank_low`` to ``rank_high`` contains
-    the true rank with probability 0.9, and ``low`` to ``high`` the true score. Scores of likelihood models are
-    centered within each connected part of a query. ``query`` is null if there is only one query.
+    the true rank with probability 0.9, and ``low`` to ``high`` the true score. ``query`` is null if there is only
+    one query.
+
+    Items that no chain of judgments links are in different groups of their query (``group``). The order across
+    groups means nothing: tiers are counted within a group, and likelihood models center the scores within it.
 
     >>> import crowdrank as cr
     >>> ranking = cr.BradleyTerry().fit([("a", "b")] * 4 + [("b", "a"), ("b", "c"), ("b", "c")]).ranking_
@@ -87,13 +90,18 @@ class Ranking(Table):
     high: Floats
     rank_low: NDArray[np.int64]
     rank_high: NDArray[np.int64]
+    group: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.item)
 
     def polars(self) -> pl.DataFrame:
-        """query, item, rank, tier, score, stderr, low, high, rank_low, rank_high; best first."""
-        names = ("rank", "tier", "score", "stderr", "low", "high", "rank_low", "rank_high")
+        """query, item, rank, tier, score, stderr, low, high, rank_low, rank_high; best first.
+
+        A last column ``group`` follows if some query has several groups.
+        """
+        names = ["rank", "tier", "score", "stderr", "low", "high", "rank_low", "rank_high"]
+        names += ["group"] if self.group.max(initial=1) > 1 else []
         columns = {"query": self.query, "item": self.item, **{name: getattr(self, name) for name in names}}
         return pl.DataFrame(columns).sort("query", "rank")
 

@@ -30,7 +30,7 @@ from crowdrank.select.rules import Rules, codes_of
 
 MANY_VOTES = 200_000
 """With more votes than this, they are learned one by one, which takes seconds."""
-ABOUT_FITS = ("not-converged",)
+ABOUT_FITS = ("not-converged", "disconnected")
 """What a fit says that matters for the next questions too, besides what was noted while the votes were read."""
 MANY_ITEMS = 2_000
 """With more items than this, a search that is not compiled is slow."""

@@ -25,7 +25,7 @@ FEW = 32
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """For each node, the centered score with its uncertainty, and its rank and tier within its query."""
+    """For each node, the score with its uncertainty, the rank within its query, and the tier within its part."""
 
     score: Floats
     stderr: Floats
@@ -73,8 +73,11 @@ def spread(
     level: float = 0.9,
     tie_break: Floats | None = None,
     close: float = LEAST,
+    centered: bool = True,
 ) -> Spread:
     """Center the scores within each part, and compute the uncertainty of scores and ranks.
+
+    If they are not ``centered``, scores stay as they are, such as shares of wins.
 
     Scores that differ by less than ``close`` are equal. It should be as small as the judgments weigh: against a
     prior, judgments of the weight 1e-12 lead to scores of about that size.
@@ -82,14 +85,14 @@ def spread(
     Two items of a part can be told apart if their difference exceeds ``z(level)`` times its standard error. Items
     of different parts cannot be told apart, nor can an item that is alone in its part, nor any items if the
     covariance is not known (None). ``rank_low`` to ``rank_high`` leaves open the order of all items that cannot be
-    told apart. A tier holds the items that cannot be told apart from its best item.
+    told apart. A tier holds the items of a part that cannot be told apart from its best item.
     """
     count = len(scores)
     score, variance = np.zeros(count), np.zeros(count)
     better, worse = np.zeros(count, np.int64), np.zeros(count, np.int64)
     apart: dict[int, Floats] = {}
     for number, nodes in enumerate(parts):
-        score[nodes] = scores[nodes] - scores[nodes].mean()
+        score[nodes] = scores[nodes] - (scores[nodes].mean() if centered else 0.0)
         if covariance is None or len(nodes) == 1:
             variance[nodes] = np.inf  # nothing is known about it
             continue
@@ -106,11 +109,7 @@ def spread(
     z = _z(level)
     score = merge_close(score, query, close)
     rank, size = ranks(score, query, tie_break, stderr)
-    part_of = np.empty(count, np.int64)
-    place = np.empty(count, np.int64)
-    for number, nodes in enumerate(parts):
-        part_of[nodes], place[nodes] = number, np.arange(len(nodes))
-    tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
+    tier = _tiers(score, stderr, rank, parts, apart, z)
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, 1 + better, size - worse, tier)
 
 
@@ -137,10 +136,8 @@ def spread_resamples(
     score, stderr, low, high = np.zeros((4, count))
     stderr[:] = np.inf
     better, worse = np.zeros((2, count), np.int64)
-    part_of, place = np.zeros((2, count), np.int64)
     apart: dict[int, Floats] = {}
     for number, nodes in enumerate(parts):
-        part_of[nodes], place[nodes] = number, np.arange(len(nodes))
         score[nodes] = scores[nodes] - scores[nodes].mean()
         if len(nodes) == 1:
             continue
@@ -156,7 +153,7 @@ def spread_resamples(
     rank, size = ranks(score, query, tie_break, stderr)
     alone = np.isinf(stderr)
     low, high = np.where(alone, -np.inf, np.minimum(low, score)), np.where(alone, np.inf, np.maximum(high, score))
-    tier = _tiers(score, stderr, query, rank, part_of, place, apart, _z(level))
+    tier = _tiers(score, stderr, rank, parts, apart, _z(level))
     rank_low, rank_high = np.minimum(1 + better, rank), np.maximum(size - worse, rank)
     return Spread(score, stderr, low, high, rank, rank_low, rank_high, tier)
 
@@ -177,10 +174,9 @@ def spread_probabilities(
     """
     count, sure = len(scores), (1 + level) / 2
     score, stderr = np.zeros((2, count))
-    better, worse, part_of, place = np.zeros((4, count), np.int64)
+    better, worse = np.zeros((2, count), np.int64)
     apart: dict[int, Floats] = {}
     for number, (nodes, own) in enumerate(zip(parts, ahead, strict=True)):
-        part_of[nodes], place[nodes] = number, np.arange(len(nodes))
         score[nodes] = scores[nodes] - scores[nodes].mean()
         if len(nodes) == 1:
             stderr[nodes] = np.inf
@@ -193,7 +189,7 @@ def spread_probabilities(
     score = merge_close(score, query)
     rank, size = ranks(score, query, tie_break)
     z = _z(level)
-    tier = _tiers(score, stderr, query, rank, part_of, place, apart, z)
+    tier = _tiers(score, stderr, rank, parts, apart, z)
     rank_low, rank_high = np.minimum(1 + better, rank), np.maximum(size - worse, rank)
     return Spread(score, stderr, score - z * stderr, score + z * stderr, rank, rank_low, rank_high, tier)
 
@@ -287,35 +283,31 @@ def _count_by_intervals(score: Floats, stderr: Floats, level: float) -> tuple[In
 
 
 def _tiers(
-    score: Floats,
-    stderr: Floats,
-    query: NDArray[np.int32],
-    rank: Integers,
-    part_of: Integers,
-    place: Integers,
-    apart: dict[int, Floats],
-    z: float,
+    score: Floats, stderr: Floats, rank: Integers, parts: Sequence[Integers], apart: dict[int, Floats], z: float
 ) -> Integers:
-    """The tier of each node. Down the ranks, a tier ends before the first item certainly below its leader."""
-    order = np.lexsort((rank, query))
+    """The tier of each node, counted from 1 within its part: nothing orders the tiers of different parts."""
     tier = np.empty(len(score), np.int64)
+    for number, nodes in enumerate(parts):
+        order = np.argsort(rank[nodes])
+        tier[nodes] = _part_tiers(score[nodes], stderr[nodes], order, apart.get(number), z)
+    return tier
+
+
+def _part_tiers(score: Floats, stderr: Floats, order: Integers, apart: Floats | None, z: float) -> Integers:
+    """The tier of each node of a part. Down the ``order``, a tier ends before the first item certainly below its
+    leader."""
+    tier = np.empty(len(order), np.int64)
 
     def first_below(leader: int, others: Integers) -> int | None:
-        own = part_of[leader]
-        same = part_of[others] == own
-        if own in apart:
-            deviation = apart[own][place[leader], np.where(same, place[others], 0)]
-        else:
-            deviation = np.hypot(stderr[leader], stderr[others])
-        below = np.flatnonzero(score[leader] - score[others] > z * np.where(same, deviation, np.inf))
+        deviation = np.hypot(stderr[leader], stderr[others]) if apart is None else apart[leader, others]
+        below = np.flatnonzero(score[leader] - score[others] > z * deviation)
         return int(below[0]) if len(below) else None
 
-    for nodes in np.split(order, np.flatnonzero(np.diff(query[order])) + 1):
-        start, number = 0, 1
-        while start < len(nodes):
-            end = _end_of_tier(nodes, start, first_below)
-            tier[nodes[start:end]] = number
-            start, number = end, number + 1
+    start, number = 0, 1
+    while start < len(order):
+        end = _end_of_tier(order, start, first_below)
+        tier[order[start:end]] = number
+        start, number = end, number + 1
     return tier
 
 

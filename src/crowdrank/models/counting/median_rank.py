@@ -56,8 +56,9 @@ class MedianRank(ListsModel):
         stderr = np.maximum((high - low) / (2 * Z), 0.5 / np.sqrt(np.maximum(total, 1.0)))
         mean = np.where(unknown, middle, summed(ready.node, weight * place, count) / np.where(unknown, 1.0, total))
         found = spread(
-            -middle, Independent(stderr**2), ready.nodes.query, ready.members(), level=LEVEL, tie_break=-mean
-        )
+            -middle, Independent(stderr**2), ready.nodes.query, ready.parts(),
+            level=LEVEL, tie_break=-mean, centered=False,
+        )  # fmt: skip
         result = found.with_scores(-middle, stderr, np.minimum(-high, -middle), np.maximum(-low, -middle))
         return Outcome(result, ready.agreement(-middle), notes=tuple(ready.notes()))
 

@@ -57,6 +57,6 @@ def mean_over_lists(
         add_by_code(squares, piece.node, own * (found - score[piece.node]) ** 2)
         overall += float((own * (found - middle) ** 2).sum()) / every
     variance = np.where(known, (squares + overall) / (safe * (safe + 1.0)), overall)
-    placed = spread(score, Independent(variance), lists.nodes.query, lists.members(), level=LEVEL)
+    placed = spread(score, Independent(variance), lists.nodes.query, lists.parts(), level=LEVEL, centered=False)
     result = placed.with_scores(score, np.sqrt(variance))
     return Outcome(result, lists.agreement(score), notes=tuple(lists.notes()))

@@ -14,9 +14,10 @@ from crowdrank.solve import Independent, spread
 def share_intervals(votes: Votes, share: Floats, variance: Floats, *, effective: Floats) -> Outcome:
     """The outcome for shares, with Wilson's interval; ``effective``: the comparisons behind each share."""
     graph = votes.graph
-    sizes = np.bincount(votes.nodes.query)  # nodes are sorted by query
-    queries = np.split(np.arange(len(votes.nodes)), np.cumsum(sizes)[:-1])
-    placed = spread(share, Independent(variance), votes.nodes.query, queries, level=LEVEL, tie_break=graph.wins)
+    placed = spread(
+        share, Independent(variance), votes.nodes.query, graph.members(),
+        level=LEVEL, tie_break=graph.wins, centered=False,
+    )  # fmt: skip
     center = (share * effective + Z * Z / 2) / (effective + Z * Z)
     half = Z * np.sqrt(share * (1 - share) * effective + Z * Z / 4) / (effective + Z * Z)
     low, high = np.clip(center - half, 0.0, share), np.clip(center + half, share, 1.0)

@@ -182,8 +182,10 @@ class CrowdAggRBP(CrowdAgg):
 
     Niu et al. 2015, eq. 9, 13, 14 and 17.
 
-    ``p``: the persistence of RBP, between 0 and 1. ``pair``, ``quality``, ``prior``, ``pool``: as for
-    ``CrowdAggNDCG``.
+    ``p``: the persistence of RBP, between 0 and 1. ``pair``: how a judgment becomes a probability, ``direct``,
+    ``logistic``, ``centred`` or ``printed``. ``quality``: ``estimated`` for each worker, or ``equal``. ``prior``:
+    Beta(a, b) on each quality, ``estimated`` or None, as for ``CrowdAggNDCG``. ``pool``: whether a worker has one
+    quality in all queries, or one in each.
 
     >>> import crowdrank as cr
     >>> lists = {"worker": [*"uuuuvvvvwwww"], "item": [*"abcdabcdbcda"], "rank": [1, 2, 3, 4] * 3}
@@ -398,8 +400,10 @@ class BetweenWorkers(Covariance):
 def _score_spread(votes: Votes, lists: ExpectedLists, values: ListValues) -> Spread:
     score = values.total / np.maximum(lists.judges, 1)[lists.query]
     covariance = BetweenWorkers(lists, values)
-    queries = np.split(np.arange(len(score)), lists.start[1:])
-    placed = spread(score, covariance, lists.query, queries, level=LEVEL, tie_break=votes.graph.wins)
+    graph = votes.graph
+    placed = spread(
+        score, covariance, lists.query, graph.members(), level=LEVEL, tie_break=graph.wins, centered=False
+    )
     stderr = np.sqrt(covariance.variance(np.arange(len(score))))
     return placed.with_scores(score, stderr)
 

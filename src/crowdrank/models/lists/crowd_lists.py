@@ -58,6 +58,7 @@ from crowdrank.errors import Note, UsageError, count_noun
 from crowdrank.models.agreement import variance_between
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.counting.places import mean_over_lists
+from crowdrank.models.lists.order_of_others import agreement_with_others
 from crowdrank.models.parameters import number
 from crowdrank.prepared.list_parts import ListShard
 from crowdrank.prepared.lists import Lists
@@ -127,11 +128,12 @@ class CrowdLists(ListsModel):
             return mean_over_lists(ready, own_value)
         found = weigh_workers(ready, copies, run.progress)
         outcome = mean_over_lists(ready, own_value, found.weight)
-        assert outcome.workers is not None
+        workers = agreement_with_others(ready, value, found.weight)
+        assert workers is not None
         further = {"agreement": found.quality, "copies": found.copies, "weight": found.weight}
         return replace(
             outcome,
-            workers=replace(outcome.workers, further=further),
+            workers=replace(workers, further=further),
             converged=found.converged,
             iterations=found.iterations,
             notes=(*outcome.notes, *_notes(ready, found)),
@@ -363,8 +365,6 @@ def _notes(lists: Lists, found: WorkerWeights) -> list[Note]:
             "predict the lists of other workers better; all count the same, and copies once."
         )
         notes.append(Note("equal-weights", message))
-    if lists.n_workers == 1:
-        notes.append(Note("one-worker", "All lists come from one worker."))
     if lists.n_workers > MOST_WORKERS:
         message = f"There was no search for look-alikes: there are more than {MOST_WORKERS} workers."
         notes.append(Note("look-alikes", message))

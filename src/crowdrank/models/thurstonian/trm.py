@@ -58,7 +58,9 @@ class TRM(ListsModel):
     that of a pair. Every item has ``regularization`` (lambda) virtual wins and losses against an item of score 0;
     ``"estimated"`` learns lambda from the lists. ``inference``: ``"quadrature"`` is exact; ``"gibbs"`` is the
     paper's sampler, EM with ``rounds`` rounds. It averages the second half of them, and ``"estimated"`` then means
-    lambda = 0.5. Difficulties are in ``queries_``: delta_l^2 if the scores of each query have variance 1.
+    lambda = 0.5.
+
+    Difficulties are in ``queries_``: delta_l^2 if the scores of each query have variance 1.
     Thurstone 1927; Wang et al. 2016.
 
     >>> import crowdrank as cr

@@ -46,7 +46,9 @@ class LTRMA(CrowdRanker):
     "samples" of the true order, or the "best" one as in the paper. ``distance``: "pairs" compares a worker's list
     with a true order of all documents; "top-k" compares its first k places with a true list of k documents
     (definition 1 of the paper), without ties. ``theta_sd``: standard deviation of theta among the workers a
-    priori. ``iterations``: the most steps of EM. The other parameters are those of every ranker.
+    priori. ``iterations``: the most steps of EM.
+
+    The other parameters are those of every ranker.
 
     >>> import crowdrank as cr
     >>> docs = {"query": [1] * 4 + [2] * 4, "item": [*"abcdefgh"], "length": [9, 7, 4, 1, 8, 6, 3, 2]}

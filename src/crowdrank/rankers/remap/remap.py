@@ -45,23 +45,24 @@ class Remap(Ranker):
         w_i = sigma(y_i alpha),  l_i = sigma(y_i beta)
 
     Ustinovskiy et al. 2016, eq. 2 to 4. ``method``: "rw+rm", "rw" (only weights) or "rm" (only values).
-    ``objective``: M, "dcg", "ndcg" or "err" of the first ``k`` places. ``gradient``: how M is made smooth,
-    "lambdarank" or "softrank" (not for err). ``learner``: what follows P, "ridge", "regression", "lambdamart", or
-    "auto", chosen on the validation queries. ``scorer``: of the latter two. ``mu``: the penalty of the ridge
-    ranker for each document, or "auto". ``trees``: how many trees of an ensemble become features (section 5.2), or
-    "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P ("remap") or of a consensus.
-    ``start``: where P begins, at the crowd's "label" as in the paper, near the "consensus" of Dawid-Skene, or
-    "auto", both. ``step_size``, ``iterations``: epsilon and the most steps J of the climb. ``guard``: a slope
-    counts only beyond so many standard errors of what label features without meaning would have; 0: as in the
-    paper.
-    ``target_weight``: how much a document of the target counts in what is trained on the output of P, beside an
-    average one of the source; 0: as in the paper, not at all.
-    ``weight_features``, ``value_features``: which label features weights and values depend on, by names and
-    groups (basic, ds, glad, own, ranking); "all" is all but the last. ``crossed``: cross label features with the
-    label. ``probability``: Pr(label = c) is the "posterior" of the true label, or "predictive", what the worker
-    would say. ``baselines``: how much is trained besides for comparison, "all", "few" or "none".
-    ``keep_features``: keep the matrix of label features as a table. The other parameters are those of every
-    ranker.
+    ``objective``: M, "dcg", "ndcg" or "err". ``k``: how many places of a list count in M. ``gradient``: how M is
+    made smooth, "lambdarank" or "softrank" (not for err). ``learner``: what follows P, "ridge", "regression",
+    "lambdamart", or "auto", chosen on the validation queries. ``scorer``: of "regression" and "lambdamart".
+    ``mu``: the penalty of the ridge ranker for each document, or "auto". ``trees``: how many trees of an ensemble
+    become features (section 5.2), or "auto": 0 or 100. ``grow_on``: the labels that grow them, those of P
+    ("remap") or of a consensus. ``start``: where P begins, at the crowd's "label" as in the paper, near the
+    "consensus" of Dawid-Skene, or "auto", both. ``step_size``: epsilon, the length of a step of the climb.
+    ``iterations``: J, the most steps of the climb. ``guard``: a slope counts only beyond so many standard errors
+    of what label features without meaning would have; 0: as in the paper. ``target_weight``: how much a document
+    of the target counts in what is trained on the output of P, beside an average one of the source; 0: as in the
+    paper, not at all.
+    ``weight_features``: which label features weights depend on, by names and groups (basic, ds, glad, own,
+    ranking); "all" is all but the last. ``value_features``: which ones values depend on, by the same names.
+    ``crossed``: cross label features with the label. ``probability``: Pr(label = c) is the "posterior" of the true
+    label, or "predictive", what the worker would say. ``baselines``: how much is trained besides for comparison,
+    "all", "few" or "none". ``keep_features``: keep the matrix of label features as a table.
+
+    The other parameters are those of every ranker.
 
     >>> import crowdrank as cr
     >>> docs = {"query": [n // 4 for n in range(80)], "item": [*"abcd"] * 20}

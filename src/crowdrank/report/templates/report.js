@@ -194,22 +194,31 @@
   /** Folds the rest of a large tier: its items cannot be told apart, so their order says nothing. */
   function foldTier(query, row, key) {
     const tier = query.tier[row];
-    const [start, size] = query.tierSpan.get(tier);
+    const [start, size] = query.tierRuns[row];
     if (key !== "rank" || size <= MANY_TIED || row < start + TIED) return null;
     const more = whole(size - TIED);
     const words = `Ranks ${whole(start + TIED + 1)} to ${whole(start + size)}: ${more} more items of tier ${tier}, which cannot be told apart from its best one.`;
-    return { group: tier, first: row === start + TIED, words, button: "Show them" };
+    return { group: start, first: row === start + TIED, words, button: "Show them" };
   }
 
-  /** Where each tier begins, and how many of its items are shown. */
-  function tierSpans(query) {
-    const found = new Map();
-    query.tier.forEach((tier, row) => found.set(tier, [found.get(tier)?.[0] ?? row, (found.get(tier)?.[1] ?? 0) + 1]));
+  /** For each row, where the run of rows of its tier begins, and how long it is. */
+  function tierRuns(query) {
+    const found = [];
+    query.tier.forEach((tier, row) => {
+      const run = row && query.tier[row - 1] === tier ? found[row - 1] : [row, 0];
+      run[1] += 1;
+      found.push(run);
+    });
     return found;
   }
 
-  /** Bands mark tiers in every order; a line also separates them if the rows are in tier order. */
+  /** The tier of a row; tiers are counted within a group of linked items. */
+  const tierWords = (query, row) => (query.group ? `${query.tier[row]} of group ${whole(query.group[row])}` : `${query.tier[row]}`);
+
+  /** Bands mark tiers in every order; a line also separates them if the rows are in tier order. Neither is shown
+   * if there are groups: a tier of one group is not below a tier of another. */
   function tierClass(query, row, before, key) {
+    if (query.group) return "";
     const ordered = key === "rank" || key === "tier";
     const starts = ordered && typeof before === "number" && query.tier[row] !== query.tier[before];
     return [starts && "tier-start", query.tier[row] % 2 === 0 && "band"].filter(Boolean).join(" ");
@@ -220,7 +229,7 @@
   function showRanking(query) {
     setAxis(find("#items"), query.axis);
     find(".headline").textContent = query.headline;
-    query.tierSpan ??= tierSpans(query);
+    query.tierRuns ??= tierRuns(query);
     ranking.load({
       count: query.item.length,
       text: (row) => query.item[row],
@@ -228,11 +237,11 @@
       kind: (row, before, key) => tierClass(query, row, before, key),
       fold: (row, key) => foldTier(query, row, key),
       draw: (row) => {
-        const [tier, between] = [query.tier[row], `${query.rank_low[row]}–${query.rank_high[row]}`];
+        const [tier, between] = [tierWords(query, row), `${query.rank_low[row]}–${query.rank_high[row]}`];
         const label = query.label ? withProbability(query.label[row], query.probability[row]) : null;
         const small = `tier ${tier}, rank ${between}${label === null ? "" : `, label ${label}`}`;
         return make(
-          "tr", {}, number(row + 1, "num"), cell("num wide", between), number(tier),
+          "tr", {}, number(row + 1, "num"), cell("num wide", between), cell("num wide", tier),
           name(query.item[row], small), cell("num", signed(query.score[row], query.axis.decimals)),
           bar(query.low[row], query.high[row], query.score[row], query.axis),
           number(query.comparisons[row]), ...(query.opponents ? [number(query.opponents[row])] : []),
