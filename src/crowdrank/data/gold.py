@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
-from crowdrank.data.io.cells import TextCells, first_row
+from crowdrank.data.io.cells import ROW, TextCells, first_row
 from crowdrank.data.io.checks import are_words
-from crowdrank.data.io.columns import MissingColumnError, parse_mapping, recognize
+from crowdrank.data.io.columns import OPTIONAL, MissingColumnError, parse_mapping, recognize
 from crowdrank.data.io.frames import is_rows
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
 from crowdrank.data.tables import RIGHT, TIE, GradedJudgments, Judgments, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
+
+SYSTEMS = (*OPTIONAL["worker"], "system", "run", "tag")
+"""What the column is called that says whose ranking a row belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +129,18 @@ def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
 
 
 def read_ranking(given: Any) -> Scored:
-    """A ranking to score: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run)."""
+    """A ranking to score: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run of one system)."""
+    found = read_rankings(given)
+    if len(found) > 1:
+        raise InputError(f"There are rankings of {len(found)} systems: {', '.join(map(repr, found))}.")
+    return next(iter(found.values()))
+
+
+def read_rankings(given: Any) -> dict[str, Scored]:
+    """Rankings to score, by system, in the order of the file: a TREC run may hold several.
+
+    A file without a column for the system, or in which no item occurs twice in a query, has one ranking, named "".
+    """
     frame, name, columns = _open(given)
     found = next((value for value in ("score", "rank") if value in columns), None)
     if found is None or "item" not in columns:
@@ -135,8 +149,15 @@ def read_ranking(given: Any) -> Scored:
             source=name,
             hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
         )
-    scored = _read_scores(frame, name, columns, found)
-    return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored)
+    keys = [columns[role] for role in ("query", "item") if role in columns]
+    system = next((columns[role] for role in SYSTEMS if role in columns), None)
+    parts = {"": frame}
+    if system is not None and frame.select(keys).is_duplicated().any():
+        numbered = frame.drop(ROW, strict=False).with_row_index(ROW)
+        parts = {str(own): part for (own,), part in numbered.group_by(system, maintain_order=True)}
+    scored = {own: _read_scores(part, name, columns, found) for own, part in parts.items()}
+    sign = -1.0 if found == "rank" else 1.0
+    return {own: Scored(part.with_columns(pl.col("value") * sign)) for own, part in scored.items()}
 
 
 def _open(
@@ -163,7 +184,8 @@ def _open(
 
 def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
     roles = [role for role in ("query", "item", value) if role in columns]
-    named = frame.select(pl.col(columns[role]).alias(role) for role in roles)
+    numbers = [ROW] if frame.schema.get(ROW) == pl.UInt32 else []  # of the rows in the file; a file has only text
+    named = frame.select(*(pl.col(columns[role]).alias(role) for role in roles), *numbers)
     cells = TextCells(named, columns, name)
     scored = pl.DataFrame({"item": cells.required("item"), "value": cells.number(value)})
     if scored.is_empty():
