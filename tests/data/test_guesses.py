@@ -243,3 +243,53 @@ def test_pairs_whose_outcomes_are_other_words_say_what_to_complete(written):
         cr.read(written("\n".join(["answer one,answer two,preferred", *rows, ""])))
     assert "The values are 'neither', 'one', 'two'" in str(caught.value)
     assert 'outcomes="neither=MEANING,one=MEANING,two=MEANING"' in str(caught.value)
+
+
+QUERIES_WITH_THE_SAME_ITEMS = "query,doc1,doc2,winner\n" + "".join(
+    f"q{place % 2},{a},{b},{min(a, b)}\n" for place, (a, b) in enumerate(["ab", "ba", "bc", "cb", "ac", "ca"])
+)
+
+
+def test_queries_that_judge_the_same_items_have_a_command_for_one_ranking_and_one_for_many(written, crowdrank):
+    ran = crowdrank("rank", written(QUERIES_WITH_THE_SAME_ITEMS), "--model", "bt")
+    found = {}
+    for said in ("For one ranking, read it with ", "For a ranking for each 'query': "):
+        again = shlex.split(ran.err.partition(said)[2].splitlines()[0])
+        found[said] = crowdrank(*again[1:])
+        assert "--columns query=" not in found[said].err
+    one, many = (pl.read_csv(own.out.encode()) for own in found.values())
+    assert one["item"].to_list() == ["a", "b", "c"]
+    assert many["query"].unique().sort().to_list() == ["q0", "q1"]
+
+
+def test_a_query_that_may_split_one_ranking_is_noted_when_it_is_read(written, crowdrank):
+    coded = QUERIES_WITH_THE_SAME_ITEMS.replace(",winner", ",choice")
+    coded = "".join(
+        line
+        if place == 0
+        else ",".join([*(own := line.split(","))[:3], str(int(own[3].strip() == own[1]))]) + "\n"
+        for place, line in enumerate(coded.splitlines(keepends=True))
+    )
+    ran = crowdrank("rank", written(coded), "--model", "bt")
+    again = shlex.split(ran.err.partition("'0' means right: ")[2].splitlines()[0])
+    assert "For one ranking over all of them: --columns query=" in crowdrank(*again[1:]).err
+
+
+SHARED = "beats,beaten,day\n" + "".join(
+    f"{a},{b},{n}\n" for n, (a, b) in enumerate(["ab", "bc", "ac", "bc", "cb"])
+)
+
+
+def test_columns_that_share_their_values_are_pairs_whatever_they_are_called(written, crowdrank):
+    ran = crowdrank("rank", written(SHARED), "--model", "bt")
+    assert "each row seems to be a pair: 'beats' and 'beaten' share their values, and no column says" in ran.err
+    for said, order in (("If 'beats' has the winners: ", "abc"), ("If 'beaten' has them: ", "cba")):
+        again = shlex.split(ran.err.partition(said)[2].splitlines()[0])
+        assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == list(order)
+
+
+def test_an_outcome_of_columns_that_share_their_values(written, crowdrank):
+    results = "white,black,result\n" + "a,b,1-0\nb,c,1-0\nc,a,0-1\nb,a,1/2-1/2\n"
+    ran = crowdrank("rank", written(results), "--model", "bt")
+    again = shlex.split(ran.err.partition("'1/2-1/2' means tie: ")[2].splitlines()[0])
+    assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == ["a", "b", "c"]

@@ -30,8 +30,8 @@ def command(
 ) -> None:
     """Score a ranking against a gold standard: the mean of each measure over the gold's queries.
 
-    A TREC run may hold several systems: each is scored. How much of the ranking the gold covers goes to stderr, and
-    so do warnings.
+    A TREC run may hold several systems: each is scored. How much of the ranking the gold covers goes to
+    stderr, and so do warnings.
     """
     from crowdrank.data import read_gold, read_rankings
     from crowdrank.measures import examine, parse

@@ -209,10 +209,10 @@ def _read_outcome(
     meant = _code_words(cells, role, meanings)
     doubtful = (meant != outcome).fill_null(False)
     if role == "winner" and doubtful.any():
-        raise cells.error(
-            role, first_row(doubtful), "the outcome is the id of one item and a word for the other.",
-            ("Say that it is an id: ", Retry((Remedy("columns", _as_label(cells.columns)),))),
-        )  # fmt: skip
+        neither = (outcome.is_null() & meant.is_not_null() & (meant != TIE)).any()
+        as_ids = ("Say that it is an id: ", Retry((Remedy("columns", _as_label(cells.columns)),)))
+        problem = "the outcome is the id of one item and a word for the other."
+        raise cells.error(role, first_row(doubtful), problem, outcomes.sides_hint() if neither else as_ids)
     missing = _code_words(cells, role, {word: 1 for word in words if word and word.strip() in MISSING_WORDS})
     open_rows = outcome.is_null() & ~ignored & missing.is_null() & said.is_not_null()
     if open_rows.any():

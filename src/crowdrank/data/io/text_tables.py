@@ -11,6 +11,7 @@ import polars as pl
 from crowdrank.data.io.columns import OPTIONAL, ROLES
 from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.frames import from_native
+from crowdrank.data.io.headers import doubled_columns, doubled_error, plain_name
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.errors import InputError
 
@@ -47,6 +48,9 @@ def read_text_table(
         for column, dtype in source.schema().items()
         if is_plain(dtype) or column in named or column.strip().lower() in NAMED
     ]
+    for copy in doubled_columns(source.columns()):
+        if plain_name(copy).strip().lower() in NAMED or plain_name(copy) in named:
+            raise doubled_error(name, copy)
     frame = source.read(dict.fromkeys(wanted, pl.String()))
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)

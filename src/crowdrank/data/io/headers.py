@@ -1,0 +1,82 @@
+"""Headers that are none, or that name two columns alike: said before anything is guessed from the names."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from crowdrank.data.io.files import Source
+from crowdrank.errors import InputError
+
+_SHOWN = 3
+_COPY = re.compile(r"(.*)_duplicated_\d+")
+
+
+def plain_name(name: str) -> str:
+    """The name of a column as it is in the file: Polars renames the second of two that are named alike."""
+    copy = _COPY.fullmatch(name)
+    return copy[1] if copy else name
+
+
+def doubled_columns(names: Sequence[str]) -> list[str]:
+    """The names that Polars made up for columns that are named like another one."""
+    return [name for name in names if plain_name(name) != name and plain_name(name) in names]
+
+
+def doubled_error(source: str, column: str) -> InputError:
+    """The error for a name that two columns have."""
+    return InputError(
+        "there are two columns with this name.",
+        source=source,
+        column=plain_name(column),
+        hint="Rename one of them.",
+    )
+
+
+def refuse_other_headers(source: Source, sample: pl.DataFrame) -> None:
+    """Raise an error if the first line is no header, is not closed, or holds all rows of a JSON file."""
+    names = source.columns()
+    if any("\n" in name for name in names) and source.form == "csv":
+        raise InputError("the header has a quote that is not closed.", source=source.name)
+    for name, dtype in source.schema().items():
+        if "json" in source.form and isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct):
+            where = shlex.quote(source.name) if Path(source.name).is_file() else "FILE"
+            path = shlex.quote(f'."{name}"')
+            raise InputError(
+                f"the rows are inside {name!r}.",
+                source=source.name,
+                hint=f"Write an array of rows, [{{...}}, {{...}}]: jq {path} {where} > rows.json",
+            )
+    if source.form == "csv" and source.data is not None and _is_row(sample):
+        shown = ", ".join(repr(plain_name(name)) for name in names[:_SHOWN])
+        more = ", ..." if len(names) > _SHOWN else "."
+        raise InputError(
+            f"the first line seems to be a row, not the names of the columns: {shown}{more}",
+            source=source.name,
+            hint="Write a line with the names before it, for example worker,left,right,label for pairs, "
+            "worker,item,label for ratings, or worker,item,rank for rankings.",
+        )
+
+
+def _is_row(sample: pl.DataFrame) -> bool:
+    """Whether the names of half of the columns, and of at least two, occur among their own values.
+
+    If these are all numbers, no other name may be a word: items may be called 1, 2, 3, and be ranked by these.
+    """
+    values: Mapping[str, Collection[str]] = {
+        name: set(sample[name].cast(pl.String).drop_nulls())
+        for name in sample.columns
+        if not sample[name].dtype.is_nested()
+    }
+    repeated = [plain_name(name) for name, own in values.items() if plain_name(name) in own]
+    if len(repeated) < max(2, len(values) / 2):
+        return False
+    return any(map(_is_word, repeated)) or not any(map(_is_word, values))
+
+
+def _is_word(name: str) -> bool:
+    return re.search(r"[^\W\d]", name) is not None
