@@ -195,9 +195,14 @@ def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], sourc
         yield Note("unused-worker", message, ("If it says who judged: ", Remedy("columns", f"worker={name}")))
 
 
+def plain_name(name: str) -> str:
+    """The name of a column as it is in the file: Polars renames the second of two that are named alike."""
+    return re.sub(r"_duplicated_\d+$", "", name)
+
+
 def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: str) -> None:
     """Raise an error if two columns have the same name, or names that differ only in case."""
-    plain = [re.sub(r"_duplicated_\d+$", "", name).strip().lower() for name in names]
+    plain = [plain_name(name).strip().lower() for name in names]
     for name in columns.values():
         if plain.count(name.strip().lower()) > 1:
             raise InputError(

@@ -9,17 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
+from crowdrank.data.io.columns import plain_name
 from crowdrank.data.io.files import Source
 from crowdrank.errors import InputError
 
 _SHOWN = 3
-_COPY = re.compile(r"(.*)_duplicated_\d+")
-
-
-def plain_name(name: str) -> str:
-    """The name of a column as it is in the file: Polars renames the second of two that are named alike."""
-    copy = _COPY.fullmatch(name)
-    return copy[1] if copy else name
 
 
 def doubled_columns(names: Sequence[str]) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from crowdrank.data.io.columns import OPTIONAL, ROLES
+from crowdrank.data.io.columns import OPTIONAL, ROLES, plain_name
 from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.frames import from_native
-from crowdrank.data.io.headers import doubled_columns, doubled_error, plain_name
+from crowdrank.data.io.headers import doubled_columns, doubled_error
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.errors import InputError
 
