@@ -84,9 +84,9 @@ class OpenTable:
         schema = self.source.table().collect_schema()
         ids = [column for role, column in self.found.columns.items() if role not in NUMBERS]
         decimals = tuple(column for column in ids if schema[column].is_float())
-        numbered = self.source.form != "text" and ROW not in schema
-        data = None if self.source.copied else self.source.data
-        return Origin(self.source.name, data, rows, kept, numbered, self.found.columns, decimals)
+        table, data = self.source.form != "text", None if self.source.copied else self.source.data
+        numbered = table and ROW not in schema
+        return Origin(self.source.name, data, rows, kept, numbered, self.found.columns, decimals, table)
 
 
 class IdDictionaries:

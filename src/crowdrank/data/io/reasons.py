@@ -131,8 +131,8 @@ def json_error(name: str, said: str) -> InputError:
     problem = next(
         (cause for sign, cause in causes.items() if sign in said), f"cannot be read as JSON rows: {said}"
     )
-    hint = 'Write an array of rows: [{"winner": "a", "loser": "b"}, ...]' if "json objects" in said else None
-    return InputError(problem, source=name, hint=hint)
+    rows = 'Write an array of rows: [{"winner": "a", "loser": "b"}, ...]'
+    return InputError(problem, source=name, hint=rows if "json objects" in said or "Depth" in said else None)
 
 
 def _refuse_constant(word: str) -> None:
