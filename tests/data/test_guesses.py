@@ -217,6 +217,7 @@ GRADED = {
     ),
     "Product ID,stars\np,5\nq,3\n": ("a rating", "item=Product ID,label=stars"),
     "item,rater,answer\na,u,1\nb,v,0\n": ("a rating", "label=answer"),
+    "worker,film,place\nu,a,1\nv,b,1\n": ("a place in a list", "item=film,rank=place"),
 }
 """Ratings and lists with other names, what each row seems to be, and the columns that read them."""
 

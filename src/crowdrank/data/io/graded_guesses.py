@@ -49,16 +49,24 @@ class GradedColumns:
 
 
 def find_graded(names: Sequence[str], given: Mapping[str, str]) -> GradedColumns | None:
-    """The columns that are probably ratings or rankings by their names; ``given``: those that the user named."""
+    """The columns that are probably ratings or rankings by their names; ``given``: those that the user named.
+
+    If none has the name of an item, it is the only one that has no other role.
+    """
     free = [name for name in names if name not in given.values()]
     roles = dict(given)
     for role, known in (("item", ITEMS), ("rank", RANKS), ("label", LABELS), ("worker", WORKERS)):
         if role not in roles and not (role == "label" and "rank" in roles):
             _take(role, known, free, roles)
-    if "item" not in roles or not {"rank", "label"} & set(roles) or not set(roles) <= _ROLES:
+    if not {"rank", "label"} & set(roles) or not set(roles) <= _ROLES:
         return None
     if "query" not in roles:
         _take("query", QUERIES, free, roles)
+    if "item" not in roles:
+        others = [name for name in free if name.strip().lower() not in _ROLES]
+        if len(others) != 1:
+            return None
+        roles = {"item": others[0], **roles}
     return GradedColumns(roles)
 
 
