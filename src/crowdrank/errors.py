@@ -116,7 +116,7 @@ def count_noun(count: float, noun: str, plural: str = "") -> str:
 
 
 def word_hint(hint: Hint | None, word: Word = str) -> str:
-    """A hint as text, with each remedy worded by ``word``. Long words are shortened, but not in what is to be typed."""
+    """A hint as text, with each remedy worded by ``word``; long words are shortened, but not in what is typed."""
     parts = [hint or ""] if hint is None or isinstance(hint, str) else hint
     return "".join(_cut_words(part) if isinstance(part, str) else word(part) for part in parts)
 

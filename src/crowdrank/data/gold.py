@@ -16,8 +16,9 @@ from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
 from crowdrank.data.io.cells import ROW, TextCells, first_row
 from crowdrank.data.io.checks import are_words
-from crowdrank.data.io.columns import OPTIONAL, MissingColumnError, parse_mapping, recognize
+from crowdrank.data.io.columns import OPTIONAL, MissingColumnError, join_names, parse_mapping, recognize
 from crowdrank.data.io.frames import is_rows
+from crowdrank.data.io.graded_guesses import find_graded
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
@@ -99,9 +100,12 @@ def _read_grades(
     found = next((role for own in (mapping, columns) for role in known if own.get(role)), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a gold file; its columns are {', '.join(frame.columns)}.",
+            f"is not a gold file; its columns are {', '.join(reversed(frame.columns))}.",
             source=name,
-            hint=f"Gold has item and one of {', '.join(known)}; query is optional.",
+            hint=(
+                f"Gold has item and one of {', '.join(known)}; query is optional. ",
+                *_other_names(frame.columns),
+            ),
         )
     if names and found in GRADES:
         frame = _with_places(frame, columns[found], names)
@@ -112,6 +116,17 @@ def _read_grades(
             pl.when(rank < 0).then(-1.0).otherwise(rank.max().over("query") - rank).alias("value")
         )
     return Scored(scored, name, columns[found], found in RANKS)
+
+
+def _other_names(names: Sequence[str]) -> tuple[str, Remedy] | tuple[()]:
+    """How to name the columns of gold that probably has other names."""
+    found = find_graded(names, {})
+    if found is None:
+        return ()
+    roles = {{"label": "grade"}.get(role, role): name for role, name in found.roles.items() if role != "worker"}
+    return "Name other columns: ", Remedy(
+        "gold_columns", join_names(f"{role}={own}" for role, own in roles.items())
+    )
 
 
 def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
@@ -145,7 +160,7 @@ def read_rankings(given: Any) -> dict[str, Scored]:
     found = next((value for value in ("score", "rank") if value in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a ranking; its columns are {', '.join(columns.values())}.",
+            f"is not a ranking; its columns are {', '.join(reversed(frame.columns))}.",
             source=name,
             hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
         )

@@ -17,7 +17,7 @@ ITEMS = (
 RANKS = ("rank", "ranking", "position", "place", "ranked")
 LABELS = (
     "label", *RIVALS["label"], "relevant", "class", "category", "stars", "answer", "annotation", "judgment",
-    "judgement", "response", "tag", "vote", "verdict", "value",
+    "judgement", "response", "tag", "vote", "verdict", "value", "rel",
 )  # fmt: skip
 WORKERS = (*OPTIONAL["worker"], *PEOPLE, "who", "coder", "expert", "person", "system", "engine", "run")
 QUERIES = (
@@ -68,6 +68,13 @@ def find_graded(names: Sequence[str], given: Mapping[str, str]) -> GradedColumns
             return None
         roles = {"item": others[0], **roles}
     return GradedColumns(roles)
+
+
+def likely_item(names: Sequence[str]) -> str | None:
+    """The column that probably names the item."""
+    roles: dict[str, str] = {}
+    _take("item", ITEMS, list(names), roles)
+    return roles.get("item")
 
 
 _ROLES = {"item", "rank", "label", *OPTIONAL}
