@@ -41,6 +41,12 @@ class TestNoHeader:
     def test_a_header(self, tmp_path, table):
         assert "seems to be a row" not in refusal(tmp_path, table)
 
+    @pytest.mark.parametrize("rows", ["tea,3\nmilk,2\n", "q1,tea,3\nq1,milk,2\n"])
+    def test_of_gold(self, tmp_path, rows):
+        (tmp_path / "gold.csv").write_text(rows)
+        with pytest.raises(cr.InputError, match=r"the first line seems to be a row.*\n.*item,grade"):
+            read_gold(tmp_path / "gold.csv")
+
 
 class TestDoubledNames:
     @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,14 @@ from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
 from crowdrank.data.io.cells import ROW, TextCells, first_row
 from crowdrank.data.io.checks import are_words
-from crowdrank.data.io.columns import OPTIONAL, MissingColumnError, join_names, parse_mapping, recognize
+from crowdrank.data.io.columns import (
+    OPTIONAL,
+    MissingColumnError,
+    join_names,
+    parse_mapping,
+    plain_name,
+    recognize,
+)
 from crowdrank.data.io.frames import is_rows
 from crowdrank.data.io.graded_guesses import find_graded
 from crowdrank.data.io.letor import LetorRole
@@ -100,7 +107,7 @@ def _read_grades(
     found = next((role for own in (mapping, columns) for role in known if own.get(role)), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a gold file; its columns are {', '.join(reversed(frame.columns))}.",
+            f"is not a gold file; its columns are {_list_names(frame)}.",
             source=name,
             hint=(
                 f"Gold has item and one of {', '.join(known)}; query is optional. ",
@@ -116,6 +123,11 @@ def _read_grades(
             pl.when(rank < 0).then(-1.0).otherwise(rank.max().over("query") - rank).alias("value")
         )
     return Scored(scored, name, columns[found], found in RANKS)
+
+
+def _list_names(frame: pl.DataFrame, show: Callable[[str], str] = str) -> str:
+    """The names of the columns as they are in the file."""
+    return ", ".join(show(plain_name(name)) for name in reversed(frame.columns))
 
 
 def _other_names(names: Sequence[str]) -> tuple[str, Remedy] | tuple[()]:
@@ -160,7 +172,7 @@ def read_rankings(given: Any) -> dict[str, Scored]:
     found = next((value for value in ("score", "rank") if value in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a ranking; its columns are {', '.join(reversed(frame.columns))}.",
+            f"is not a ranking; its columns are {_list_names(frame)}.",
             source=name,
             hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
         )
@@ -334,7 +346,7 @@ def _require_anchors(frame: pl.DataFrame, name: str) -> None:
         recognize(frame.columns, None, name)
     except MissingColumnError:
         raise InputError(
-            f"holds no anchors; its columns are {', '.join(map(repr, reversed(frame.columns)))}.",
+            f"holds no anchors; its columns are {_list_names(frame, repr)}.",
             source=name,
             hint="Rename the columns. Known labels have item and label, gold pairs left, right and label, known "
             "workers worker and eta, true lists item and rank.",

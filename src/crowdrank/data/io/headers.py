@@ -46,14 +46,34 @@ def refuse_other_headers(source: Source, sample: pl.DataFrame) -> None:
                 hint=f"Write an array of rows, [{{...}}, {{...}}]: jq {path} {where} > rows.json",
             )
     if source.form == "csv" and source.data is not None and _is_row(sample):
-        shown = ", ".join(repr(plain_name(name)) for name in names[:_SHOWN])
-        more = ", ..." if len(names) > _SHOWN else "."
-        raise InputError(
-            f"the first line seems to be a row, not the names of the columns: {shown}{more}",
-            source=source.name,
-            hint="Write a line with the names before it, for example worker,left,right,label for pairs, "
-            "worker,item,label for ratings, or worker,item,rank for rankings.",
+        example = (
+            "worker,left,right,label for pairs, worker,item,label for ratings, or worker,item,rank for rankings"
         )
+        raise _row_error(source, example)
+
+
+def refuse_row_as_header(source: Source, table: pl.DataFrame) -> None:
+    """Raise an error if the first line of a small table, such as gold, is a row: a name and its values are numbers."""
+    numbers = [
+        name for name in table.columns if _is_number(name) and all(map(_is_number, table[name].drop_nulls()))
+    ]
+    if source.form == "csv" and source.data is not None and (numbers or _is_row(table)):
+        raise _row_error(source, "item,grade")
+
+
+def _row_error(source: Source, example: str) -> InputError:
+    names = [plain_name(name) for name in source.columns()]
+    more = ", ..." if len(names) > _SHOWN else "."
+    return InputError(
+        "the first line seems to be a row, not the names of the columns: "
+        f"{', '.join(map(repr, names[:_SHOWN]))}{more}",
+        source=source.name,
+        hint=f"Write a line with the names before it, for example {example}.",
+    )
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", text) is not None
 
 
 def _is_row(sample: pl.DataFrame) -> bool:

@@ -11,7 +11,7 @@ import polars as pl
 from crowdrank.data.io.columns import OPTIONAL, ROLES, plain_name
 from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.frames import from_native
-from crowdrank.data.io.headers import doubled_columns, doubled_error
+from crowdrank.data.io.headers import doubled_columns, doubled_error, refuse_row_as_header
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.errors import InputError
 
@@ -55,4 +55,6 @@ def read_text_table(
     if frame.is_empty():
         raise InputError("there are no rows.", source=name)
     columns = {column.strip().lower(): column for column in reversed(frame.columns)}
+    if not NAMED & set(columns) and not named:
+        refuse_row_as_header(source, frame)
     return frame.select(columns.values()), name, columns
