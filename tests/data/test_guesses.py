@@ -203,6 +203,13 @@ def test_ballots_hold_ids(written):
         cr.read(file, columns="rank=rank*")
 
 
+@pytest.mark.parametrize("items", [("a", "b", "c"), ("Alien", "Brazil", "Cube")])
+def test_ballots_whose_columns_have_no_number(written, items):
+    a, b, c = items
+    with pytest.raises(cr.InputError, match="each row seems to be a ranking: the cells of '1st', '2nd', '3rd'"):
+        cr.read(written(f"voter,1st,2nd,3rd\nx,{a},{b},{c}\ny,{b},{a},{c}\nz,{a},{c},{b}\n"))
+
+
 def test_ranks_without_a_worker_need_one(written):
     with pytest.raises(cr.InputError, match="add a column with a worker for each row") as caught:
         cr.read(written("P1,P2,P3\n1,3,2\n2,1,3\n"))

@@ -45,6 +45,7 @@ PLAIN = {
     "spaces around the cells": PAIRS.replace(",", " | "),
     "is separated by '~'": PAIRS.replace(",", "~"),
     "is separated by ':'": PAIRS.replace(",", ":"),
+    "begins with a comment": f"# exported today\n{PAIRS}",
     "each line is in quotes": "".join(f'"{line}"\n' for line in PAIRS.splitlines()),
 }
 """What is refused with a command that mends it."""

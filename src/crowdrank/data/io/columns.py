@@ -189,10 +189,16 @@ def _rival_notes(
 
 def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], source: str) -> Iterable[Note]:
     """A note if there is no worker, but a column that probably says who judged."""
-    free = [name for name in names if name.strip().lower() in PEOPLE and name not in columns.values()]
+    known = {_bare(name) for name in (*PEOPLE, *OPTIONAL["worker"])}
+    free = [name for name in names if _bare(name) in known and name not in columns.values()]
     for name in free[:1]:
         message = f"{source}: the column {name!r} is not used, so all judgments are by unknown people."
         yield Note("unused-worker", message, ("If it says who judged: ", Remedy("columns", f"worker={name}")))
+
+
+def _bare(name: str) -> str:
+    """A name in lower case, without what separates its words: Worker ID is worker_id."""
+    return re.sub(r"[\s_.-]+", "", name.lower())
 
 
 def plain_name(name: str) -> str:

@@ -21,12 +21,13 @@ from crowdrank.data.io.columns import (
     recognize,
 )
 from crowdrank.data.io.files import Source
-from crowdrank.data.io.graded_guesses import QUERIES, WORKERS, find_graded
+from crowdrank.data.io.graded_guesses import QUERIES, WORKERS, GradedColumns, find_graded
 from crowdrank.data.io.headers import doubled_columns, doubled_error, refuse_other_headers
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
 from crowdrank.data.io.shared_columns import (
     MOST_OUTCOMES,
     SHARED,
+    SharedColumns,
     find_shared,
     is_number,
     mostly_different,
@@ -142,8 +143,8 @@ def _readings(
         return  # numbers such as grades have values in common too
     for name in texts:
         likely = name.strip().lower() in OUTCOMES
-        if name in (a, b) or not values[name]:
-            continue
+        if name in (a, b) or not values[name] or (not likely and values[name] & (values[a] | values[b])):
+            continue  # ids are no words, unless the name says that the column is an outcome
         meanings = {word_meaning(value, a, b) for value in values[name]}
         if None not in meanings and meanings - {TIE}:
             yield (
@@ -317,8 +318,11 @@ def _other_names_error(source: Source, given: Mapping[str, str]) -> InputError |
         return doubled_error(source.name, doubled[0])
     if wide is not None:
         return wide.error(source.columns(), given, source.name)
-    found = find_graded(source.columns(), given) or (None if given else find_shared(sample, OUTCOMES))
-    return found.error(source.name) if found is not None else None
+    graded, shared = find_graded(source.columns(), given), None if given else find_shared(sample, OUTCOMES)
+    if isinstance(shared, WideColumns) and graded is None:
+        return shared.error(source.columns(), given, source.name)
+    found = graded or shared
+    return found.error(source.name) if isinstance(found, GradedColumns | SharedColumns) else None
 
 
 def _is_survey(pairs: PairColumns, wide: WideColumns) -> bool:

@@ -53,7 +53,7 @@ def refuse_other_headers(source: Source, sample: pl.DataFrame) -> None:
 
 
 def refuse_row_as_header(source: Source, table: pl.DataFrame) -> None:
-    """Raise an error if the first line of a small table, such as gold, is a row: a name and its values are numbers."""
+    """Raise an error if the first line of a small table, such as gold, is a row: a name is a number."""
     numbers = [
         name for name in table.columns if _is_number(name) and all(map(_is_number, table[name].drop_nulls()))
     ]

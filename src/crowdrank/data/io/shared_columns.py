@@ -13,6 +13,7 @@ from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.data.io.columns import ROLES, join_names
 from crowdrank.data.io.files import is_plain
 from crowdrank.data.io.outcomes import outcome_hint
+from crowdrank.data.io.wide_tables import LEAST, WideColumns
 from crowdrank.errors import InputError, Remedy, Retry
 
 MOST_COLUMNS = 40
@@ -60,8 +61,8 @@ class SharedColumns:
         )  # fmt: skip
 
 
-def find_shared(sample: pl.DataFrame, outcomes: Collection[str]) -> SharedColumns | None:
-    """The two columns that share most of their values, if there are any.
+def find_shared(sample: pl.DataFrame, outcomes: Collection[str]) -> SharedColumns | WideColumns | None:
+    """The two columns that share most of their values, if there are any; three or more are the places of ballots.
 
     ``outcomes``: what a column is called that may say which one won.
     """
@@ -75,6 +76,10 @@ def find_shared(sample: pl.DataFrame, outcomes: Collection[str]) -> SharedColumn
     best = max(shares, key=lambda pair: shares[pair], default=None)
     if best is None or shares[best] < SHARED:
         return None
+    alike = [pair for pair, share in shares.items() if share >= SHARED and set(pair) & set(best)]
+    places = [name for name in texts if any(name in pair for pair in alike)]
+    if len(places) >= LEAST:
+        return WideColumns(tuple(places), "", ids=True)
     for name in texts:
         if name not in best and name.strip().lower() in outcomes and 1 < len(values[name]) <= MOST_OUTCOMES:
             return SharedColumns(*best, name, tuple(sorted(values[name])))

@@ -85,6 +85,9 @@ def refuse_other_tables(name: str, lines: list[str], separator: str) -> None:
     if len(first) > 1 and first[0] == first[-1] == '"' and '"' not in first[1:-1] and separator in first:
         problem = "each line is in quotes, so that it is one cell."
         raise InputError(problem, source=name, hint=_command(name, "tr -d '\"'", "Remove them"))
+    if first.startswith("#") and separator not in first and others and not others[0].startswith("#"):
+        problem = "begins with a comment, where the names of the columns should be."
+        raise InputError(problem, source=name, hint=_command(name, "sed '/^#/d'", "Remove it"))
     odd = next((sign for sign in ODD_SEPARATORS if first.count(sign)), None)
     if separator not in first and odd and others and others[0].count(odd) == first.count(odd):
         raise InputError(f"is separated by {odd!r}.", source=name, hint=_command(name, f"tr '{odd}' ','"))
