@@ -301,3 +301,15 @@ def test_an_outcome_of_columns_that_share_their_values(written, crowdrank):
     ran = crowdrank("rank", written(results), "--model", "bt")
     again = shlex.split(ran.err.partition("'1/2-1/2' means tie: ")[2].splitlines()[0])
     assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == ["a", "b", "c"]
+
+
+def test_columns_of_two_kinds_have_a_command_for_each(written, crowdrank):
+    rows = "".join(
+        f"w{worker},{item},{label},{4 - label}\n"
+        for worker in "xy"
+        for item, label in zip("abc", (1, 2, 3), strict=True)
+    )
+    ran = crowdrank("rank", written(f"worker,item,label,rank\n{rows}"), "--model", "win-rate")
+    for kind in ("rankings", "ratings"):
+        again = shlex.split(ran.err.partition(f"To read them as {kind}: ")[2].splitlines()[0])
+        assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == ["c", "b", "a"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, UsageError, name_hint
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,7 @@ def recognize(
         raise _missing_error(names, by_role, core, source, layouts)
     kinds = dict.fromkeys(layout.kind for layout in found)
     if len(kinds) > 1:
-        ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
-        raise InputError(
-            f"the columns match more than one kind of judgments: {ways}.",
-            source=source,
-            hint=("Name the columns that count, for example ", Remedy("columns", "item=item,label=label")),
-        )
+        raise _kinds_error(found, by_role, mapping, source)
     columns = {need: by_role[need] for need in found[0].needs}
     for role in OPTIONAL:
         if role in by_role:
@@ -165,6 +160,21 @@ def recognize(
     if "worker" not in columns and "worker" not in mapping:
         notes += tuple(_unused_worker_notes(names, columns, source))
     return RecognizedLayout(found[0].kind, columns, notes, named)
+
+
+def _kinds_error(
+    found: Sequence[Layout], by_role: Mapping[str, str], given: Mapping[str, str], source: str
+) -> InputError:
+    """The error if the columns match several kinds of judgments, with a command for each."""
+    first = {layout.kind: layout for layout in reversed(found)}
+    hint: list[str | Retry] = []
+    for kind, layout in reversed(first.items()):
+        named = {**given, **{need: by_role[need] for need in layout.needs}}
+        remedy = Remedy("columns", join_names(f"{role}={name}" for role, name in named.items()))
+        hint += ["\n" if hint else "", f"To read them as {kind}: ", Retry((remedy,))]
+    ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
+    problem = f"the columns match more than one kind of judgments: {ways}."
+    return InputError(problem, source=source, hint=hint)
 
 
 def _rival_notes(
