@@ -160,6 +160,10 @@ MISTAKES = {
     "column.csv": ("a column is missing", b"worker,left,right\nw1,a,b\n"),
     "kind.csv": ("columns that are not judgments", b"id,name\n1,a\n"),
     "pairs.csv": ("pairs under other names", b"query,doc1,doc2,winner\nq1,d1,d2,d1\nq1,d2,d3,d3\nq1,d1,d3,d1\n"),
+    "games.csv": ("pairs, but no column says who won", b"home,away\na,b\nb,c\nc,a\n"),
+    "ratings.csv": ("ratings under other names", b"rater,doc,stars\nann,d1,4\nann,d2,2\n"),
+    "bare.csv": ("no header", b"ann,tea,milk,tea\nbob,milk,tea,tea\nann,milk,cola,tea\n"),
+    "double.csv": ("two columns with one name", b"model_a,model_a,winner\nx,y,model_a\ny,x,model_a\n"),
     "numbers.csv": ("outcomes as numbers", b"worker,left,right,winner\nw1,x,y,1\nw1,y,z,0\nw1,x,z,1\n"),
     "same.csv": ("too many unusable rows", b"winner,loser\na,b\na,a\nb,c\n"),
     "words.csv": ("numbers and words as labels", b"item,worker,label\na,w1,3\nb,w1,good\n"),
@@ -220,6 +224,11 @@ SUSPECTS = {
     "rounded.parquet": ("ids above 2^53 in a column of decimal numbers", b""),
     "ids.json": ("true among ids that are numbers", b'[{"winner": 1, "loser": 2}, {"winner": true, "loser": 2}]'),
     "votes.csv again.csv": ("a file given twice", voted("a|b|c|d")),
+    "tops.csv": (
+        "lists of the best of all items",
+        b"worker,item,rank\n"
+        + b"".join(b"w%d,d%d,%d\n" % (n // 3, n % 3 + (n % 3 == 2) * (n // 3), n % 3 + 1) for n in range(36)),
+    ),
     "ranks.csv": (
         "every rank is 1",
         b"worker,item,rank\n" + b"".join(b"w%d,d%d,1\n" % (n % 3, n // 3) for n in range(9)),

@@ -15,6 +15,8 @@ from crowdrank.simulate.presets import simulate
 
 ITEMS = dict(zip((f"item-{number}" for number in range(1, 7)), "abcdef", strict=True))
 SEARCHES = "query,doc1,doc2,winner\nq1,d1,d2,d1\nq1,d2,d3,d3\nq1,d1,d3,d1\n"
+STARS = "user,doc,stars\nann,d1,4\nann,d2,2\nbob,d1,5\nbob,d2,3\n"
+PLACES = "worker,film,place\nann,f1,1\nann,f2,2\nbob,f2,1\nbob,f1,2\n"
 BROKEN = "worker,left,right,label\nw1,a,b,a\nw1,a,b,c\n"
 
 
@@ -92,6 +94,8 @@ FILES: dict[str, Callable[[Path], object]] = {
     "votes.csv": lambda path: votes().write_csv(path),
     "broken.csv": lambda path: path.write_text(BROKEN),
     "searches.csv": lambda path: path.write_text(SEARCHES),
+    "stars.csv": lambda path: path.write_text(STARS),
+    "places.csv": lambda path: path.write_text(PLACES),
     "january": lambda path: ranked(path, 1),
     "february": lambda path: ranked(path, 2),
     "labels.csv": lambda path: shop().judgments.write_csv(path),

@@ -54,6 +54,16 @@ def test_no_message_is_longer_than_a_thousand_characters():
     assert str(InputError("the file is empty.", source=path)).endswith("folder/votes.csv: the file is empty.")
 
 
+def test_what_is_to_be_typed_is_not_shortened():
+    long = "x" * 150
+    columns = f"left={long},right={long}"
+    error = InputError(
+        f"there is no column {long * 2}.", hint=("Not ", long * 2, ". Use ", Remedy("columns", columns))
+    )
+    assert str(error).endswith(f'. Use columns="{columns}"')
+    assert long * 2 not in str(error)
+
+
 def test_a_usual_message_is_not_shortened():
     words = "a list of several names " * 25
     assert str(UsageError(words)) == words

@@ -28,9 +28,16 @@ _LONG_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
 
 def shorten(text: str, most: int = _LONGEST_MESSAGE) -> str:
     """The text with the middle of very long words, and the end of a very long text, left out."""
+    return _cut_end(_cut_words(text), most)
+
+
+def _cut_words(text: str) -> str:
     if len(text) <= _LONGEST_WORD:
         return text
-    text = _LONG_WORD.sub(lambda word: f"{word[0][:120]}...{word[0][-60:]}", text[: 1 << 20])
+    return _LONG_WORD.sub(lambda word: f"{word[0][:120]}...{word[0][-60:]}", text[: 1 << 20])
+
+
+def _cut_end(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 4]} ..."
 
 
@@ -109,10 +116,9 @@ def count_noun(count: float, noun: str, plural: str = "") -> str:
 
 
 def word_hint(hint: Hint | None, word: Word = str) -> str:
-    """A hint as text, with each remedy worded by ``word``."""
-    if hint is None or isinstance(hint, str):
-        return hint or ""
-    return "".join(part if isinstance(part, str) else word(part) for part in hint)
+    """A hint as text, with each remedy worded by ``word``; long words are shortened, but not in what is typed."""
+    parts = [hint or ""] if hint is None or isinstance(hint, str) else hint
+    return "".join(_cut_words(part) if isinstance(part, str) else word(part) for part in parts)
 
 
 class CrowdrankError(Exception):
@@ -142,7 +148,7 @@ class CrowdrankError(Exception):
 
     def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
-        hint = shorten(word_hint(self.hint, word), LONGEST - len(self.message) - 7)
+        hint = _cut_end(word_hint(self.hint, word), LONGEST - len(self.message) - 7)
         return f"{self.message}\nHint: {hint}" if self.hint else self.message
 
 
@@ -248,5 +254,5 @@ class Note:
 
     def wording(self, word: Word = str) -> str:
         """The message and the hint, with each remedy worded by ``word``."""
-        hint = shorten(word_hint(self.hint, word), LONGEST - len(self.message) - 1)
+        hint = _cut_end(word_hint(self.hint, word), LONGEST - len(self.message) - 1)
         return f"{self.message} {hint}" if self.hint else self.message

@@ -178,6 +178,42 @@ class TestEvaluate:
         found = json.loads(crowdrank("evaluate", "run.txt", "qrels.txt", "--measures", "RR", "--json").out)
         assert found == {"RR": (1 / 2 + 1) / 2}
 
+    @pytest.fixture
+    def systems(self, tmp_path):
+        runs = {"bm25": ("1 d1 d2", "2 d1"), "dense": ("1 d2 d3", "2 d1")}
+        lines = [
+            f"{query} Q0 {item} {place} {-place} {tag}\n"
+            for tag, lists in runs.items()
+            for query, *items in map(str.split, lists)
+            for place, item in enumerate(items, 1)
+        ]
+        (tmp_path / "run.txt").write_text("".join(lines))
+        (tmp_path / "qrels.txt").write_text("1 0 d1 0\n1 0 d2 1\n2 0 d1 1\n")
+        return "run.txt", "qrels.txt"
+
+    def test_each_system_of_a_run(self, crowdrank, systems):
+        ran = crowdrank("evaluate", *systems, "--measures", "RR P@1")
+        assert [line.split() for line in ran.out.splitlines()] == [
+            ["system", "RR", "P@1"],
+            ["bm25", f"{(1 / 2 + 1) / 2:.4f}", f"{1 / 2:.4f}"],
+            ["dense", "1.0000", "1.0000"],
+        ]
+        assert "bm25: gold has grades for 3 of 3 ranked items, in 2 of 2 queries\n" in ran.err
+        assert "dense: gold has grades for 2 of 3 ranked items, in 2 of 2 queries; 1 graded" in ran.err
+        found = json.loads(crowdrank("evaluate", *systems, "--measures", "RR", "--json").out)
+        assert found == {"bm25": {"RR": (1 / 2 + 1) / 2}, "dense": {"RR": 1.0}}
+
+    def test_an_item_twice_in_one_system_names_its_row(self, crowdrank, systems, tmp_path):
+        with (tmp_path / "run.txt").open("a") as file:
+            file.write("2 Q0 d1 2 1 dense\n")
+        assert "run.txt, row 7, column 'item': the item appears twice" in crowdrank("evaluate", *systems).err
+
+    def test_what_is_noted_of_one_system_names_it(self, crowdrank, systems, tmp_path):
+        (tmp_path / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n2 0 d1 -1\n")
+        ran = crowdrank("evaluate", *systems, "--measures", "acc")
+        assert ran.err.count("1 grade of the gold is below 0") == 1
+        assert "warning: dense: acc is undefined" in ran.err
+
     def test_mistakes(self, crowdrank, files):
         assert crowdrank("evaluate", *files, "--measures", "magic").code == 2
         assert crowdrank("evaluate", "none.csv", files[1]).code == 2

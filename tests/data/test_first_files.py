@@ -35,7 +35,9 @@ class TestColumnsThatAreNotUsed:
         assert table.index.workers.to_list() == ["u", "v"]
         assert codes(table) == []
 
-    @pytest.mark.parametrize("name", ["user", "user_id", "participant", "voter", "evaluator", "turker"])
+    @pytest.mark.parametrize(
+        "name", ["user", "user_id", "participant", "voter", "evaluator", "Worker ID", "rater-id"]
+    )
     def test_people(self, name):
         frame = pl.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"], name: ["u", "v"]})
         [note] = cr.read(frame).notes

@@ -170,3 +170,15 @@ class TestColumnsOfGold:
     def test_of_no_role(self):
         with pytest.raises(cr.UsageError, match="no role 'score'"):
             read_gold(self.frame, columns="score=rel")
+
+
+def test_gold_under_other_names_says_how_to_read_it(tmp_path):
+    path = tmp_path / "gold.csv"
+    path.write_text("topic,doc,stars\nq,a,3\nq,b,1\n")
+    with pytest.raises(
+        cr.InputError, match="is not a gold file; its columns are 'topic', 'doc', 'stars'"
+    ) as caught:
+        read_gold(path)
+    columns = "item=doc,grade=stars,query=topic"
+    assert str(caught.value).endswith(f'Name other columns: gold_columns="{columns}"')
+    assert values(read_gold(path, columns=columns)) == {("q", "a"): 3.0, ("q", "b"): 1.0}

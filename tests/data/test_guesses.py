@@ -203,6 +203,13 @@ def test_ballots_hold_ids(written):
         cr.read(file, columns="rank=rank*")
 
 
+@pytest.mark.parametrize("items", [("a", "b", "c"), ("Alien", "Brazil", "Cube")])
+def test_ballots_whose_columns_have_no_number(written, items):
+    a, b, c = items
+    with pytest.raises(cr.InputError, match="each row seems to be a ranking: the cells of '1st', '2nd', '3rd'"):
+        cr.read(written(f"voter,1st,2nd,3rd\nx,{a},{b},{c}\ny,{b},{a},{c}\nz,{a},{c},{b}\n"))
+
+
 def test_ranks_without_a_worker_need_one(written):
     with pytest.raises(cr.InputError, match="add a column with a worker for each row") as caught:
         cr.read(written("P1,P2,P3\n1,3,2\n2,1,3\n"))
@@ -217,6 +224,7 @@ GRADED = {
     ),
     "Product ID,stars\np,5\nq,3\n": ("a rating", "item=Product ID,label=stars"),
     "item,rater,answer\na,u,1\nb,v,0\n": ("a rating", "label=answer"),
+    "worker,film,place\nu,a,1\nv,b,1\n": ("a place in a list", "item=film,rank=place"),
 }
 """Ratings and lists with other names, what each row seems to be, and the columns that read them."""
 
@@ -243,3 +251,65 @@ def test_pairs_whose_outcomes_are_other_words_say_what_to_complete(written):
         cr.read(written("\n".join(["answer one,answer two,preferred", *rows, ""])))
     assert "The values are 'neither', 'one', 'two'" in str(caught.value)
     assert 'outcomes="neither=MEANING,one=MEANING,two=MEANING"' in str(caught.value)
+
+
+QUERIES_WITH_THE_SAME_ITEMS = "query,doc1,doc2,winner\n" + "".join(
+    f"q{place % 2},{a},{b},{min(a, b)}\n" for place, (a, b) in enumerate(["ab", "ba", "bc", "cb", "ac", "ca"])
+)
+
+
+def test_queries_that_judge_the_same_items_have_a_command_for_one_ranking_and_one_for_many(written, crowdrank):
+    ran = crowdrank("rank", written(QUERIES_WITH_THE_SAME_ITEMS), "--model", "bt")
+    found = {}
+    for said in ("For one ranking, read it with ", "For a ranking for each 'query': "):
+        again = shlex.split(ran.err.partition(said)[2].splitlines()[0])
+        found[said] = crowdrank(*again[1:])
+        assert "--columns query=" not in found[said].err
+    one, many = (pl.read_csv(own.out.encode()) for own in found.values())
+    assert one["item"].to_list() == ["a", "b", "c"]
+    assert many["query"].unique().sort().to_list() == ["q0", "q1"]
+
+
+def test_a_query_that_may_split_one_ranking_is_noted_when_it_is_read(written, crowdrank):
+    coded = QUERIES_WITH_THE_SAME_ITEMS.replace(",winner", ",choice")
+    coded = "".join(
+        line
+        if place == 0
+        else ",".join([*(own := line.split(","))[:3], str(int(own[3].strip() == own[1]))]) + "\n"
+        for place, line in enumerate(coded.splitlines(keepends=True))
+    )
+    ran = crowdrank("rank", written(coded), "--model", "bt")
+    again = shlex.split(ran.err.partition("'0' means right: ")[2].splitlines()[0])
+    assert "For one ranking over all of them: --columns query=" in crowdrank(*again[1:]).err
+
+
+SHARED = "beats,beaten,day\n" + "".join(
+    f"{a},{b},{n}\n" for n, (a, b) in enumerate(["ab", "bc", "ac", "bc", "cb"])
+)
+
+
+def test_columns_that_share_their_values_are_pairs_whatever_they_are_called(written, crowdrank):
+    ran = crowdrank("rank", written(SHARED), "--model", "bt")
+    assert "each row seems to be a pair: 'beats' and 'beaten' share their values, and no column says" in ran.err
+    for said, order in (("If 'beats' has the winners: ", "abc"), ("If 'beaten' has them: ", "cba")):
+        again = shlex.split(ran.err.partition(said)[2].splitlines()[0])
+        assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == list(order)
+
+
+def test_an_outcome_of_columns_that_share_their_values(written, crowdrank):
+    results = "white,black,result\n" + "a,b,1-0\nb,c,1-0\nc,a,0-1\nb,a,1/2-1/2\n"
+    ran = crowdrank("rank", written(results), "--model", "bt")
+    again = shlex.split(ran.err.partition("'1/2-1/2' means tie: ")[2].splitlines()[0])
+    assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == ["a", "b", "c"]
+
+
+def test_columns_of_two_kinds_have_a_command_for_each(written, crowdrank):
+    rows = "".join(
+        f"w{worker},{item},{label},{4 - label}\n"
+        for worker in "xy"
+        for item, label in zip("abc", (1, 2, 3), strict=True)
+    )
+    ran = crowdrank("rank", written(f"worker,item,label,rank\n{rows}"), "--model", "win-rate")
+    for kind in ("rankings", "ratings"):
+        again = shlex.split(ran.err.partition(f"To read them as {kind}: ")[2].splitlines()[0])
+        assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == ["c", "b", "a"]

@@ -68,13 +68,48 @@ def test_a_first_line_of_60000_digits_is_refused_at_once(tmp_path):
 @pytest.mark.parametrize("reader", [read_gold, Anchors.read])
 def test_blank_lines_are_skipped(tmp_path, reader):
     path = tmp_path / "gold.csv"
-    path.write_text("query,item,label\nq,a,1\n\nq,b,2\n\n")
+    path.write_text("query,item,label\nq,a,1\n\n   \nq,b,2\n,,\n\t\n\n")
     found = reader(path)
     frame = (found.labels if isinstance(found, Anchors) else found).frame
     assert frame.rows() == [("q", "a", 1.0), ("q", "b", 2.0)]
     path.write_text("item,label\n\n\n")
     with pytest.raises(cr.InputError, match="there are no rows"):
         reader(path)
+
+
+def test_lines_of_spaces_are_blank_in_judgments_too(tmp_path):
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\n  \nb,a\n,\nb,\n")
+    with pytest.raises(cr.InputError, match="row 5, column 'loser': the value is missing"):
+        cr.read(tmp_path / "votes.csv")
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\n  \nb,a\n,\n")
+    assert cr.read(tmp_path / "votes.csv").rows == 2
+
+
+@pytest.mark.parametrize("memory", [None, 1])
+def test_a_query_without_a_usable_row_is_named(tmp_path, memory):
+    rows = [f"q{row % 3},a,b,a" for row in range(30)]
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join(["query,left,right,label", *rows, "q1,a,a,a", "q7,a,b,", "q8,b,b,b"]))
+    found = [note.message for note in cr.read(path, memory=memory).notes if note.code == "lost-queries"]
+    assert found == ["2 queries have no ranking, because every row was left out: 'q7', 'q8'."]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("NaN", "NaN is not JSON: leave it out, or write null"),
+        ("-Infinity", "Infinity is not JSON"),
+        ("1" + 400 * "0", "has a number with too many digits"),
+    ],
+)
+def test_numbers_that_are_no_json(tmp_path, value, problem):
+    row = f'{{"item": "a", "label": {value}}}'
+    (tmp_path / "labels.jsonl").write_text(f'{{"item": "b", "label": 1}}\n{row}\n')
+    with pytest.raises(cr.InputError, match=f"row 2: -?{problem}"):
+        cr.read(tmp_path / "labels.jsonl")
+    (tmp_path / "labels.json").write_text(f"[{row}]")
+    with pytest.raises(cr.InputError, match=problem):
+        cr.read(tmp_path / "labels.json")
 
 
 ODD = {

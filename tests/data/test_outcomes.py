@@ -124,3 +124,35 @@ def test_outcomes_that_say_nothing(how, message):
 def test_outcomes_of_ratings():
     with pytest.raises(cr.UsageError, match=r"applies only to pairs with an outcome\. frame has ratings"):
         cr.read(pl.DataFrame({"item": ["a"], "label": ["1"]}), outcomes="1=left")
+
+
+def test_numbers_with_decimals_are_those_without():
+    frame = pl.DataFrame({"left": ["a", "b", "c"], "right": ["b", "c", "a"], "winner": ["1.0", "2.0", "1.0"]})
+    assert (
+        cr.read(frame).outcome.tolist()
+        == cr.read(frame.with_columns(winner=pl.Series(["1", "2", "1"]))).outcome.tolist()
+    )
+    assert (
+        cr.read(frame, outcomes="1=right,2=left").outcome.tolist()
+        == cr.read(frame, outcomes="1.0=right,2.0=left").outcome.tolist()
+    )
+
+
+@pytest.mark.parametrize(("items", "sides"), [("ABC", "AB"), ("123", "12")])
+def test_sides_that_are_ids_too_have_the_command_that_reads_them(items, sides):
+    pairs = [(a, b) for a in items for b in items if a != b]
+    frame = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
+    frame = frame.with_columns(
+        winner=pl.when(pl.col("left") < pl.col("right")).then(pl.lit(sides[0])).otherwise(pl.lit(sides[1]))
+    )
+    meant = f"{sides[0]}=left,{sides[1]}=right"
+    with pytest.raises(cr.InputError) as caught:
+        cr.read(frame)
+    assert f'If outcomes are sides and not ids: read(..., outcomes="{meant}")' in str(caught.value)
+    assert cr.WinRate().fit(cr.read(frame, outcomes=meant)).ranking_.frame()["item"].to_list() == list(items)
+
+
+def test_ids_that_are_words_too_are_still_ids_if_each_row_has_one():
+    frame = pl.DataFrame({"left": ["b", "a", "c"], "right": ["a", "c", "b"], "winner": ["a", "a", "b"]})
+    with pytest.raises(cr.InputError, match="Say that it is an id"):
+        cr.read(frame)

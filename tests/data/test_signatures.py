@@ -32,6 +32,9 @@ REFUSED = {
     "is compressed by bzip2": b"BZh91AY&SY",
     "is an Arrow": ARROW.getvalue(),
     "as UTF-16 text and binary files have": PAIRS.encode("utf-16-le"),
+    "is a pointer of Git LFS": b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n",
+    "is a YAML document": b"- winner: a\n  loser: b\n",
+    "is nested too deep": b"[" * 5000 + b"]" * 5000,
     "is one JSON object over several lines": b'{\n "data": [\n  {"winner": "a", "loser": "b"}\n ]\n}\n',
     "Write one row per line": b'{"winner": ["a", "b"], "loser": ["b", "c"]}\n',
     "column 'winner': holds bytes that are not text": BYTES.getvalue(),
@@ -40,6 +43,10 @@ PLAIN = {
     "is separated by spaces": PAIRS.replace(",", "  "),
     "is a table drawn with bars": "| worker | left | right | label |\n|---|:-:|---|--:|\n| x | a | b | a |\n",
     "spaces around the cells": PAIRS.replace(",", " | "),
+    "is separated by '~'": PAIRS.replace(",", "~"),
+    "is separated by ':'": PAIRS.replace(",", ":"),
+    "begins with a comment": f"# exported today\n{PAIRS}",
+    "each line is in quotes": "".join(f'"{line}"\n' for line in PAIRS.splitlines()),
 }
 """What is refused with a command that mends it."""
 
@@ -81,6 +88,6 @@ def test_the_command_in_the_hint_mends_the_file(tmp_path, monkeypatch, problem):
     (tmp_path / "my votes.txt").write_text(PLAIN[problem])
     with pytest.raises(cr.InputError, match=problem) as caught:
         cr.read("my votes.txt")
-    command = str(caught.value).partition("commas or bars: ")[2]
+    command = str(caught.value).partition("Hint: ")[2].partition(": ")[2]
     subprocess.run(["bash", "-c", command], check=True)
     assert set(cr.read("table.csv").index.items) <= {"a", "b", "c"}

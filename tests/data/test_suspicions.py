@@ -112,6 +112,13 @@ def json_file(folder, rows, form):
     path.write_text("\n".join(map(json.dumps, rows)) if form == "jsonl" else json.dumps(rows))
     return path
 
+    def test_ids_that_a_spreadsheet_has_shortened(self):
+        code, text = said(votes(["1.23457E+15", "9.1E+12", "a", "1E+5", "2.5"]))
+        assert code == "rounded-ids"
+        assert text.startswith(
+            "2 ids have the form in which a spreadsheet writes long numbers: 1.23457E+15, 9.1E+12."
+        )
+
 
 class TestFiles:
     def frame(self, worker=True):
@@ -168,6 +175,14 @@ class TestNumbers:
         assert mended.weight is None
         assert suspicions(mended) == []
 
+    def test_dates_as_weights(self):
+        dates = [20_240_100 + row % 31 + 1 for row in range(60)]
+        code, text = said(votes(["a", "b", "c"]).with_columns(weight=pl.Series(dates)))
+        assert code == "time-weights"
+        assert text.startswith("Every weight is between 20240101 and 20240131, as dates are (frame, row 1")
+        assert text.endswith('If they are dates: columns="weight="')
+        assert suspicions(cr.read(votes(["a", "b", "c"]).with_columns(weight=pl.lit(20_241_399)))) == []
+
     def test_one_row_outweighs_all_others(self):
         frame = votes(list("abc")).with_columns(weight=pl.Series([1.0] * 41 + [1e12] + [1.0] * 18))
         code, text = said(frame)
@@ -212,6 +227,24 @@ class TestLabels:
         assert code == "swapped-columns"
         assert 'columns="item=label,label=item"' in text
         assert suspicions(cr.read(swapped, columns="item=label,label=item")) == []
+
+    def test_swapped_if_there_are_as_many_items_as_grades(self):
+        rows = [(f"w{row // 5}", str(RNG.integers(1, 4)), 100 + row % 5) for row in range(100)]
+        assert said(ratings(rows))[0] == "swapped-columns"
+        assert (
+            suspicions(cr.read(ratings([(worker, str(item), int(label)) for worker, label, item in rows]))) == []
+        )
+
+    def test_swapped_with_items_that_are_names(self, tmp_path):
+        swapped = ratings([(worker, str(label), item) for worker, item, label in RATINGS])
+        code, text = said(swapped)
+        assert code == "swapped-columns"
+        assert f"frame, row 1: item '{RATINGS[0][2]}', label 'd0'." in text
+        assert suspicions(cr.read(swapped, columns="item=label,label=item")) == []
+
+    def test_names_of_few_numbered_items_are_not_swapped(self):
+        rows = [(f"w{row % 5}", str(row // 5), "good" if RNG.random() < 0.5 else "bad") for row in range(50)]
+        assert suspicions(cr.read(ratings(rows))) == []
 
     def test_swapped_without_workers(self):
         frame = pl.DataFrame({"item": [row % 5 for row in range(200)], "label": range(200)})
@@ -270,6 +303,49 @@ class TestLabels:
             if worker > 1 or item < 10
         ]
         assert suspicions(cr.read(ratings(rows))) == []
+
+
+class TestTopLists:
+    """Lists of the best 4 of 20 items, or of 4 items that were shown."""
+
+    def lists(self, workers, shown=None, queries=1):
+        rng = np.random.default_rng(3)
+        rows = []
+        for query in range(queries):
+            for worker in range(workers):
+                seen = np.arange(20) if shown is None else rng.choice(20, shown, replace=False)
+                best = seen[np.argsort(seen / 4 + rng.gumbel(size=len(seen)))][:4]
+                rows += [(f"q{query}", f"w{worker}", f"i{item}", rank + 1) for rank, item in enumerate(best)]
+        frame = pl.DataFrame(rows, schema=["query", "worker", "item", "rank"], orient="row")
+        return frame if queries > 1 else frame.drop("query")
+
+    def test_the_best_of_all(self):
+        frame = self.lists(30)
+        code, text = said(frame)
+        assert code == "top-lists"
+        items = frame["item"].n_unique()
+        assert text.startswith(
+            f"Each of the 30 lists ranks 4 of {items} items, and some items are in far more lists"
+        )
+        assert text.endswith("If a list is the best 4 of all items, the others are below: missing=below")
+
+    def test_in_several_queries(self):
+        assert said(self.lists(12, queries=3))[1].startswith("Each of the 36 lists ranks 4 of up to ")
+
+    @pytest.mark.parametrize("missing", ["below", "unknown"])
+    def test_not_if_the_user_has_said_it(self, missing):
+        assert suspicions(cr.read(self.lists(30), missing=missing)) == []
+
+    def test_all_that_was_shown(self):
+        assert suspicions(cr.read(self.lists(30, shown=4))) == []
+
+    def test_several_lists_by_a_worker_are_sets_that_were_shown(self):
+        frame = self.lists(30).with_columns(list=pl.col("worker"), worker=pl.col("worker").str.slice(1, 1))
+        assert suspicions(cr.read(frame)) == []
+
+    def test_lists_of_nearly_all_items(self):
+        kept = self.lists(30).filter(pl.col("item").is_in(["i0", "i1", "i2", "i3"]))
+        assert suspicions(cr.read(kept)) == []
 
 
 def _clean_files():

@@ -5,7 +5,7 @@ from crowdrank.data.arrays import Floats, Integers, Ints, Resident, add_by_code,
 from crowdrank.data.constraints import MOST_EXPERTISE, Constraints, Demands
 from crowdrank.data.convert import count_pairs, load_rows, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.features import Features
-from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking
+from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking, read_rankings
 from crowdrank.data.grades import judged_grades, note_not_judged, note_totals
 from crowdrank.data.ids import Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
@@ -71,6 +71,7 @@ __all__ = [
     "read_features",
     "read_gold",
     "read_ranking",
+    "read_rankings",
     "size_in_words",
     "stream_lists",
     "stream_pairs",

@@ -14,15 +14,26 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.data.index import Index, Nodes, node_codes, translate_ids
-from crowdrank.data.io.cells import TextCells, first_row
+from crowdrank.data.io.cells import ROW, TextCells, first_row
 from crowdrank.data.io.checks import are_words
-from crowdrank.data.io.columns import MissingColumnError, parse_mapping, recognize
+from crowdrank.data.io.columns import (
+    OPTIONAL,
+    MissingColumnError,
+    join_names,
+    parse_mapping,
+    plain_name,
+    recognize,
+)
 from crowdrank.data.io.frames import is_rows
+from crowdrank.data.io.graded_guesses import find_graded
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import AnyJudgments, read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
 from crowdrank.data.tables import RIGHT, TIE, GradedJudgments, Judgments, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
+
+SYSTEMS = (*OPTIONAL["worker"], "system", "run", "tag")
+"""What the column is called that says whose ranking a row belongs to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +115,12 @@ def _read_grades(
     found = next((role for own in (mapping, columns) for role in known if own.get(role)), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a gold file; its columns are {', '.join(map(repr, frame.columns))}.",
+            f"is not a gold file; its columns are {_list_names(frame)}.",
             source=name,
-            hint=f"Gold has item and one of {', '.join(known)}; query is optional.",
+            hint=(
+                f"Gold has item and one of {', '.join(known)}; query is optional. ",
+                *_other_names(frame.columns),
+            ),
         )
     if names and found in GRADES:
         frame = _with_places(frame, columns[found], names)
@@ -118,6 +132,22 @@ def _read_grades(
             pl.when(rank < 0).then(-1.0).otherwise(rank.max().over("query") - rank).alias("value")
         )
     return Scored(scored, name, columns[found], found in RANKS)
+
+
+def _list_names(frame: pl.DataFrame) -> str:
+    """The names of the columns as they are in the file."""
+    return ", ".join(repr(plain_name(name)) for name in frame.columns)
+
+
+def _other_names(names: Sequence[str]) -> tuple[str, Remedy] | tuple[()]:
+    """How to name the columns of gold that probably has other names."""
+    found = find_graded(names, {})
+    if found is None:
+        return ()
+    roles = {{"label": "grade"}.get(role, role): name for role, name in found.roles.items() if role != "worker"}
+    return "Name other columns: ", Remedy(
+        "gold_columns", join_names(f"{role}={own}" for role, own in roles.items())
+    )
 
 
 def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
@@ -137,18 +167,37 @@ def _merge_gold(parts: Sequence[Scored], names: Sequence[Any]) -> Scored:
 
 
 def read_ranking(given: Any) -> Scored:
-    """A ranking to score: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run)."""
+    """A ranking to score: ``[query,] item`` and score or rank (crowdrank's own, or a TREC run of one system)."""
+    found = read_rankings(given)
+    if len(found) > 1:
+        raise InputError(f"There are rankings of {len(found)} systems: {', '.join(map(repr, found))}.")
+    return next(iter(found.values()))
+
+
+def read_rankings(given: Any) -> dict[str, Scored]:
+    """Rankings to score, by system, in the order of the file: a TREC run may hold several.
+
+    A file without a column for the system, or in which no item occurs twice in a query, has one ranking, named "".
+    """
     frame, name, columns = _open(given)
     found = next((value for value in ("score", "rank") if value in columns), None)
     if found is None or "item" not in columns:
         raise InputError(
-            f"is not a ranking; its columns are {', '.join(map(repr, columns.values()))}.",
+            f"is not a ranking; its columns are {_list_names(frame)}.",
             source=name,
             hint="A ranking has item and score (larger = better) or rank (1 = best); query is optional.",
         )
-    scored = _read_scores(frame, name, columns, found)
-    _require_queries(scored, name, columns)
-    return Scored(scored.with_columns(-pl.col("value")) if found == "rank" else scored, name)
+    keys = [columns[role] for role in ("query", "item") if role in columns]
+    system = next((columns[role] for role in SYSTEMS if role in columns), None)
+    parts = {"": frame}
+    if system is not None and frame.select(keys).is_duplicated().any():
+        numbered = frame.drop(ROW, strict=False).with_row_index(ROW)
+        parts = {str(own): part for (own,), part in numbered.group_by(system, maintain_order=True)}
+    scored = {own: _read_scores(part, name, columns, found) for own, part in parts.items()}
+    for part in scored.values():
+        _require_queries(part, name, columns)
+    sign = -1.0 if found == "rank" else 1.0
+    return {own: Scored(part.with_columns(pl.col("value") * sign), name) for own, part in scored.items()}
 
 
 def _open(
@@ -175,7 +224,8 @@ def _open(
 
 def _read_scores(frame: pl.DataFrame, name: str, columns: Mapping[str, str], value: str) -> pl.DataFrame:
     roles = [role for role in ("query", "item", value) if role in columns]
-    named = frame.select(pl.col(columns[role]).alias(role) for role in roles)
+    numbers = [ROW] if frame.schema.get(ROW) == pl.UInt32 else []  # of the rows in the file; a file has only text
+    named = frame.select(*(pl.col(columns[role]).alias(role) for role in roles), *numbers)
     cells = TextCells(named, columns, name)
     scored = pl.DataFrame({"item": cells.required("item"), "value": cells.number(value)})
     if scored.is_empty():
@@ -333,7 +383,7 @@ def _require_anchors(frame: pl.DataFrame, name: str) -> None:
         recognize(frame.columns, None, name)
     except MissingColumnError:
         raise InputError(
-            f"holds no anchors; its columns are {', '.join(map(repr, frame.columns))}.",
+            f"holds no anchors; its columns are {_list_names(frame)}.",
             source=name,
             hint="Rename the columns. Known labels have item and label, gold pairs left, right and label, known "
             "workers worker and eta, true lists item and rank.",

@@ -16,6 +16,11 @@ KINDS: dict[str, tuple[str, str]] = {
         "Ranks of 0",
         "Items with rank 0 count as the best; leave the cells empty if these were not ranked.",
     ),
+    "top-lists": (
+        "Lists that may be the top of a longer ranking",
+        "If workers ranked the best of all items, say that the others are below: it changes the ranking.",
+    ),
+    "lost-queries": ("Queries without a ranking", "All their rows were left out; see why in the other warnings."),
     "one-rank": ("Every rank is the same", "The ranks are probably in another column; name it."),
     "same-file": (
         "The same judgments twice",

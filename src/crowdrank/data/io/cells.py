@@ -13,6 +13,8 @@ from crowdrank.data.ids import UNKNOWN_WORKER
 from crowdrank.errors import Hint, InputError, Remedy
 
 LEAST_WEIGHT, MOST_WEIGHT = 1e-12, 1e12
+MOST_TIME = 1e19
+"""Nanoseconds since 1970 are less than this."""
 MOST_WEIGHT_RATIO = 1e15
 """Double precision holds nearly 16 digits: a weight has no effect beside one that is this many times larger."""
 MOST_NUMBER = 1e50
@@ -70,12 +72,23 @@ class TextCells:
         self.numbers = frame[ROW] if ROW in frame.columns else None  # row in the file, if it is not the position
         self.offset = offset if self.numbers is None else 0
         self.frame = frame.drop(ROW, strict=False)
-        if all(column.null_count() for column in self.frame):  # blank lines are skipped, but counted
-            filled = self.frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
-            self.numbers = filled.arg_true() if self.numbers is None else self.numbers.filter(filled)
-            self.frame = self.frame.filter(filled)
+        if sum(not column.null_count() for column in self.frame) <= 1:  # blank lines are skipped, but counted
+            filled = self._filled_rows()
+            if not filled.all():
+                self.numbers = filled.arg_true() if self.numbers is None else self.numbers.filter(filled)
+                self.frame = self.frame.filter(filled)
         self._distinct: dict[str, pl.Series] = {}
         self._words: dict[str, set[str | None]] = {}
+
+    def _filled_rows(self) -> pl.Series:
+        """The rows that are not blank: a line of spaces has them in one cell, and the others are empty."""
+        empty = pl.sum_horizontal(pl.all().is_null()) >= self.frame.width - 1
+        blank = self.frame.select(empty).to_series()
+        if blank.any():
+            texts = self.frame.filter(blank).select(pl.all().cast(pl.String).str.strip_chars().fill_null(""))
+            spaces = texts.select(pl.all_horizontal(pl.all() == "")).to_series()
+            blank = blank.scatter(blank.arg_true(), spaces)
+        return ~blank
 
     def error(self, role: str, row: int, problem: str, hint: Hint | None = None) -> InputError:
         """The error for one cell."""
@@ -191,7 +204,8 @@ class TextCells:
             problem, row = f"a weight must be a number from 0 to {MOST_WEIGHT:g}.", first_row(bad)
             if (values[row] or 0.0) > MOST_WEIGHT:
                 remedy = Remedy("columns", f"weight=,timestamp={self.columns['weight']}")
-                raise self.error("weight", row, problem, ("If it is a time: ", remedy))
+                time = ("If it is a time: ", remedy) if values[row] <= MOST_TIME else None
+                raise self.error("weight", row, problem, time)
             raise self._number_error("weight", row, problem)
         tiny = (values > 0) & (values < LEAST_WEIGHT)
         if tiny.any():

@@ -21,6 +21,7 @@ from crowdrank.data.io.checks import (
     losses_error,
     lost_too_many,
     no_rows_error,
+    note_lost_queries,
     notes_on_counts,
 )
 from crowdrank.data.io.columns import RecognizedLayout, outcome_role
@@ -83,9 +84,9 @@ class OpenTable:
         schema = self.source.table().collect_schema()
         ids = [column for role, column in self.found.columns.items() if role not in NUMBERS]
         decimals = tuple(column for column in ids if schema[column].is_float())
-        numbered = self.source.form != "text" and ROW not in schema
-        data = None if self.source.copied else self.source.data
-        return Origin(self.source.name, data, rows, kept, numbered, self.found.columns, decimals)
+        table, data = self.source.form != "text", None if self.source.copied else self.source.data
+        numbered = table and ROW not in schema
+        return Origin(self.source.name, data, rows, kept, numbered, self.found.columns, decimals, table)
 
 
 class IdDictionaries:
@@ -131,7 +132,7 @@ def check_all(
 ) -> Census:
     """Check all rows, pass them to ``keep`` as they are read, and number the ids in sorted order."""
     names, ids, notes, sided = IdDictionaries(), dict[str, pl.Series](), tuple[Note, ...](), True
-    origins, lost = list[Origin](), None
+    origins, lost, queries = list[Origin](), None, list[pl.Series]()
     weights: WeightRange | None = None
     for table in tables:
         counts, done, kept = Counter[str](), 0, 0
@@ -144,6 +145,7 @@ def check_all(
             counts += part.counts
             sided = sided and part.sided
             weights = part.weights.join(weights) if part.weights else weights
+            queries += [] if part.queries is None else [part.queries]
             named = table.found.kind == "rankings" and "list" in part.frame.columns
             lists = {"list": part.frame["list"].unique()} if rows and named else {}
             for sort, own in {**part.ids, **lists}.items():
@@ -160,6 +162,8 @@ def check_all(
         table, total, counts = lost
         other = other_reading(table.source, table.found, rules.columns)
         raise losses_error(table.source.name, total, counts, other)
+    if queries:
+        notes += note_lost_queries(pl.concat(queries), ids["query"])
     index, codes = {}, {}
     for sort, distinct in ids.items():
         order = distinct.cast(pl.String).arg_sort()

@@ -16,12 +16,13 @@ from crowdrank.data.io.cells import MISSING_WORDS, TextCells, WeightRange, first
 from crowdrank.data.io.columns import RecognizedLayout, join_names, outcome_role
 from crowdrank.data.io.outcomes import BOTH_BAD_WORDS, INCONSISTENT_WORDS, Outcomes
 from crowdrank.data.tables import LEFT, RIGHT, TIE
-from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, name_hint
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, count_noun, name_hint
 
 MOST_DROPPED = 0.1
 """The share of a file's rows that may be unusable. More of them mean that the file is not what it seems to be."""
 
 
+_SHOWN = 5
 OTHER_SIDE = {LEFT: RIGHT, RIGHT: LEFT, TIE: TIE}
 
 SAME_ID = "Write the id in the same way in both columns."
@@ -70,6 +71,7 @@ class CheckedRows:
     counts: Counter[str] = field(default_factory=Counter)
     sided: bool = True
     weights: WeightRange | None = None
+    queries: pl.Series | None = None  # all queries named, if rows were omitted
 
 
 def notes_on_counts(
@@ -81,6 +83,16 @@ def notes_on_counts(
         for code, (one, many) in codes.items()
         if counts[code]
     )
+
+
+def note_lost_queries(named: pl.Series, kept: pl.Series) -> tuple[Note, ...]:
+    """A note on queries that are named, but of which no row is kept."""
+    lost = named.filter(~named.is_in(kept.implode())).unique().cast(pl.String).sort().to_list()
+    if not lost:
+        return ()
+    shown = ", ".join(map(repr, lost[:_SHOWN])) + (f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else "")
+    have = count_noun(len(lost), "query has", "queries have")
+    return (Note("lost-queries", f"{have} no ranking, because every row was left out: {shown}."),)
 
 
 def no_rows_error(name: str, notes: tuple[Note, ...]) -> InputError:
@@ -146,7 +158,8 @@ def check(
         ids["query"] = cells.distinct("query") if keep.all() else table["query"].unique()
     if "worker" in columns:
         ids["worker"] = columns["worker"].unique() if counts["unknown-workers"] else cells.distinct("worker")
-    return CheckedRows(table, rows, ids, counts, checked.sided, weights)
+    named = cells.distinct("query") if "query" in columns and not keep.all() else None
+    return CheckedRows(table, rows, ids, counts, checked.sided, weights, named)
 
 
 @dataclass
@@ -209,10 +222,10 @@ def _read_outcome(
     meant = _code_words(cells, role, meanings)
     doubtful = (meant != outcome).fill_null(False)
     if role == "winner" and doubtful.any():
-        raise cells.error(
-            role, first_row(doubtful), "the outcome is the id of one item and a word for the other.",
-            ("Say that it is an id: ", Retry((Remedy("columns", _as_label(cells.columns)),))),
-        )  # fmt: skip
+        neither = (outcome.is_null() & meant.is_not_null() & (meant != TIE)).any()
+        as_ids = ("Say that it is an id: ", Retry((Remedy("columns", _as_label(cells.columns)),)))
+        problem = "the outcome is the id of one item and a word for the other."
+        raise cells.error(role, first_row(doubtful), problem, outcomes.sides_hint() if neither else as_ids)
     missing = _code_words(cells, role, {word: 1 for word in words if word and word.strip() in MISSING_WORDS})
     open_rows = outcome.is_null() & ~ignored & missing.is_null() & said.is_not_null()
     if open_rows.any():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, UsageError, name_hint
 
 
 @dataclass(frozen=True)
@@ -149,12 +149,7 @@ def recognize(
         raise _missing_error(names, by_role, core, source, layouts)
     kinds = dict.fromkeys(layout.kind for layout in found)
     if len(kinds) > 1:
-        ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
-        raise InputError(
-            f"the columns match more than one kind of judgments: {ways}.",
-            source=source,
-            hint=("Name the columns that count, for example ", Remedy("columns", "item=item,label=label")),
-        )
+        raise _kinds_error(found, by_role, mapping, source)
     columns = {need: by_role[need] for need in found[0].needs}
     for role in OPTIONAL:
         if role in by_role:
@@ -165,6 +160,21 @@ def recognize(
     if "worker" not in columns and "worker" not in mapping:
         notes += tuple(_unused_worker_notes(names, columns, source))
     return RecognizedLayout(found[0].kind, columns, notes, named)
+
+
+def _kinds_error(
+    found: Sequence[Layout], by_role: Mapping[str, str], given: Mapping[str, str], source: str
+) -> InputError:
+    """The error if the columns match several kinds of judgments, with a command for each."""
+    first = {layout.kind: layout for layout in reversed(found)}
+    hint: list[str | Retry] = []
+    for kind, layout in reversed(first.items()):
+        named = {**given, **{need: by_role[need] for need in layout.needs}}
+        remedy = Remedy("columns", join_names(f"{role}={name}" for role, name in named.items()))
+        hint += ["\n" if hint else "", f"To read them as {kind}: ", Retry((remedy,))]
+    ways = " and ".join(f"{lay.kind} ({', '.join(lay.needs)})" for lay in found)
+    problem = f"the columns match more than one kind of judgments: {ways}."
+    return InputError(problem, source=source, hint=hint)
 
 
 def _rival_notes(
@@ -189,15 +199,26 @@ def _rival_notes(
 
 def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], source: str) -> Iterable[Note]:
     """A note if there is no worker, but a column that probably says who judged."""
-    free = [name for name in names if name.strip().lower() in PEOPLE and name not in columns.values()]
+    known = {_bare(name) for name in (*PEOPLE, *OPTIONAL["worker"])}
+    free = [name for name in names if _bare(name) in known and name not in columns.values()]
     for name in free[:1]:
         message = f"{source}: the column {name!r} is not used, so all judgments are by unknown people."
         yield Note("unused-worker", message, ("If it says who judged: ", Remedy("columns", f"worker={name}")))
 
 
+def _bare(name: str) -> str:
+    """A name in lower case, without what separates its words: Worker ID is worker_id."""
+    return re.sub(r"[\s_.-]+", "", name.lower())
+
+
+def plain_name(name: str) -> str:
+    """The name of a column as it is in the file: Polars renames the second of two that are named alike."""
+    return re.sub(r"_duplicated_\d+$", "", name)
+
+
 def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: str) -> None:
     """Raise an error if two columns have the same name, or names that differ only in case."""
-    plain = [re.sub(r"_duplicated_\d+$", "", name).strip().lower() for name in names]
+    plain = [plain_name(name).strip().lower() for name in names]
     for name in columns.values():
         if plain.count(name.strip().lower()) > 1:
             raise InputError(
@@ -205,16 +226,22 @@ def _refuse_doubles(names: Sequence[str], columns: Mapping[str, str], source: st
             )
 
 
-def refuse_repeated_names(names: Sequence[str], source: str, used: Container[str] | None = None) -> None:
-    """Raise an error if two columns of a text file are called the same; ``used``: only if it is one of these.
+def doubled_columns(names: Sequence[str]) -> list[str]:
+    """The names that Polars made up for columns that are named like another one."""
+    return [name for name in names if plain_name(name) != name and plain_name(name) in names]
 
-    Polars numbers the second one.
-    """
-    for name in names:
-        plain = re.sub(r"_duplicated_\d+$", "", name)
-        if plain != name and plain in names and (used is None or plain.strip().lower() in used):
-            problem = "there are two columns with this name."
-            raise InputError(problem, source=source, column=plain, hint="Rename one of them.")
+
+def doubled_error(source: str, column: str) -> InputError:
+    """The error for a name that two columns have."""
+    problem = "there are two columns with this name."
+    return InputError(problem, source=source, column=plain_name(column), hint="Rename one of them.")
+
+
+def refuse_repeated_names(names: Sequence[str], source: str, used: Container[str] | None = None) -> None:
+    """Raise an error if two columns of a text file are called the same; ``used``: only if it is one of these."""
+    for name in doubled_columns(names):
+        if used is None or plain_name(name).strip().lower() in used:
+            raise doubled_error(source, name)
 
 
 def _by_role(names: Sequence[str], mapping: Mapping[str, str], source: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from crowdrank.data.io.blocks import Block
 from crowdrank.data.io.cells import MISSING_WORDS, NO_QUERY, ROW, TextCells, first_row
 from crowdrank.data.io.columns import parse_mapping, refuse_repeated_names
 from crowdrank.data.io.files import Source, explain_errors, is_pattern
+from crowdrank.data.io.graded_guesses import likely_item
 from crowdrank.data.io.reasons import NOT_A_VALUE
 from crowdrank.errors import Hint, InputError, Note, Remedy, UsageError, name_hint
 
@@ -116,7 +117,7 @@ def _features(names: Sequence[str], roles: dict[str, str], ignored: set[str], so
             f"missing: features need it. The columns are {shown}.",
             source=source,
             column="item",
-            hint=("If it has another name, say ", Remedy("columns", "item=NAME")),
+            hint=("If it has another name, say ", Remedy("columns", f"item={likely_item(names) or 'NAME'}")),
         )
     found = tuple(name for name in names if name.strip() and name not in roles.values() and name not in ignored)
     if not found:

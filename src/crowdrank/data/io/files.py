@@ -20,7 +20,7 @@ from crowdrank.data.ids import as_text
 from crowdrank.data.io.cells import ROW
 from crowdrank.data.io.columns import Wide
 from crowdrank.data.io.letor import LetorRole, letor_labels, letor_ranks
-from crowdrank.data.io.reasons import count_keys, find_reason, read_line
+from crowdrank.data.io.reasons import count_keys, find_reason, json_error, read_line
 from crowdrank.data.io.signatures import as_usual_text, refuse_other_formats, refuse_other_tables
 from crowdrank.data.io.texts import Parser, find_parser, is_letor
 from crowdrank.data.io.trial import require_readable
@@ -360,7 +360,7 @@ def _json_rows(name: str, data: Path | bytes) -> Source:
     try:
         frame = pl.read_json(data if isinstance(data, Path) else io.BytesIO(data), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"cannot be read as JSON rows: {str(error).splitlines()[0]}", source=name) from error
+        raise json_error(name, str(error).splitlines()[0]) from error
     return Source(name, frame.lazy(), data, form="json")
 
 

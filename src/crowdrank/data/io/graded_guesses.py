@@ -17,7 +17,7 @@ ITEMS = (
 RANKS = ("rank", "ranking", "position", "place", "ranked")
 LABELS = (
     "label", *RIVALS["label"], "relevant", "class", "category", "stars", "answer", "annotation", "judgment",
-    "judgement", "response", "tag", "vote", "verdict", "value",
+    "judgement", "response", "tag", "vote", "verdict", "value", "rel",
 )  # fmt: skip
 WORKERS = (*OPTIONAL["worker"], *PEOPLE, "who", "coder", "expert", "person", "system", "engine", "run")
 QUERIES = (
@@ -49,17 +49,32 @@ class GradedColumns:
 
 
 def find_graded(names: Sequence[str], given: Mapping[str, str]) -> GradedColumns | None:
-    """The columns that are probably ratings or rankings by their names; ``given``: those that the user named."""
+    """The columns that are probably ratings or rankings by their names; ``given``: those that the user named.
+
+    If none has the name of an item, it is the only one that has no other role.
+    """
     free = [name for name in names if name not in given.values()]
     roles = dict(given)
     for role, known in (("item", ITEMS), ("rank", RANKS), ("label", LABELS), ("worker", WORKERS)):
         if role not in roles and not (role == "label" and "rank" in roles):
             _take(role, known, free, roles)
-    if "item" not in roles or not {"rank", "label"} & set(roles) or not set(roles) <= _ROLES:
+    if not {"rank", "label"} & set(roles) or not set(roles) <= _ROLES:
         return None
     if "query" not in roles:
         _take("query", QUERIES, free, roles)
+    if "item" not in roles:
+        others = [name for name in free if name.strip().lower() not in _ROLES]
+        if len(others) != 1:
+            return None
+        roles = {"item": others[0], **roles}
     return GradedColumns(roles)
+
+
+def likely_item(names: Sequence[str]) -> str | None:
+    """The column that probably names the item."""
+    roles: dict[str, str] = {}
+    _take("item", ITEMS, list(names), roles)
+    return roles.get("item")
 
 
 _ROLES = {"item", "rank", "label", *OPTIONAL}

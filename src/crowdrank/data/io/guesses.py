@@ -16,23 +16,32 @@ from crowdrank.data.io.columns import (
     Layout,
     MissingColumnError,
     RecognizedLayout,
+    doubled_columns,
+    doubled_error,
     join_names,
+    parse_mapping,
     recognize,
 )
-from crowdrank.data.io.files import Source, is_plain
-from crowdrank.data.io.graded_guesses import QUERIES, WORKERS, find_graded
+from crowdrank.data.io.files import Source
+from crowdrank.data.io.graded_guesses import QUERIES, WORKERS, GradedColumns, find_graded
+from crowdrank.data.io.headers import refuse_other_headers
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
+from crowdrank.data.io.shared_columns import (
+    MOST_OUTCOMES,
+    SHARED,
+    SharedColumns,
+    find_shared,
+    is_number,
+    mostly_different,
+    plain_columns,
+    read_values,
+)
+from crowdrank.data.io.split_queries import FEW, LONE, RECURRING
 from crowdrank.data.io.wide_tables import WideColumns, find_wide
 from crowdrank.data.tables import LEFT, RIGHT, TIE
 from crowdrank.errors import Hint, InputError, Note, Remedy, Retry
 
 SAMPLE_ROWS = 10_000
-MOST_COLUMNS = 40
-SAME = 0.1
-"""Two columns that are equal in more than this share of the rows are not two different items."""
-SHARED = 0.5
-"""Two columns of items have at least this share of their values in common, unless the winner is named by id."""
-
 MOST_RIVALS = 3
 COUNTS = ("count", "counts", "n", "freq", "frequency", "votes", "num_votes", "n_votes", "times")
 OUTCOMES = (
@@ -49,8 +58,6 @@ _LOSING = {
 """Words that turn the meaning of a name round: the worse one lost, and so did the more harmful one."""
 NAMED = 6
 """The least weight of a reading in which a column names an item of its row."""
-MOST_OUTCOMES = 6
-"""A column of outcomes whose words are not known has at most so many of them."""
 _TWIN = re.compile(r"(left|right|first|second|one|two|[ab12xy])$|^(left|right|first|second)")
 
 
@@ -86,12 +93,11 @@ class PairColumns:
 
 def find_pairs(sample: pl.DataFrame) -> PairColumns | None:
     """The columns that look like pairs in the first rows of a table, if there are any."""
-    texts = {name: sample[name].cast(pl.String).str.strip_chars() for name in _plain_columns(sample)}
-    values = {name: set(column.drop_nulls()) - set(MISSING_WORDS) for name, column in texts.items()}
+    texts, values = read_values(sample)
     found = [
         (weight, place, pair)
         for place, (a, b) in enumerate(combinations(texts, 2))
-        if len(values[a]) > 1 and len(values[b]) > 1 and _mostly_different(texts[a], texts[b])
+        if len(values[a]) > 1 and len(values[b]) > 1 and mostly_different(texts[a], texts[b])
         for weight, pair in _readings(a, b, texts, values)
     ]
     if not found:
@@ -118,18 +124,6 @@ def _winners(pair: PairColumns, texts: Mapping[str, pl.Series]) -> pl.Series:
     return code.set((said == right).fill_null(False), second).set((said == left).fill_null(False), first)
 
 
-def _plain_columns(sample: pl.DataFrame) -> list[str]:
-    return [
-        name
-        for name, dtype in list(sample.schema.items())[:MOST_COLUMNS]
-        if is_plain(dtype) and not name.startswith("#")
-    ]
-
-
-def _mostly_different(a: pl.Series, b: pl.Series) -> bool:
-    return float((a == b).fill_null(False).mean() or 0.0) <= SAME  # type: ignore[arg-type]
-
-
 def _readings(
     a: str, b: str, texts: Mapping[str, pl.Series], values: Mapping[str, set[str]]
 ) -> Iterator[tuple[int, PairColumns]]:
@@ -147,12 +141,12 @@ def _readings(
         yield 5, PairColumns(a, b, None, certain=True)
     if b.strip().lower() in _BETTER and a.strip().lower() in _WORSE:
         yield 5, PairColumns(b, a, None, certain=True)
-    if not twins and all(map(_is_number, values[a] | values[b])):
+    if not twins and all(map(is_number, values[a] | values[b])):
         return  # numbers such as grades have values in common too
     for name in texts:
         likely = name.strip().lower() in OUTCOMES
-        if name in (a, b) or not values[name]:
-            continue
+        if name in (a, b) or not values[name] or (not likely and values[name] & (values[a] | values[b])):
+            continue  # ids are no words, unless the name says that the column is an outcome
         meanings = {word_meaning(value, a, b) for value in values[name]}
         if None not in meanings and meanings - {TIE}:
             yield (
@@ -199,10 +193,6 @@ def _coded(values: set[str]) -> bool:
     return any(plain == set(one) for one in EXAMPLES)
 
 
-def _is_number(value: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value) is not None
-
-
 def pairs_mapping(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str]) -> str:
     """What to give as ``columns`` to read these pairs, with the worker and the query if there are any."""
     mapping = found.roles()
@@ -213,21 +203,34 @@ def pairs_mapping(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, 
         own = next((names[name] for name in known if name in names and names[name] not in taken), None)
         if role in given:
             mapping[role] = given[role]
-        elif own is not None and (
-            own.strip().lower() in OPTIONAL[role] or role != "query" or _parts(sample, found, own)
-        ):
+        elif own is not None and (role != "query" or _is_query(sample, found, own)):
             mapping[role] = own
     return join_names(f"{role}={name}" for role, name in mapping.items())
 
 
+def _is_query(sample: pl.DataFrame, found: PairColumns, name: str) -> bool:
+    """Whether a column is the query, by its name or its values.
+
+    One that may split a ranking is not named: then a note says so when the file is read.
+    """
+    if name.strip().lower() in OPTIONAL["query"]:
+        return not _splits(sample, found, name)
+    return _parts(sample, found, name)
+
+
 def _parts(sample: pl.DataFrame, found: PairColumns, query: str) -> bool:
     """Whether items belong to one query each, so that the queries have rankings of their own."""
+    nodes = _judged_nodes(sample, found, query)
+    return nodes["q"].n_unique() > 1 and nodes.height < 1.2 * nodes["i"].n_unique()
+
+
+def _judged_nodes(sample: pl.DataFrame, found: PairColumns, query: str) -> pl.DataFrame:
+    """Which items (i) are judged in which query (q)."""
     sides = [
         sample.select(pl.col(query).alias("q"), pl.col(side).cast(pl.String).alias("i"))
         for side in (found.left, found.right)
     ]
-    nodes = pl.concat(sides).unique()
-    return nodes["q"].n_unique() > 1 and nodes.height < 1.2 * nodes["i"].n_unique()
+    return pl.concat(sides).unique()
 
 
 def pairs_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str], source: str) -> InputError:
@@ -246,10 +249,29 @@ def pairs_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, st
     else:
         problem += f"are the items, and {found.outcome!r} seems to say which one won; check it."
     columns = pairs_mapping(found, sample, given)
-    hint: Hint = ("Read it with ", Retry((Remedy("columns", columns),)))
     if found.values:
         hint = outcome_hint(found.values, found.left, found.right, columns=columns)
+    else:
+        hint = _reading_hint(found, sample, given, columns)
     return InputError(problem, source=source, hint=hint)
+
+
+def _reading_hint(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str], columns: str) -> Hint:
+    """The command that reads the pairs; one with and one without queries if these judge the same items."""
+    names = {name.strip().lower(): name for name in reversed(sample.columns)}
+    query = next((names[name] for name in OPTIONAL["query"] if name in names), None)
+    if query is None or "query" in (*given, *parse_mapping(columns)) or query in found.roles().values():
+        return ("Read it with ", Retry((Remedy("columns", columns),)))
+    one, many = (Retry((Remedy("columns", f"{columns},{join_names([f'query={name}'])}"),)) for name in ("", query))
+    return ("For one ranking, read it with ", one, f"\nFor a ranking for each {query!r}: ", many)
+
+
+def _splits(sample: pl.DataFrame, found: PairColumns, query: str) -> bool:
+    """Whether most queries judge the same items, or there is about one for each row."""
+    nodes = _judged_nodes(sample, found, query)
+    queries, items = nodes["q"].n_unique(), nodes["i"].n_unique()
+    rare = queries >= LONE * sample.height and sample.height >= max(FEW, 2 * items)
+    return queries > 1 and (rare or nodes.height >= RECURRING * queries * items)
 
 
 def _rivals_error(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, str], source: str) -> InputError:
@@ -273,25 +295,36 @@ def recognize_source(
     """The layout of a source. Pairs whose columns have other names are an error that says how to read them."""
     try:
         found = recognize(source.columns(), mapping, source.name, layouts)
-    except MissingColumnError:
+    except MissingColumnError as error:
         if layouts is not LAYOUTS:
             raise
-        sample = source.head(SAMPLE_ROWS)
-        pairs, wide = find_pairs(sample), find_wide(sample, _plain_columns(sample))
-        if wide is not None and (pairs is None or _is_survey(pairs, wide)):
-            raise wide.error(source.columns(), mapping or {}, source.name) from None
-        if pairs is None:
-            graded = find_graded(source.columns(), mapping or {})
-            if graded is None:
-                raise
-            raise graded.error(source.name) from None
-        raise pairs_error(pairs, sample, mapping or {}, source.name) from None
+        raise _other_names_error(source, mapping or {}) or error from None
     if found.kind == "ratings" and not {"item", "label"} <= found.named and len(source.columns()) > 2:
         sample = source.head(SAMPLE_ROWS)
         pairs = find_pairs(sample)
         if pairs is not None and pairs.replaces(found.columns):
             raise pairs_error(pairs, sample, mapping or {}, source.name)
     return _note_counts(source, found, mapping or {})
+
+
+def _other_names_error(source: Source, given: Mapping[str, str]) -> InputError | None:
+    """The error that says what a table seems to hold although its columns have other names."""
+    sample = source.head(SAMPLE_ROWS)
+    refuse_other_headers(source, sample)
+    doubled = doubled_columns(source.columns())
+    pairs, wide = find_pairs(sample), find_wide(sample, plain_columns(sample))
+    if pairs is not None and not (wide is not None and _is_survey(pairs, wide)):
+        used = [name for name in doubled if name in pairs.roles().values()]
+        return doubled_error(source.name, used[0]) if used else pairs_error(pairs, sample, given, source.name)
+    if doubled:
+        return doubled_error(source.name, doubled[0])
+    if wide is not None:
+        return wide.error(source.columns(), given, source.name)
+    graded, shared = find_graded(source.columns(), given), None if given else find_shared(sample, OUTCOMES)
+    if isinstance(shared, WideColumns) and graded is None:
+        return shared.error(source.columns(), given, source.name)
+    found = graded or shared
+    return found.error(source.name) if isinstance(found, GradedColumns | SharedColumns) else None
 
 
 def _is_survey(pairs: PairColumns, wide: WideColumns) -> bool:
@@ -314,7 +347,7 @@ def _note_counts(source: Source, found: RecognizedLayout, given: Mapping[str, st
     used = found.columns.values()
     for name in (name for name in source.columns() if name.strip().lower() in COUNTS and name not in used):
         sample = source.head(SAMPLE_ROWS)
-        if name not in _plain_columns(sample):
+        if name not in plain_columns(sample):
             continue
         values = sample[name].cast(pl.String).str.strip_chars().drop_nulls()
         if values.str.contains(r"^[1-9]\d*(\.0+)?$").all() and (values != "1").any():

@@ -39,6 +39,11 @@ EXAMPLES = (
     {"1": "left", "2": "right", "3": "tie"},
     {"true": "left", "false": "right"},
     {"yes": "left", "no": "right"},
+    {"l": "left", "r": "right"},
+    {"win": "left", "loss": "right", "draw": "tie"},
+    {"w": "left", "l": "right", "d": "tie"},
+    {"1-0": "left", "0-1": "right", "1/2-1/2": "tie"},
+    {">": "left", "<": "right", "=": "tie"},
     GUESSED,
 )
 """Values that are often used, with a usual meaning. Others are in use too, so the user has to say which."""
@@ -84,7 +89,8 @@ def parse_outcomes(given: Mapping[str, str] | str | None) -> dict[str, int | Non
 
 
 def _plain(value: object) -> str:
-    return str(value).strip().lower()
+    """A value in lower case; a whole number has no decimals, because a column with gaps may have got them."""
+    return re.sub(r"^(-?\d+)\.0+$", r"\1", str(value).strip().lower())
 
 
 @dataclass
@@ -139,10 +145,7 @@ class Outcomes:
                 row=row,
                 column=column,
                 value=word,
-                hint=(
-                    "Write the id of an item of the row. If outcomes are sides and not ids, give each a meaning: ",
-                    Remedy("outcomes", "VALUE=left,..."),
-                ),
+                hint=("Write the id of an item of the row. ", *self.sides_hint()),
             )
         if self.given and not self.seen:
             found = ", ".join(map(repr, sorted(self._answers())[:_SHOWN]))
@@ -169,6 +172,16 @@ class Outcomes:
             {value.strip() for value in self.values() if _plain(value) in answers and value not in items}
         )
         return outcome_hint(found[:_SHOWN], left, right, known=self.given)
+
+    def sides_hint(self) -> tuple[str, Remedy | Retry]:
+        """How to say that the values are sides, although items have such ids too."""
+        values = sorted({value.strip() for value in self.values()} - set(MISSING_WORDS))
+        codes = {value: GUESSED_CODES.get(_plain(value), word_meaning(value)) for value in values}
+        if None in codes.values():
+            return "If outcomes are sides and not ids, give each a meaning: ", Remedy("outcomes", "VALUE=left,...")
+        names = {code: name for name, code in MEANINGS.items()}
+        meant = join_names(f"{value}={names[code]}" for value, code in codes.items())
+        return "If outcomes are sides and not ids: ", Retry((Remedy("outcomes", meant),))
 
     def tie_hint(self, words: Sequence[str]) -> Sequence[str | Retry]:
         """How to say that these words mean a tie, if they do, beside what the user has said already."""

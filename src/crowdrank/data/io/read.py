@@ -165,7 +165,8 @@ def _as_meant(table: AnyJudgments, missing: str | None, pairs: str | int | None)
         return table
     if not isinstance(table, Rankings | SpooledRankings):
         raise UsageError(f"'missing' applies only to rankings. These judgments are {table.kind}.")
-    return replace(table, missing=missing)
+    notes = tuple(note for note in table.notes if note.code != "top-lists")  # the user has answered it
+    return replace(table, missing=missing, notes=notes)
 
 
 def open_tables(

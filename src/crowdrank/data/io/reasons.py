@@ -25,6 +25,9 @@ _SHOWN = 80
 _LONGEST_LINE = 1 << 28
 _MANY_KEYS = 10_000
 """Fewer need not be counted exactly."""
+_MOST_DIGITS = 308
+"""More do not fit in a number of double precision."""
+TOO_LONG = "has a number with too many digits."
 NOT_A_VALUE = "a feature is a finite number that float32 can hold, or empty."
 
 
@@ -98,13 +101,15 @@ def _bad_json(source: Source) -> InputError | None:
         for number, line in enumerate(filter(bytes.strip, file), 1):  # blank lines are not counted
             problem = "is not a JSON object."
             try:
-                row = json.loads(line)
+                row = json.loads(line, parse_constant=_refuse_constant, parse_int=_read_integer)
             except RecursionError:
                 row, problem = None, "is nested too deep."
             except json.JSONDecodeError:
                 row = None
+            except OverflowError as error:
+                row, problem = None, str(error)
             except ValueError:  # a number of more than 4,300 digits
-                row, problem = None, "has a number with too many digits."
+                row, problem = None, TOO_LONG
             if not isinstance(row, dict):
                 shown = line.decode("utf-8").rstrip()[:_SHOWN]
                 if number == 1 and line.strip() == b"{":
@@ -113,6 +118,31 @@ def _bad_json(source: Source) -> InputError | None:
                     return InputError(problem, source=source.name, hint=hint)
                 return InputError(problem, source=source.name, row=number, value=shown)
     return None
+
+
+def json_error(name: str, said: str) -> InputError:
+    """The error for an array of JSON that Polars cannot read; ``said``: what it says."""
+    causes = {
+        "DepthLimitExceeded": "is nested too deep.",
+        "('N')": "NaN is not JSON: leave it out, or write null.",
+        "('I')": "Infinity is not JSON: leave it out, or write null.",
+        "InvalidNumber": TOO_LONG,
+    }
+    problem = next(
+        (cause for sign, cause in causes.items() if sign in said), f"cannot be read as JSON rows: {said}"
+    )
+    rows = 'Write an array of rows: [{"winner": "a", "loser": "b"}, ...]'
+    return InputError(problem, source=name, hint=rows if "json objects" in said or "Depth" in said else None)
+
+
+def _refuse_constant(word: str) -> None:
+    raise OverflowError(f"{word} is not JSON: leave it out, or write null.")
+
+
+def _read_integer(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise OverflowError(TOO_LONG)
+    return int(digits)
 
 
 def _too_wide(source: Source) -> InputError | None:

@@ -27,9 +27,13 @@ SIGNATURES = (
     (b"\x93NUMPY", "is a NumPy array.", _TABLE),
     (b"\x80\x04", "is a Python pickle, which is never opened.", _TABLE),
     (b"\x80\x05", "is a Python pickle, which is never opened.", _TABLE),
+    (b"version https://git-lfs", "is a pointer of Git LFS, not the file itself.", "Fetch the file: git lfs pull"),
     (b"RDX", "is a file of R objects.", "Write the table in R: write.csv(table, file, row.names = FALSE)"),
 )
 """How a file begins, what it is, and what to do."""
+
+ODD_SEPARATORS = "~^:"
+"""What separates the cells of some tables. They are not read as such: they are too common within ids."""
 
 
 def refuse_other_formats(name: str, head: bytes) -> None:
@@ -46,6 +50,8 @@ def refuse_other_formats(name: str, head: bytes) -> None:
         raise InputError("is an HTML page.", source=name, hint=_PAGE)
     if start.startswith(b"<?xml"):
         raise InputError("is an XML document.", source=name, hint=_TABLE)
+    if re.match(rb"---\s|- ['\"\w]+: ", start):
+        raise InputError("is a YAML document.", source=name, hint=_TABLE)
     if b"\x00" in head:
         problem = "is not UTF-8 text: it has bytes that are 0, as UTF-16 text and binary files have."
         raise InputError(problem, source=name, hint=_TABLE)
@@ -68,7 +74,7 @@ def as_usual_text(head: bytes, data: Path | bytes) -> bytes | None:
 
 
 def refuse_other_tables(name: str, lines: list[str], separator: str) -> None:
-    """Raise an error if the cells of a table are separated by spaces, or framed by bars."""
+    """Raise an error if the cells of a table are separated by spaces or odd signs, framed by bars, or one cell."""
     first, *others = lines
     if separator == "|" and (first.startswith("|") or " |" in first or "| " in first):
         raise InputError(
@@ -76,11 +82,20 @@ def refuse_other_tables(name: str, lines: list[str], separator: str) -> None:
             source=name,
             hint=_command(name, r"sed -E 's/^ *\| *| *\| *$//g; s/ *\| */|/g; /^[-:|]+$/d'"),
         )
+    if len(first) > 1 and first[0] == first[-1] == '"' and '"' not in first[1:-1] and separator in first:
+        problem = "each line is in quotes, so that it is one cell."
+        raise InputError(problem, source=name, hint=_command(name, "tr -d '\"'", "Remove them"))
+    if first.startswith("#") and separator not in first and others and not others[0].startswith("#"):
+        problem = "begins with a comment, where the names of the columns should be."
+        raise InputError(problem, source=name, hint=_command(name, "sed '/^#/d'", "Remove it"))
+    odd = next((sign for sign in ODD_SEPARATORS if first.count(sign)), None)
+    if separator not in first and odd and others and others[0].count(odd) == first.count(odd):
+        raise InputError(f"is separated by {odd!r}.", source=name, hint=_command(name, f"tr '{odd}' ','"))
     words = len(first.split())
     if separator not in first and words > 1 and others and len(others[0].split()) == words:
         raise InputError("is separated by spaces.", source=name, hint=_command(name, "tr -s ' ' ','"))
 
 
-def _command(name: str, words: str) -> str:
+def _command(name: str, words: str, what: str = "Separate the cells only by commas or bars") -> str:
     where = shlex.quote(name) if Path(name).is_file() else "FILE"
-    return f"Separate the cells only by commas or bars: {words} < {where} > table.csv"
+    return f"{what}: {words} < {where} > table.csv"

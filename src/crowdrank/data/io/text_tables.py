@@ -11,6 +11,7 @@ import polars as pl
 from crowdrank.data.io.columns import OPTIONAL, ROLES, refuse_repeated_names
 from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.frames import from_native
+from crowdrank.data.io.headers import refuse_row_as_header
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.errors import InputError
 
@@ -55,5 +56,7 @@ def read_text_table(
     columns: dict[str, str] = {}
     for column in frame.columns:
         columns.setdefault(column.strip().lower(), column)
+    if not NAMED & set(columns) and not named:
+        refuse_row_as_header(source, frame)
     refuse_repeated_names(frame.columns, name, NAMED)
     return frame.select(columns.values()), name, columns

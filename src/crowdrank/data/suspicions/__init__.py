@@ -20,6 +20,7 @@ from crowdrank.data.suspicions.numbers import (
 )
 from crowdrank.data.suspicions.origins import Origin
 from crowdrank.data.suspicions.rounded import note_rounded_ids
+from crowdrank.data.suspicions.top_lists import note_top_lists
 from crowdrank.data.tables import Judgments
 from crowdrank.errors import Note
 
@@ -32,6 +33,7 @@ TABLE_CHECKS: tuple[Callable[[Judgments, Sequence[Origin]], Note | None], ...] =
     note_all_ties,
     note_one_rank,
     note_zero_ranks,
+    note_top_lists,
     note_swapped,
     note_odd_label,
     note_scales,

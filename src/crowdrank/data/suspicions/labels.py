@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, summed
-from crowdrank.data.suspicions.origins import Origin, count_words, name_rows
+from crowdrank.data.suspicions.origins import SHOWN, Origin, count_words, name_rows
 from crowdrank.data.tables import Judgments, Ratings
 from crowdrank.errors import Note, Remedy
 
@@ -28,14 +28,16 @@ ENOUGH = 5
 def note_swapped(table: Judgments, origins: Sequence[Origin]) -> Note | None:
     """A note on ratings whose items look like grades and whose labels look like ids.
 
-    Items are few numbers, and there are more labels. With workers, none meets a label twice, but items again and
-    again; without, there are many more labels than any scale has.
+    Items are few numbers, and there are as many labels or more. With workers, none meets a label twice, but items
+    again and again; without, there are many more labels than any scale has.
     """
     if not isinstance(table, Ratings) or len(table.index.items) > LEVELS:
         return None
     items = table.index.items.cast(pl.Float64, strict=False)
+    if table.names and not items.null_count():
+        return _note_swapped_names(table, origins)
     grades, labels = np.sort(items.to_numpy()), _count_labels(table)[0]
-    if items.null_count() or len(labels) <= 2 * len(grades) or (labels % 1 != 0).any():
+    if items.null_count() or len(labels) < max(len(grades), ENOUGH) or (labels % 1 != 0).any():
         return None
     if table.worker is None:
         odd = len(labels) > 101 and table.rows > 2 * len(grades)
@@ -44,13 +46,33 @@ def note_swapped(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         odd = _repeats(table, table.item) > 1.5 and _never_twice(table, place, len(labels))
     if not odd:
         return None
-    columns = origins[0].columns
     return Note(
         "swapped-columns",
         f"The items are {len(grades)} numbers ({grades[0]:g} to {grades[-1]:g}), and the labels are "
         f"{len(labels)} ({labels[0]:g} to {labels[-1]:g}): are the columns of items and labels swapped? "
         f"{name_rows(origins, [0])}: item {table.index.items[int(table.item[0])]!r}, label {table.label[0]:g}.",
-        ("If so: ", Remedy("columns", f"item={columns['label']},label={columns['item']}")),
+        _swap_back(origins),
+    )
+
+
+def _swap_back(origins: Sequence[Origin]) -> tuple[str, Remedy]:
+    columns = origins[0].columns
+    return "If so: ", Remedy("columns", f"item={columns['label']},label={columns['item']}")
+
+
+def _note_swapped_names(table: Ratings, origins: Sequence[Origin]) -> Note | None:
+    """The same for labels that are text: no worker meets one twice, but the numbers again and again."""
+    codes, items = table.label.astype(np.int64), table.index.items.to_list()
+    if table.worker is None or _repeats(table, table.item) <= 1 or _repeats(table, codes) > 1:
+        return None
+    if len(table.names) < max(len(items), ENOUGH) or table.rows < 2 * len(table.names):
+        return None
+    return Note(
+        "swapped-columns",
+        f"The items are {len(items)} numbers ({', '.join(items[:SHOWN])} ...), and the labels are "
+        f"{len(table.names)} names, each at most once for a worker: are the columns of items and labels swapped? "
+        f"{name_rows(origins, [0])}: item {items[int(table.item[0])]!r}, label {table.names[codes[0]]!r}.",
+        _swap_back(origins),
     )
 
 

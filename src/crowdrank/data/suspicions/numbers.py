@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crowdrank.data.arrays import Floats
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
 from crowdrank.data.suspicions.origins import Origin, count_words, name_rows
@@ -14,6 +15,8 @@ from crowdrank.errors import Note, Remedy
 
 TIMES = (1e9, 2.2e9)
 """Seconds since 1970, from 2001 to 2039."""
+DATES = (19_000_101, 21_001_231)
+"""Dates as whole numbers, such as 20240531."""
 OUTWEIGHS = 1e4
 """A row that weighs so many times as much as all others together is noted."""
 FEW = 6
@@ -39,15 +42,30 @@ def note_time_weights(table: Judgments, origins: Sequence[Origin]) -> Note | Non
     if not any("weight" in origin.columns for origin in origins):
         return None
     weight = (next(table.batches()) if isinstance(table, SpooledPairs | SpooledRows) else table).weight
-    if weight is None or not len(weight) or weight.min() < TIMES[0] or weight.max() > TIMES[1]:
+    if weight is None or not len(weight):
+        return None
+    if TIMES[0] <= weight.min() and weight.max() <= TIMES[1]:
+        what = "times in seconds since 1970"
+    elif _are_dates(weight):
+        what = "dates"
+    else:
         return None
     name = next(origin.columns["weight"] for origin in origins if "weight" in origin.columns)
+    remedy = f"weight=,timestamp={name}" if what != "dates" else "weight="
     return Note(
         "time-weights",
-        f"Every weight is between {weight.min():.0f} and {weight.max():.0f}, as times in seconds since 1970 are "
+        f"Every weight is between {weight.min():.0f} and {weight.max():.0f}, as {what} are "
         f"({name_rows(origins, [0])}: {weight[0]:.0f}).",
-        ("If they are times: ", Remedy("columns", f"weight=,timestamp={name}")),
+        (f"If they are {what.split()[0]}: ", Remedy("columns", remedy)),
     )
+
+
+def _are_dates(weight: Floats) -> bool:
+    """Whether all weights are whole numbers that read as year, month and day."""
+    if len(weight) < FEW or weight.min() < DATES[0] or weight.max() > DATES[1] or (weight % 1).any():
+        return False
+    month, day = weight // 100 % 100, weight % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
 def note_one_weight(table: Judgments, origins: Sequence[Origin]) -> Note | None:

@@ -15,6 +15,7 @@ class Origin:
     """A file of a table: how many rows were read and kept, and its columns by role.
 
     ``numbered``: a row of the table is a row of the file. ``decimals``: columns of ids that hold decimal numbers.
+    ``table``: it is a table, not TREC, LETOR or PrefLib text.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Origin:
     numbered: bool
     columns: Mapping[str, str]
     decimals: tuple[str, ...] = ()
+    table: bool = True
 
 
 def name_rows(origins: Sequence[Origin], rows: Iterable[int]) -> str:
