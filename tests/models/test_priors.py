@@ -73,6 +73,17 @@ def test_a_beta_distribution_is_found_by_its_expectations(a, b):
     assert _match_beta(psi(a) - psi(a + b), psi(b) - psi(a + b), (2.0, 2.0)) == pytest.approx((a, b), rel=1e-6)
 
 
+@pytest.mark.parametrize("start", [(2.0, 2.0), (1000.0, 0.1), (500.0, 0.1), (0.1, 1000.0), (1000.0, 1000.0)])
+@pytest.mark.parametrize(("up", "down"), [(-0.34074709, -1.24216566), (-1.15661504, -0.37775468), (-9.0, -9.0)])
+def test_a_beta_distribution_beyond_its_range_is_found_from_any_start(up, down, start):
+    """At the best point of the range, the log likelihood of a and b rises only outward."""
+    found = np.array(_match_beta(up, down, start))
+    slope = np.array([up, down]) - (psi(found) - psi(found.sum()))
+    outward = ((found == BETA_RANGE[0]) & (slope < 0)) | ((found == BETA_RANGE[1]) & (slope > 0))
+    assert outward.any()
+    np.testing.assert_allclose(np.where(outward, 0.0, slope), 0.0, atol=1e-9)
+
+
 def test_a_strength_at_the_end_of_its_range_is_named():
     node = VirtualNode(LOGISTIC, MOST)
     assert Priors(node, estimates_strength=True).at_bounds() == ["regularization, 1e+04"]
