@@ -8,6 +8,7 @@ from scipy.special import psi
 import crowdrank as cr
 from crowdrank.kernels import LOGISTIC
 from crowdrank.measures import kendall_tau
+from crowdrank.models.ascent import STRENGTH_TOLERANCE, Ascent
 from crowdrank.models.priors import BETA_RANGE, MOST, BetaPrior, NormalPrior, Priors, VirtualNode, _match_beta
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 from crowdrank.simulate import bt_crowd
@@ -158,3 +159,16 @@ WIDE = {"items": 30, "workers": 100, "votes": 2000}
 )
 def test_the_widths_of_judges_converge(crowd):
     assert cr.JudgeBT().fit(bt_crowd(seed=5, **crowd).judgments).fit_.converged
+
+
+def test_the_strengths_of_crowd_bt_reproduce_themselves(monkeypatch):
+    """At the end of a fit, one more estimate changes none of them by more than the tolerance."""
+    ends, fit_priors = [], Ascent.fit_priors
+    monkeypatch.setattr(
+        Ascent, "fit_priors", lambda climb, at: ends.append((climb, fit_priors(climb, at))) or ends[-1][1]
+    )
+    cr.CrowdBT().fit(bt_crowd(seed=1, items=3, workers=3, votes=3000, spread=1.0).judgments)
+    climb, top = ends[-1]
+    np.testing.assert_allclose(
+        climb.estimate_priors(top).strengths(), climb.priors.strengths(), atol=STRENGTH_TOLERANCE
+    )
