@@ -312,6 +312,17 @@ def test_compiled_loops_take_more_rows_than_a_block(far):
         np.testing.assert_allclose(dense_parts(found)[name], value, rtol=1e-9, atol=1e-9 * np.abs(value).max())
 
 
+@needs_compiler
+def test_compiled_loops_take_the_logarithm_of_products_that_are_tiny():
+    """With a spread there are two probabilities, and their product can be smaller than either may be."""
+    shape, workers = (LOGISTIC, "half", (SLOPE,)), np.array([[1.0], [2.0], [0.5]])
+    at = At(np.linspace(-60, 60, N), workers, spread=np.full_like(workers, 0.1))
+    table = rows(shape, votes=200)
+    for order in ("gradient", "curvature"):
+        expected, found = (getattr(PairedSums(*shape, compiled=own), order)(table, at) for own in (False, True))
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+
+
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_compiler)])
 @pytest.mark.parametrize("columns", [(ETA,), (ETA, POSITION), (LOG_SLOPE, LAPSE, POSITION)])
 @pytest.mark.parametrize("shard_rows", [10**9, 7])

@@ -8,6 +8,7 @@ from scipy.special import psi
 import crowdrank as cr
 from crowdrank.kernels import LOGISTIC
 from crowdrank.measures import kendall_tau
+from crowdrank.models.ascent import STRENGTH_TOLERANCE, Ascent
 from crowdrank.models.priors import BETA_RANGE, MOST, BetaPrior, NormalPrior, Priors, VirtualNode, _match_beta
 from crowdrank.models.worker_parameters import LOG_SLOPE, SLOPE
 from crowdrank.simulate import bt_crowd
@@ -71,6 +72,17 @@ def test_a_beta_prior_of_the_qualities_that_were_drawn_from_it():
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (4.0, 1.5), (1.0, 30.0), (300.0, 80.0)])
 def test_a_beta_distribution_is_found_by_its_expectations(a, b):
     assert _match_beta(psi(a) - psi(a + b), psi(b) - psi(a + b), (2.0, 2.0)) == pytest.approx((a, b), rel=1e-6)
+
+
+@pytest.mark.parametrize("start", [(2.0, 2.0), (1000.0, 0.1), (500.0, 0.1), (0.1, 1000.0), (1000.0, 1000.0)])
+@pytest.mark.parametrize(("up", "down"), [(-0.34074709, -1.24216566), (-1.15661504, -0.37775468), (-9.0, -9.0)])
+def test_a_beta_distribution_beyond_its_range_is_found_from_any_start(up, down, start):
+    """At the best point of the range, the log likelihood of a and b rises only outward."""
+    found = np.array(_match_beta(up, down, start))
+    slope = np.array([up, down]) - (psi(found) - psi(found.sum()))
+    outward = ((found == BETA_RANGE[0]) & (slope < 0)) | ((found == BETA_RANGE[1]) & (slope > 0))
+    assert outward.any()
+    np.testing.assert_allclose(np.where(outward, 0.0, slope), 0.0, atol=1e-9)
 
 
 def test_a_strength_at_the_end_of_its_range_is_named():
@@ -147,3 +159,16 @@ WIDE = {"items": 30, "workers": 100, "votes": 2000}
 )
 def test_the_widths_of_judges_converge(crowd):
     assert cr.JudgeBT().fit(bt_crowd(seed=5, **crowd).judgments).fit_.converged
+
+
+def test_the_strengths_of_crowd_bt_reproduce_themselves(monkeypatch):
+    """At the end of a fit, one more estimate changes none of them by more than the tolerance."""
+    ends, fit_priors = [], Ascent.fit_priors
+    monkeypatch.setattr(
+        Ascent, "fit_priors", lambda climb, at: ends.append((climb, fit_priors(climb, at))) or ends[-1][1]
+    )
+    cr.CrowdBT().fit(bt_crowd(seed=1, items=3, workers=3, votes=3000, spread=1.0).judgments)
+    climb, top = ends[-1]
+    np.testing.assert_allclose(
+        climb.estimate_priors(top).strengths(), climb.priors.strengths(), atol=STRENGTH_TOLERANCE
+    )

@@ -249,7 +249,8 @@ class Ascent:
         sharp or as blunt as these votes look. So the likelihood is averaged over a normal posterior of each
         parameter, whose variance is the inverse of its curvature (a Gaussian variational approximation, Opper &
         Archambeau 2009). Near a bound the spread is at most half of the way to it. The spreads of workers whom two
-        sets of parameters describe nearly as well would go back and forth, so they are tempered.
+        sets of parameters describe nearly as well would go back and forth, so they are tempered
+        unless the strengths are mixed.
         """
         chosen = [
             column.integrated and prior.estimated
@@ -262,7 +263,7 @@ class Ascent:
         room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
         spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
         known = self.curvature.spread
-        if known is not None and not self.curvature.rough:
+        if known is not None and not self.curvature.rough and not self._mixes_strengths:
             spread = self.tempered(known, spread)
         if known is None or not self.curvature.rough or (np.abs(spread - known) > ROUGH_TOLERANCE * known).any():
             self.curvature.spread = spread

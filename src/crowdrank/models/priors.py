@@ -231,25 +231,45 @@ def _expectations(a: float, b: float) -> tuple[float, float]:
 
 
 def _match_beta(up: float, down: float, start: tuple[float, float]) -> tuple[float, float]:
-    """The a and b, within their range, with these expectations, by Newton on the concave log likelihood."""
-    from scipy.special import zeta
+    """The a and b, within their range, with these expectations: the maximum of a log a + b log b - ln B(a, b)
+    with log a = ``up`` and log b = ``down``, which is concave.
 
-    x, (least, most) = np.array(start), BETA_RANGE
+    Newton steps as far as the range, at most to half or twice of each number, and shorter if they lead downhill.
+    """
+    from scipy.special import betaln
+
+    target, (least, most) = np.array([up, down]), BETA_RANGE
+    x = np.clip(start, least, most)
+    value = float(target @ x - betaln(*x))
     for _ in range(100):
-        have = _expectations(*x)
-        gradient = np.array([up - have[0], down - have[1]])
-        own, other, both = zeta(2.0, [x[0], x[1], x.sum()])  # the derivatives of psi
-        hessian = np.array([[own - both, -both], [-both, other - both]])
-        free = ~(((x <= least) & (gradient < 0)) | ((x >= most) & (gradient > 0)))
-        step = np.zeros(2)
-        if free.all():
-            step = np.linalg.solve(hessian, gradient)
-        else:
-            step[free] = gradient[free] / hessian.diagonal()[free]
-        x = np.clip(np.clip(x + step, 0.5 * x, 2.0 * x), least, most)
-        if np.abs(step).max() < 1e-12 * x.max():
+        step = _beta_step(x, target)
+        ends = np.where(step > 0, np.minimum(2.0 * x, most), np.maximum(0.5 * x, least))
+        share = min(1.0, float(np.min(np.divide(ends - x, step, out=np.ones(2), where=step != 0))))
+        while True:
+            there = np.clip(x + share * step, least, most)
+            found = float(target @ there - betaln(*there))
+            if found >= value - 1e-11 * (1.0 + abs(target @ x)) or share < 1e-9:
+                break
+            share *= 0.5
+        x, value = there, found
+        if np.abs(step).max() < 1e-9 * x.max():
             break
     return float(x[0]), float(x[1])
+
+
+def _beta_step(x: Floats, target: Floats) -> Floats:
+    """The Newton step of the numbers that can move: not those at an end of the range that would leave it."""
+    from scipy.special import zeta
+
+    gradient = target - np.array(_expectations(*x))
+    own, other, both = zeta(2.0, [x[0], x[1], x.sum()])  # the derivatives of psi
+    hessian = np.array([[own - both, -both], [-both, other - both]])
+    step = np.linalg.solve(hessian, gradient)
+    for way in (gradient, step):
+        held = ((x <= BETA_RANGE[0]) & (way < 0)) | ((x >= BETA_RANGE[1]) & (way > 0))
+        if held.any():
+            return np.where(held, 0.0, gradient / hessian.diagonal())
+    return np.asarray(step)
 
 
 _PSEUDO = (4.0, 1.5)

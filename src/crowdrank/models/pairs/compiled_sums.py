@@ -84,7 +84,7 @@ def describe_rows(
             lose = odds[row] * win
             p = max(e[row] * win + (1.0 - e[row]) * lose, TINY)
             density, ahead, inverse = win * lose, win - lose, 1.0 / p
-            product[row] = max(product[row] * p, TINY)
+            product[row] *= p
             slope = (2.0 * e[row] - 1.0) * density * inverse
             by_x[row], by_eta[row] = slope, ahead * inverse
             x_x[row] = slope * (slope + observed * ahead)
