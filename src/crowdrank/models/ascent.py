@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 ROUNDS = 60
 STRENGTH_TOLERANCE = 3e-3
 """The strengths of the priors have converged when none changes by more than this share."""
+MIXED_TOLERANCE = 1e-3
+"""The same for strengths that are mixed, which come close to their fixed point in few rounds."""
 FIRST_STEPS = 4
 """How many steps are taken before the priors are estimated for the first time."""
 ROUGH_TOLERANCE = 0.1
@@ -197,7 +199,8 @@ class Ascent:
             point, promised = self._step_ahead(point, promised) if mixed else (point, np.inf)
             change = np.abs(following - before).max(initial=0.0)
             unknown = self._mixes_strengths and not mixing.sees_rate
-            self.priors_unfinished = bool(far or unknown or change >= STRENGTH_TOLERANCE)
+            tolerance = MIXED_TOLERANCE if mixed else STRENGTH_TOLERANCE
+            self.priors_unfinished = bool(far or unknown or change >= tolerance)
             self.curvature.set_rough(self.curvature.rough and change > ROUGH_TOLERANCE)
         return point, left
 
