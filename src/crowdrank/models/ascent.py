@@ -28,7 +28,6 @@ from crowdrank.solve import (
     Mixing,
     NotPositiveError,
     Point,
-    Rescaled,
     Tempered,
     freeze_workers,
     information,
@@ -319,30 +318,6 @@ class Ascent:
         return top.curvature.method != "iterative" and COSTLY_SCORES < top.curvature.largest_part <= MOST_SCORES
 
     # ------------------------------------------------------------------------------- uncertainty
-
-    def rescale_to_average_judge(
-        self, top: Maximum, covariance: Covariance | None
-    ) -> tuple[Maximum, Covariance | None, float]:
-        """The same in units of the average judge: scores times the mean slope, slopes divided by it.
-
-        The votes determine only the products of slopes and scores. The slopes' prior has a mean of 1, but holds
-        the mean of these judges' slopes only loosely. Also returns the scale.
-        """
-        place = next((place for place, column in enumerate(self.columns) if column.is_slope), None)
-        if place is None:
-            return top, covariance, 1.0
-        slope, point, people = self.columns[place], top.point, slice(0, self.members)
-        scale, rate = slope.unit(float(point.workers[people, place].mean()))
-        assert slope.divide is not None
-        workers = point.workers.copy()
-        workers[people, place] = slope.divide(workers[people, place], scale)
-        moved = replace(top, point=replace(point, scores=scale * point.scores, workers=workers))
-        if covariance is None:
-            return moved, None, scale
-        weights = np.zeros_like(workers)
-        weights[people, place] = np.where(fixed_parameters(top)[people, place], 0.0, rate / self.members)
-        units = np.array([1.0 / scale if column.is_scaled else 1.0 for column in self.columns])
-        return moved, Rescaled(covariance, point.scores, scale, weights, units), scale
 
     def uncertainty(
         self, top: Maximum, worker_variance: Floats | None = None

@@ -21,6 +21,7 @@ from crowdrank.kernels.plackett_luce import Orders, derivatives
 from crowdrank.kernels.segments import pairs
 from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import Ascent, fixed_parameters
+from crowdrank.models.average_judge import rescale_to_average_judge
 from crowdrank.models.base import ListsModel, Outcome, Run
 from crowdrank.models.climb_notes import bound_notes, convergence_notes, prior_notes, require_finite_scores
 from crowdrank.models.list_sums import ListSums
@@ -94,7 +95,7 @@ class PlackettLuce(ListsModel):
     def _fit(self, lists: Lists, run: Run) -> Outcome:
         ascent, top, sign = self._climb_in_direction(lists, run)
         found, notes, details = ascent.uncertainty(top)
-        fitted, (top, covariance, scale) = top, ascent.rescale_to_average_judge(top, found)
+        fitted, (top, covariance, scale) = top, rescale_to_average_judge(ascent, top, found)
         require_finite_scores(ascent, top)
         scores = spread(
             sign * scale * fitted.point.scores,

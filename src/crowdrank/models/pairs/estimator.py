@@ -12,6 +12,7 @@ from crowdrank.data.arrays import Floats
 from crowdrank.errors import FitError, Note, parameter
 from crowdrank.kernels import Link
 from crowdrank.kernels.links import TINY
+from crowdrank.models.average_judge import rescale_to_average_judge
 from crowdrank.models.base import Outcome, Run, VotesModel
 from crowdrank.models.climb_notes import (
     bound_notes,
@@ -85,7 +86,7 @@ class PairedModel(VotesModel):
         climb = PairedClimb(self.link, self._design(votes), votes, run, strength=strength, columns=self._priors())
         top = climb.fit()
         found, notes, details = climb.uncertainty(top)
-        fitted, (top, rescaled, scale) = top, climb.rescale_to_average_judge(top, found)
+        fitted, (top, rescaled, scale) = top, rescale_to_average_judge(climb, top, found)
         covariance = widen(climb, climb.design.varying, rescaled, top.point.scores, votes.gold_total)
         scores, more, details = self._score_intervals(climb, fitted, covariance, details, scale)
         fitted_workers = FittedWorkers(climb, top, covariance, scores.score)
