@@ -8,7 +8,9 @@ import fcntl
 import io
 import os
 import stat
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,6 +23,8 @@ from crowdrank.errors import InputError, UsageError, count_noun
 NEEDED = {"question", "worker", "left", "right", "label"}
 HEADERS = ("question,worker,left,right,label", "question,query,worker,left,right,label")
 """The first line of a file of answers, without queries and with them."""
+LOCK_TRIES, LOCK_PAUSE = 20, 0.05
+"""How often a file that is locked is tried, and the seconds in between."""
 
 
 class AnswersFile:
@@ -47,11 +51,9 @@ class AnswersFile:
         if not stat.S_ISREG(os.fstat(self._handle).st_mode):
             os.close(self._handle)
             raise UsageError(f"--out {self.path}: answers can only be appended to a file.")
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _lock(self._handle):
             os.close(self._handle)
-            raise UsageError(f"--out {self.path}: another run is appending to it.") from None
+            raise UsageError(f"--out {self.path}: another run is appending to it.")
         content = self.path.read_bytes()
         self.header = next(iter(_rows(content)), [])
         self._check_header(content)
@@ -138,3 +140,13 @@ def _is_complete(row: dict[str, str]) -> bool:
     """Whether the label of a row cannot have been cut off: it is one of the three, and the start of no other."""
     label, others = row.get("label"), {row.get("left"), row.get("right"), "tie"}
     return label in others and not any(own and own.startswith(label or "") for own in others - {label})
+
+
+def _lock(handle: int) -> bool:
+    """Lock a file for this run. The judge of a run that was killed may hold the lock for another moment."""
+    for _ in range(LOCK_TRIES):
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(LOCK_PAUSE)
+    return False
