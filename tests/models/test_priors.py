@@ -172,3 +172,13 @@ def test_the_strengths_of_crowd_bt_reproduce_themselves(monkeypatch):
     np.testing.assert_allclose(
         climb.estimate_priors(top).strengths(), climb.priors.strengths(), atol=STRENGTH_TOLERANCE
     )
+
+
+@pytest.mark.parametrize("seed", [2, 17, 43])
+def test_qualities_near_their_bounds_are_averaged_within_them(seed):
+    """Good workers and one who answers in reverse: a step must not carry the average beyond a quality of 1."""
+    made = bt_crowd(seed=seed, items=5, workers=5, votes=300, spread=3.0, alpha=30.0, beta=1.0, spammers=0.0)
+    other = pl.when(pl.col("label") == pl.col("left")).then("right").otherwise("left")
+    reverses = pl.col("worker") == made.judgments["worker"].min()
+    votes = made.judgments.with_columns(label=pl.when(reverses).then(other).otherwise("label"))
+    assert cr.CrowdBT().fit(votes).fit_.converged

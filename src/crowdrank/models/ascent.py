@@ -216,7 +216,11 @@ class Ascent:
             step = problem.look(point).step(0.0)
         except NotPositiveError:
             return point, np.inf
-        return (step.point, step.gain) if step.gain < promised and step.size <= SHORT else (point, np.inf)
+        if step.gain >= promised or step.size > SHORT:
+            return point, np.inf
+        if self.curvature.spread is not None:
+            self.curvature.spread = np.minimum(self.curvature.spread, self._room(step.point))
+        return step.point, step.gain
 
     @property
     def _mixes_strengths(self) -> bool:
@@ -262,13 +266,16 @@ class Ascent:
             return
         free = ~fixed_parameters(top) & np.array(chosen)
         variance = top.curvature.hold(~free).conditional_variance()[1]
-        room = 0.5 * np.minimum(top.point.workers - self.bounds.low, self.bounds.high - top.point.workers)
-        spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), room), 0.0)
+        spread = np.where(free, np.minimum(np.sqrt(np.maximum(variance, 0.0)), self._room(top.point)), 0.0)
         known = self.curvature.spread
         if known is not None and not self.curvature.rough and not self._mixes_strengths:
             spread = self.tempered(known, spread)
         if known is None or not self.curvature.rough or (np.abs(spread - known) > ROUGH_TOLERANCE * known).any():
             self.curvature.spread = spread
+
+    def _room(self, point: Point) -> Floats:
+        """Half of the way from each worker parameter to its nearest bound."""
+        return np.asarray(0.5 * np.minimum(point.workers - self.bounds.low, self.bounds.high - point.workers))
 
     def _move_inside(self, point: Point) -> Point:
         """The point, moved off the bounds that a new prior has put out of reach."""
