@@ -241,10 +241,15 @@ def _ignore_hint(column: str) -> tuple[str, Remedy]:
     return "If it is not a feature, leave it out: ", Remedy("columns", f"ignore={column}")
 
 
+def _is_blank(found: FeatureColumns) -> pl.Expr:
+    """Whether a line is empty, or has only spaces."""
+    empty = [pl.col(f"#{role}").fill_null("").str.strip_chars() == "" for role in found.roles]
+    return pl.all_horizontal(pl.col(found.names).is_null(), *empty)
+
+
 def _block(source: Source, found: FeatureColumns, frame: pl.DataFrame) -> Block:
     """The checked rows of a batch, without its blank lines."""
-    if frame["#item"].null_count():
-        frame = frame.filter(~pl.all_horizontal(pl.exclude(ROW).is_null()))
+    frame = frame.filter(~_is_blank(found))
     values = frame.select(found.names)
     if any(column.null_count() for column in values):
         values = values.fill_null(float("nan"))
