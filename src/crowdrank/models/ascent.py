@@ -49,6 +49,8 @@ ROUGH_TOLERANCE = 0.1
 """As long as the strengths change by more than this share, the curvature may be rough, and so may spreads."""
 SHORT = 0.5
 """A step that moves no parameter by more than this is taken without a test while the priors are estimated."""
+AHEAD_TOLERANCE = 1e-4
+"""How exactly such a step of a large fit is solved for. The next one follows under other priors in any case."""
 FAR = 20.0
 """Without regularization, a score this far from the middle is on its way to infinity."""
 INSIDE = 1e-8
@@ -213,7 +215,7 @@ class Ascent:
         sums = self.curvature.last[1]
         problem = ArrowProblem(lambda _: sums, self.priors, self.bounds_with_barriers(), self.part, self.gauge)
         try:
-            step = problem.look(point).step(0.0)
+            step = problem.look(point).step(0.0, AHEAD_TOLERANCE)
         except NotPositiveError:
             return point, np.inf
         if step.gain >= promised or step.size > SHORT:

@@ -27,6 +27,9 @@ from crowdrank.solve.matrices import MANY_ROWS, Matrix, add_diagonal, inverse_of
 if TYPE_CHECKING:
     from crowdrank.solve.factor import Factor
 
+STEP_TOLERANCE = 1e-8
+"""How exactly conjugate gradients solve for a step. What they leave is found by the next step."""
+
 
 @dataclass(frozen=True, eq=False)
 class Border:
@@ -114,16 +117,16 @@ class Arrow:
         return "workers" if scores <= EXACT_LIMIT else "iterative"
 
     def solve(
-        self, scores: Floats, workers: Floats, common: Floats | None = None
+        self, scores: Floats, workers: Floats, common: Floats | None = None, tolerance: float = STEP_TOLERANCE
     ) -> tuple[Floats, Floats, Floats]:
         """The Newton step: this matrix times the step equals the gradient (N,), (K, b), (G,).
 
-        With many scores, conjugate gradients are faster than a factorization.
+        With many scores, conjugate gradients up to a ``tolerance`` are faster than a factorization.
         """
-        from crowdrank.solve.factor import FACTORS, Bordered
+        from crowdrank.solve.factor import FACTORS, Bordered, Iterative
 
-        many = self.largest_part >= MANY_ROWS
-        factor = FACTORS["iterative" if many else self.method](self)
+        iterates = self.largest_part >= MANY_ROWS or self.method == "iterative"
+        factor = Iterative(self, tolerance) if iterates else FACTORS[self.method](self)
         if self.border is None or common is None:
             return *factor.solve(scores, workers), np.zeros(0)
         return Bordered(factor, self.border).steps(scores, workers, common)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats
 from crowdrank.progress import Progress
-from crowdrank.solve.arrow import Arrow, Border
+from crowdrank.solve.arrow import STEP_TOLERANCE, Arrow, Border
 from crowdrank.solve.assembly import assembled
 from crowdrank.solve.matrices import add_diagonal
 from crowdrank.solve.newton import Step, newton
@@ -147,11 +147,15 @@ class ArrowLook:
         free = np.where(self.held, 0.0, self.workers)
         return float(max(np.abs(part).max(initial=0.0) for part in (self.scores, free, self.common)))
 
-    def step(self, damping: float) -> Step[Point]:
-        """The damped Newton step of the parameters that can move, brought back between the bounds."""
+    def step(self, damping: float, tolerance: float = STEP_TOLERANCE) -> Step[Point]:
+        """The damped Newton step of the parameters that can move, brought back between the bounds.
+
+        ``tolerance``: see ``Arrow.solve``.
+        """
         held = self.held | (np.einsum("kbb->kb", self.arrow.workers) == 0)
         arrow = self.arrow.hold(held).damp(damping)
-        scores, workers, common = arrow.solve(self.scores, np.where(held, 0.0, self.workers), self.common)
+        right = self.scores, np.where(held, 0.0, self.workers), self.common
+        scores, workers, common = arrow.solve(*right, tolerance)
         short = REACH / max(np.abs(scores).max(initial=0.0), REACH)
         moved = self.bounds.move(self.point, short * scores, short * np.where(held, 0.0, workers), short * common)
         return Step(moved, self.point.distance(moved), self._gain(moved))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data.arrays import Floats, Integers
-from crowdrank.solve.arrow import Arrow, Border, Inverse, SavedArrow
+from crowdrank.solve.arrow import STEP_TOLERANCE, Arrow, Border, Inverse, SavedArrow
 from crowdrank.solve.matrices import (
     NotPositiveError,
     add_diagonal,
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 MOST_WORK = 2e10
 """Above this many multiplications, the variances of scores leave out the contribution of workers."""
-
-STEP_TOLERANCE = 1e-8
-"""How exactly conjugate gradients solve for a step. What they leave is found by the next step."""
 
 
 class Factor(Inverse):
@@ -201,13 +198,17 @@ class PartsEliminated(Factor):
 
 
 class Iterative(Factor):
-    """Conjugate gradients with the diagonal as preconditioner. Covariances come from draws."""
+    """Conjugate gradients with the diagonal as preconditioner. Covariances come from draws.
+
+    ``tolerance``: how far a solution may be off, relative to the right-hand side.
+    """
 
     arrow: Arrow
     count: int
     diagonal: Floats
 
-    def __init__(self, arrow: Arrow) -> None:
+    def __init__(self, arrow: Arrow, tolerance: float = STEP_TOLERANCE) -> None:
+        self.tolerance = tolerance
         if arrow.gauge:  # a score without votes stays where it is
             alone = (arrow.items.diagonal() == 0).astype(float)
             arrow = replace(arrow, items=add_diagonal(arrow.items, alone))
@@ -265,7 +266,7 @@ class Iterative(Factor):
     def solve(self, scores: Floats, workers: Floats) -> tuple[Floats, Floats]:
         """Solve with the right-hand sides (N,) and (K, b)."""
         right = np.concatenate([scores, workers.ravel()])[:, None]
-        x = self.conjugate_gradients(right, STEP_TOLERANCE)[0][:, 0]
+        x = self.conjugate_gradients(right, self.tolerance)[0][:, 0]
         return x[: len(scores)], x[len(scores) :].reshape(workers.shape)
 
 
