@@ -80,6 +80,29 @@ def test_values_that_are_not_certain_are_asked_for(written, crowdrank):
         assert crowdrank(*shown[1:], "--model", "bt").code == 0
 
 
+@pytest.mark.parametrize(
+    ("values", "outcomes"),
+    [
+        (("1", "0", "0.5"), "1=left,0=right,0.5=tie"),
+        (("1", "-1", "-1"), "1=left,-1=right"),
+        (("1", "-1", "0"), "1=left,-1=right,0=tie"),
+    ],
+)
+@pytest.mark.parametrize("header", ["flag,a,b,score", "flag,white,black,points"])
+def test_a_score_of_two_items_says_which_one_won(written, crowdrank, header, values, outcomes):
+    win, loss, other = values
+    rows = f"0,x,y,{win}\n1,y,z,{win}\n1,z,x,{loss}\n0,y,x,{other}\n0,z,y,{loss}\n0,x,z,{win}\n"
+    _, left, right, score = header.split(",")
+    ran = crowdrank("rank", written(f"{header}\n{rows}"), "--model", "bt")
+    assert f"'{left}' and '{right}' share their values, and '{score}' seems to say which one won" in ran.err
+    turned = outcomes.replace("left", "*").replace("right", "left")
+    for said, best in ((outcomes, "xyz"), (turned.replace("*", "right"), "zyx")):
+        shown = next(line for line in ran.err.splitlines() if line.endswith(said))
+        again = shlex.split(shown[shown.index("crowdrank rank") :])
+        assert f"left={left},right={right},winner={score}" in again
+        assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == list(best)
+
+
 LOSERS = {
     "left,right,loser\na,b,a\nb,c,c\na,c,tie\n": None,
     "left,right,loser\na,b,left\nb,c,right\na,c,tie\n": None,
@@ -225,6 +248,8 @@ GRADED = {
     "Product ID,stars\np,5\nq,3\n": ("a rating", "item=Product ID,label=stars"),
     "item,rater,answer\na,u,1\nb,v,0\n": ("a rating", "label=answer"),
     "worker,film,place\nu,a,1\nv,b,1\n": ("a place in a list", "item=film,rank=place"),
+    "worker,item,points\nu,a,6\nv,b,5\n": ("a rating", "label=points"),
+    "worker,item,votes\nu,a,6\nv,b,5\n": ("a rating", "label=votes"),
 }
 """Ratings and lists with other names, what each row seems to be, and the columns that read them."""
 
@@ -236,7 +261,16 @@ def test_ratings_and_lists_with_other_names_say_how_to_read_them(written, conten
     with pytest.raises(cr.InputError, match=f"each row seems to be {kind}") as caught:
         cr.read(file)
     assert f'Read it with read(..., columns="{columns}")' in str(caught.value)
+    assert ("(larger is better)" if kind == "a rating" else "(1 is best)") in str(caught.value)
     assert cr.read(file, columns=columns).rows == 2
+
+
+def test_a_column_that_may_be_a_rank_or_a_label_is_said_to_be_one_or_the_other_by_what_is_best(written):
+    with pytest.raises(cr.InputError) as caught:
+        cr.read(written("worker,item,x\nu,a,1\nu,b,2\n"))
+    assert '"rank=NAME" (rankings, 1 is best) or columns="label=NAME" (ratings, larger is better)' in str(
+        caught.value
+    )
 
 
 def test_names_that_the_user_gave_stay(written):

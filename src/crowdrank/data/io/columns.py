@@ -50,6 +50,9 @@ RIVALS: dict[str, tuple[str, ...]] = {
 }
 """Names that are not recognized, but might be the role as well as the column that was taken for it."""
 
+BETTER = {"rank": "1 is best", "label": "larger is better"}
+"""Which numbers of a role are the better ones."""
+
 PEOPLE = (
     "user", "user_id", "voter", "voter_id", "participant", "participant_id", "labeler", "workerid", "evaluator",
     "evaluator_id", "grader", "grader_id", "reviewer", "reviewer_id", "turker", "turker_id", "judge_model",
@@ -284,7 +287,8 @@ def _renaming_hint(
     ways = {kind: Remedy("columns", join_names([f"{need}={own(need)}"])) for kind, need in needs.items()}
     hint: list[str | Remedy] = ["If it has another name, say "]
     for place, (kind, remedy) in enumerate(reversed(ways.items())):
-        hint += [" or " if place else "", remedy, f" ({kind})"]
+        better = f", {BETTER[needs[kind]]}" if needs[kind] in BETTER and kind != "pairs" else ""
+        hint += [" or " if place else "", remedy, f" ({kind}{better})"]
     return hint
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, join_names
+from crowdrank.data.io.columns import BETTER, OPTIONAL, PEOPLE, RIVALS, join_names
 from crowdrank.errors import InputError, Remedy, Retry
 
 ITEMS = (
@@ -18,6 +18,7 @@ RANKS = ("rank", "ranking", "position", "place", "ranked")
 LABELS = (
     "label", *RIVALS["label"], "relevant", "class", "category", "stars", "answer", "annotation", "judgment",
     "judgement", "response", "tag", "vote", "verdict", "value", "rel",
+    "points", "mark", "marks", "scores", "ratings", "grades", "votes",
 )  # fmt: skip
 WORKERS = (*OPTIONAL["worker"], *PEOPLE, "who", "coder", "expert", "person", "system", "engine", "run")
 QUERIES = (
@@ -42,7 +43,7 @@ class GradedColumns:
             if name.strip().lower() not in OPTIONAL.get(role, (role,))
         )
         return InputError(
-            f"each row seems to be {kind}: {item!r} the item, and {self.roles[what]!r} its {what}.",
+            f"each row seems to be {kind}: {item!r} the item, and {self.roles[what]!r} its {what} ({BETTER[what]}).",
             source=source,
             hint=("Read it with ", Retry((Remedy("columns", columns),))),
         )

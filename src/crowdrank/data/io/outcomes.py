@@ -33,6 +33,7 @@ GUESSED = {"1": "left", "2": "right"}
 GUESSED_CODES = {"1": LEFT, "2": RIGHT}
 EXAMPLES = (
     {"1": "left", "0": "right"},
+    {"1": "left", "0": "right", "0.5": "tie"},
     {"1": "left", "-1": "right"},
     {"1": "left", "-1": "right", "0": "tie"},
     {"1": "left", "2": "right", "0": "tie"},
