@@ -6,6 +6,7 @@ import pytest
 
 from crowdrank import measures as m
 from crowdrank.data import read_gold, read_ranking
+from crowdrank.errors import InputError
 
 RANKING = pl.DataFrame({"item": list("abcde"), "score": [5.0, 4.0, 3.0, 2.0, 1.0]})
 
@@ -51,6 +52,26 @@ class TestCoverage:
         assert str(found.coverage) == (
             "grades for 2 of 4 ranked items, in 1 of 2 queries; 2 graded items are not ranked"
         )
+
+
+class TestSimilarIds:
+    def test_an_item_of_the_gold_that_is_spelled_otherwise_is_named(self):
+        found = examined({"A": 3, "b ": 2, "c": 1, "d": 1, "e": 0, "C": 1})
+        assert message(found, "similar-ids").startswith(
+            "3 items of the gold differ from a ranked one only by case or spaces: 'A' and 'a', 'b ' and 'b', "
+            "'C' and 'c'. They count as different."
+        )
+
+    def test_ranked_items_that_are_alike_are_no_matter_of_the_gold(self):
+        ranking = pl.DataFrame({"item": list("abA"), "score": [3.0, 2.0, 1.0]})
+        assert codes(examined({"a": 3, "b": 1, "A": 0}, ranking=ranking)) == []
+
+    def test_if_every_item_is_spelled_otherwise_the_error_says_so(self):
+        with pytest.raises(InputError, match="no item in common") as caught:
+            examined({" a": 3, " b": 2})
+        assert "These differ only by case or spaces: ' a' and 'a', ' b' and 'b'" in str(caught.value)
+        with pytest.raises(InputError, match="'01' is not '1'"):
+            examined({"x": 3, "y": 2})
 
 
 class TestNotJudged:

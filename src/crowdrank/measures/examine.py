@@ -10,6 +10,7 @@ import polars as pl
 
 from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals
 from crowdrank.data.arrays import Floats
+from crowdrank.data.suspicions.ids import note_similar_gold
 from crowdrank.errors import Note, Remedy
 from crowdrank.measures.evaluate import (
     MOST_EXPONENTIAL,
@@ -71,6 +72,7 @@ def examine(ranking: Scored, gold: Scored, measures: str | Sequence[MeasureSpec]
     notes = (
         note_not_judged(gold),
         note_totals(gold),
+        note_similar_gold(gold.frame["item"], ranking.frame["item"]),
         _note_negative(gold, chosen),
         _note_linear_gain(chosen, queries[0].most),
         *_note_undefined(values, queries),

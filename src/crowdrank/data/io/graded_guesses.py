@@ -43,7 +43,8 @@ class GradedColumns:
             if name.strip().lower() not in OPTIONAL.get(role, (role,))
         )
         return InputError(
-            f"each row seems to be {kind}: {item!r} the item, and {self.roles[what]!r} its {what} ({BETTER[what]}).",
+            f"each row seems to be {kind}: {item!r} the item, and {self.roles[what]!r} its {what} "
+            f"({BETTER[what]}).",
             source=source,
             hint=("Read it with ", Retry((Remedy("columns", columns),))),
         )
