@@ -5,10 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from crowdrank.data.gold import Scored
+from crowdrank.data.io.cells import TOTALS
 from crowdrank.errors import Note
 
-TOTALS = ("total", "totals", "grand total", "sum", "all", "overall", "average", "avg", "mean")
-"""What an item is called that sums up the others."""
 MOST_TOTALS = 20
 """How many such items are looked at: the first of many queries will do."""
 NEAR = 1e-6

@@ -277,7 +277,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "Grades below 0 gain nothing",
         "To measures of gains they are like a grade of 0; add a constant to all grades if they differ.",
     ),
-    "totals-row": ("A row of totals in the gold", "A total is no item; remove its row and measure again."),
+    "totals-row": ("A row of totals", "A total is no item; remove its row, and rank or measure again."),
     "undefined": (
         "Measures without a value",
         "Grades of further items, or different grades, are needed to measure the order.",

@@ -28,6 +28,8 @@ UNANSWERED = (*MISSING_WORDS, *"-?.", "--", "n/a", "na", "none", "None", "skip",
 """What stands in the place of a label that was not given."""
 NO_QUERY = ("If all rows belong together, do without queries: ", Remedy("columns", "query="))
 """What to do about a column of queries that is empty."""
+TOTALS = ("total", "totals", "grand total", "sum", "all", "overall", "average", "avg", "mean")
+"""What an item is called that sums up the others."""
 ISO_DATE = r"^\s*\d{4}-?\d{2}-?\d{2}"
 
 
@@ -125,9 +127,14 @@ class TextCells:
         column = self.frame[role]
         if column.null_count() or "" in self.words(role):
             empty = column.cast(pl.String).fill_null("") == ""
-            hint = NO_QUERY if role == "query" and empty.all() else None
+            hint: Hint | None = NO_QUERY if role == "query" and empty.all() else self._total_hint(first_row(empty))
             raise self.error(role, first_row(empty), "the value is missing.", hint)
         return column
+
+    def _total_hint(self, row: int) -> str | None:
+        """What to do about a row that sums up the others, if a cell says that it does."""
+        total = any(isinstance(cell, str) and is_total(cell) for cell in self.frame.row(row))
+        return f"Row {self.row_number(row)} looks like a total; remove it." if total else None
 
     def distinct(self, role: str) -> pl.Series:
         """The distinct ids of a column: cheaper to search than the column."""
@@ -240,6 +247,11 @@ class TextCells:
             )
             raise self.error("timestamp", first_row(bad), problem, hint)
         return values
+
+
+def is_total(text: str) -> bool:
+    """Whether a cell says that its row sums up the others."""
+    return text.strip().lower() in TOTALS
 
 
 def first_row(mask: pl.Series) -> int:

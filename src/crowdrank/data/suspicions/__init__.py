@@ -21,6 +21,7 @@ from crowdrank.data.suspicions.numbers import (
 from crowdrank.data.suspicions.origins import Origin
 from crowdrank.data.suspicions.rounded import note_rounded_ids
 from crowdrank.data.suspicions.top_lists import note_top_lists
+from crowdrank.data.suspicions.totals import note_totals_row
 from crowdrank.data.tables import Judgments
 from crowdrank.errors import Note
 
@@ -37,6 +38,7 @@ TABLE_CHECKS: tuple[Callable[[Judgments, Sequence[Origin]], Note | None], ...] =
     note_swapped,
     note_odd_label,
     note_scales,
+    note_totals_row,
 )
 
 
