@@ -203,7 +203,8 @@ def _rival_notes(
 def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], source: str) -> Iterable[Note]:
     """A note if there is no worker, but a column that probably says who judged."""
     known = {_bare(name) for name in (*PEOPLE, *OPTIONAL["worker"])}
-    free = [name for name in names if _bare(name) in known and name not in columns.values()]
+    likely = {_bare(name): own for name, own in reversed(by_likely_name(names).items())}
+    free = [own for name, own in likely.items() if name in known and own not in columns.values()]
     for name in free[:1]:
         message = f"{source}: the column {name!r} is not used, so all judgments are by unknown people."
         yield Note("unused-worker", message, ("If it says who judged: ", Remedy("columns", f"worker={name}")))
@@ -212,6 +213,11 @@ def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], sourc
 def _bare(name: str) -> str:
     """A name in lower case, without what separates its words: Worker ID is worker_id."""
     return re.sub(r"[\s_.-]+", "", name.lower())
+
+
+def by_likely_name(names: Sequence[str]) -> dict[str, str]:
+    """Columns by their name in lower case; the name or the id of an object, ``judge.name``, counts as ``judge``."""
+    return {re.sub(r"\.(id|name)$", "", name.strip().lower()): name for name in reversed(names)}
 
 
 def plain_name(name: str) -> str:

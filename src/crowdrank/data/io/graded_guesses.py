@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from crowdrank.data.io.columns import BETTER, OPTIONAL, PEOPLE, RIVALS, join_names
+from crowdrank.data.io.columns import BETTER, OPTIONAL, PEOPLE, RIVALS, by_likely_name, join_names
 from crowdrank.errors import InputError, Remedy, Retry
 
 ITEMS = (
@@ -84,7 +84,7 @@ _ROLES = {"item", "rank", "label", *OPTIONAL}
 
 def _take(role: str, known: Collection[str], free: list[str], roles: dict[str, str]) -> None:
     """Give the role the free column with the likeliest name, if there is one."""
-    lowered = {name.strip().lower().replace(" ", "_"): name for name in reversed(free)}
+    lowered = {name.replace(" ", "_"): own for name, own in by_likely_name(free).items()}
     found = next((lowered[name] for name in known if name in lowered), None)
     if found is not None:
         roles[role] = found

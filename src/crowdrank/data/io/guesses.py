@@ -16,6 +16,7 @@ from crowdrank.data.io.columns import (
     Layout,
     MissingColumnError,
     RecognizedLayout,
+    by_likely_name,
     doubled_columns,
     doubled_error,
     join_names,
@@ -199,7 +200,7 @@ def pairs_mapping(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, 
     """What to give as ``columns`` to read these pairs, with the worker and the query if there are any."""
     mapping = found.roles()
     taken = set(mapping.values())
-    names = {name.strip().lower(): name for name in reversed(sample.columns)}
+    names = by_likely_name(sample.columns)
     for role in OPTIONAL:
         known = {"worker": WORKERS, "query": QUERIES}.get(role, OPTIONAL[role])
         own = next((names[name] for name in known if name in names and names[name] not in taken), None)

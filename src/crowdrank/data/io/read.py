@@ -183,7 +183,7 @@ def open_tables(
     else:
         frame, library = from_native(given)
         sources = [Source("frame", frame.lazy())]
-    for source in (source.with_exact_values() for source in sources):
+    for source in (source.with_exact_values().with_inner_columns() for source in sources):
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
