@@ -56,3 +56,35 @@ class TestTotals:
         with pytest.raises(cr.InputError, match="the value is missing") as caught:
             cr.read(path)
         assert caught.value.hint is None
+
+
+class TestRanks:
+    def test_a_rank_that_no_list_can_have(self, tmp_path):
+        rows = [*RANKS[:7], ("w1", "film1", 11), *RANKS[8:]]
+        path = tmp_path / "rows.csv"
+        frame(rows, "rank").write_csv(path)
+        [note] = said(path, "odd-rank")
+        assert note.startswith(f"1 rank of 36 is 11, and no list has more than 6 items ({path}, row 8).")
+
+    @pytest.mark.parametrize("step", [1, 2])
+    def test_ranks_with_gaps_throughout(self, step):
+        assert said(frame([(worker, item, rank * step) for worker, item, rank in RANKS], "rank"), "odd-rank") == []
+
+    def test_a_list_that_lacks_an_item(self):
+        rows = [row for row in RANKS if row[0] != "w0" or row[2] != 3]
+        assert said(frame(rows, "rank"), "odd-rank") == []
+
+
+class TestSpaces:
+    def test_spaces_after_the_commas(self, tmp_path):
+        path = tmp_path / "votes.csv"
+        path.write_text("judge, model_a, model_b, winner\nu, x, y, model_a\nv, y, z, model_b\n")
+        [note] = said(path, "padded-ids")
+        assert note.startswith("Every item id begins with a space, such as ' x'. The space is part of the id.")
+
+    def test_spaces_before_the_commas(self):
+        rows = [(f"{worker} ", item, label) for worker, item, label in RATINGS]
+        assert said(frame(rows, "label"), "padded-ids")[0].startswith("Every worker id ends with a space")
+
+    def test_some_spaces(self):
+        assert said(frame([*RATINGS, ("w0", " new", 3)], "label"), "padded-ids") == []

@@ -74,6 +74,20 @@ class TestSimilarIds:
             examined({"x": 3, "y": 2})
 
 
+class TestOddGrades:
+    ranking = pl.DataFrame({"item": list("abcdefghijkl"), "score": list(range(12, 0, -1))})
+
+    def test_a_grade_far_from_all_others(self):
+        grades = dict(zip("abcdefghijkl", [33, 3, 3, 2, 2, 2, 1, 1, 0, 0, -1, -1], strict=True))
+        found = message(examined(grades, ranking=self.ranking), "odd-label")
+        assert found.startswith("1 grade of the gold is 33 ('a'), and all others are 0 to 3.")
+
+    @pytest.mark.parametrize("column", ["grade", "rank"])
+    def test_the_numbers_1_to_12_are_not_odd(self, column):
+        grades = dict(zip("abcdefghijkl", range(12, 0, -1), strict=True))
+        assert "odd-label" not in codes(examined(grades, column=column, ranking=self.ranking))
+
+
 class TestNotJudged:
     def test_grades_below_0_are_left_out_and_this_is_said(self):
         found = examined({"a": -1, "b": 2, "c": 1, "d": -2, "e": 0})

@@ -116,10 +116,20 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Wide:
-    """A table with a column per item: the role of its cells (rank or label), and those columns."""
+    """A table with a column per item: the role of its cells (rank or label), and those columns.
+
+    ``others``: the other columns, whose names are taken.
+    """
 
     role: str
     items: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    def name_for(self, role: str) -> str:
+        """The column of a role in the table with a row per cell: its own name, unless another column has it."""
+        while role in self.others:
+            role += "_"
+        return role
 
 
 def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wide | None:
@@ -127,8 +137,9 @@ def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wid
     for role in ("rank", "label"):
         pattern = (mapping or {}).get(role, "")
         if "*" in pattern and pattern not in names:
-            others = {name for own, name in (mapping or {}).items() if own != role}
-            return Wide(role, tuple(name for name in names if fnmatchcase(name, pattern) and name not in others))
+            taken = {name for own, name in (mapping or {}).items() if own != role}
+            items = tuple(name for name in names if fnmatchcase(name, pattern) and name not in taken)
+            return Wide(role, items, tuple(name for name in names if name not in items))
     return None
 
 
@@ -216,7 +227,7 @@ def _bare(name: str) -> str:
 
 
 def by_likely_name(names: Sequence[str]) -> dict[str, str]:
-    """Columns by their name in lower case; the name or the id of an object, ``judge.name``, counts as ``judge``."""
+    """Columns by their name in lower case. ``judge.name`` and ``judge.id``, inside of an object, are ``judge``."""
     return {re.sub(r"\.(id|name)$", "", name.strip().lower()): name for name in reversed(names)}
 
 

@@ -101,13 +101,13 @@ class Source:
         """A table with a column per item, as a table with a row per cell."""
         if not wide.items:
             raise InputError(f"no column fits the pattern given for {wide.role!r}.", source=self.name)
-        others = [name for name in self.columns() if name not in wide.items]
+        item, cell = wide.name_for("item"), wide.name_for(wide.role)
         as_rows = (
             self.table()
             .drop(ROW, strict=False)
             .with_row_index(ROW)
             .with_columns(pl.col(wide.items).cast(pl.String))
-            .unpivot(wide.items, index=[ROW, *others], variable_name="item", value_name=wide.role)
+            .unpivot(wide.items, index=[ROW, *wide.others], variable_name=item, value_name=cell)
         )
         return replace(self, lazy=as_rows, numbered=True)
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
-from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, join_names
+from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, Wide, join_names
 from crowdrank.errors import Hint, InputError, Remedy, Retry
 
 LEAST = 3
@@ -71,6 +71,18 @@ class WideColumns:
         retry = Retry((Remedy("columns", join_names(f"{key}={name}" for key, name in mapping.items())),))
         ballots = f"\nIf the cells are ids of items, write {_LIST}" if self.ranks else ""
         return ("If each of them is an item, and each row a worker: ", retry, ballots)
+
+
+def refuse_item_column(source: str, wide: Wide, given: Mapping[str, str]) -> None:
+    """Raise an error if columns are to be items, and another one is called item and has no other role."""
+    if "item" in wide.others and "item" not in (name for role, name in given.items() if role != "item"):
+        named = join_names(f"{role}={name}" for role, name in {**given, "worker": "item"}.items())
+        worker = ("If it says who judged: ", Retry((Remedy("columns", named),)))
+        raise InputError(
+            f"the columns given for {wide.role!r} are items, but there is a column 'item' besides.",
+            source=source,
+            hint="Rename it, or leave it out." if given.get("worker") else worker,
+        )
 
 
 def find_wide(sample: pl.DataFrame, plain: Collection[str]) -> WideColumns | None:

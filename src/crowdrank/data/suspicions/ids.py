@@ -97,6 +97,18 @@ def note_broken_text(ids: pl.Series, word: str) -> Note | None:
     )
 
 
+def note_padded(ids: pl.Series, word: str) -> Note | None:
+    """A note if every id begins or every id ends with a space, as after ", " between the cells of a line."""
+    for side, spaces in (("begins", r"^\s"), ("ends", r"\s$")):
+        if len(ids) and ids.str.contains(spaces).all():
+            return Note(
+                "padded-ids",
+                f"Every {word} id {side} with a space, such as {ids[0]!r}. The space is part of the id.",
+                "Remove the spaces beside the separators if ids should not have them.",
+            )
+    return None
+
+
 def note_booleans(ids: pl.Series, word: str) -> Note | None:
     """A note on true and false among ids that are numbers."""
     found = ids.filter(ids.is_in(["true", "false"]))
