@@ -232,7 +232,9 @@ def test_ballots_hold_ids(written):
     with pytest.raises(cr.InputError, match="each row seems to be a ranking") as caught:
         cr.read(file)
     assert "rank=rank*" not in str(caught.value)
-    assert "with the columns list, item and rank (1 = best)" in str(caught.value)
+    assert "with the columns worker ('voter' here), item and rank (1 = best)" in str(caught.value)
+    with pytest.raises(cr.InputError, match="with the columns list, item and rank"):
+        cr.read(written("rank1,rank2,rank3\ntea,milk,cola\nmilk,cola,tea\ntea,cola,milk\n"))
     with pytest.raises(cr.InputError, match="If the cells are ids of items"):
         cr.read(file, columns="rank=rank*")
 

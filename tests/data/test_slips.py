@@ -88,3 +88,41 @@ class TestSpaces:
 
     def test_some_spaces(self):
         assert said(frame([*RATINGS, ("w0", " new", 3)], "label"), "padded-ids") == []
+
+
+class TestTypingErrors:
+    def hint(self, given, **options):
+        with pytest.raises(cr.InputError) as caught:
+            cr.read(given, **options)
+        return str(caught.value).partition("Hint: ")[2]
+
+    def test_a_label_among_numbers(self):
+        rows = [(worker, item, str(label)) for worker, item, label in RATINGS]
+        hint = self.hint(frame([*rows, ("w0", "film9", "4o")], "label"))
+        assert hint == "Most other labels are numbers, 1 to 5. Correct this one, or remove its row."
+
+    def test_labels_that_are_mostly_words(self):
+        rows = [("w0", "x", "yes"), ("w0", "y", "no"), ("w0", "z", "1")]
+        assert "1 for yes and 0 for no" in self.hint(frame(rows, "label"))
+
+    def test_a_word_for_a_side(self):
+        columns = {
+            "model_a": list("xyxz"),
+            "model_b": list("yzzx"),
+            "winner": ["model_a", "model_b", "modle_a", "tie"],
+        }
+        hint = self.hint(pl.DataFrame(columns))
+        assert hint.endswith("""If 'modle_a' means left: read(..., outcomes="modle_a=left")""")
+        assert hint.startswith("'modle_a' looks like 'model_a'. ")
+        assert cr.read(pl.DataFrame(columns), outcomes="modle_a=left").rows == 4
+
+    def test_a_third_side_is_no_typing_error(self):
+        columns = {"model_a": list("xyx"), "model_b": list("yzz"), "winner": ["model_a", "model_c", "model_a"]}
+        assert 'outcomes="model_c=MEANING"' in self.hint(pl.DataFrame(columns))
+
+    def test_labels_that_an_order_lacks_are_listed(self):
+        rows = [("w0", "x", "very good"), ("w0", "y", "bad"), ("w0", "z", "very bad"), ("w1", "z", "good")]
+        hint = self.hint(frame(rows, "label"), order="bad,good")
+        assert hint == (
+            "It lacks 'very bad', 'very good'. Name all labels, from worst to best. The order is 'bad', 'good'."
+        )

@@ -199,8 +199,19 @@ class TextCells:
                 "item of a list, with the columns list, item and rank."
             )
         elif role == "label":
-            hint = "Write labels as numbers, larger ones for better items: for example 1 for yes and 0 for no."
+            hint = self._scale_hint(role) or (
+                "Write labels as numbers, larger ones for better items: for example 1 for yes and 0 for no."
+            )
         return self.error(role, row, problem, hint)
+
+    def _scale_hint(self, role: str) -> str | None:
+        """What the other cells of a column are, if most of them are numbers."""
+        values = self.frame[role].str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
+        numbers = values.filter(values.is_finite()).sort()
+        if len(numbers) <= self.frame.height / 2:
+            return None
+        scale = f"{numbers[0]:g} to {numbers[-1]:g}"
+        return f"Most other {role}s are numbers, {scale}. Correct this one, or remove its row."
 
     def weight(self) -> pl.Series:
         """Weights: 0, which leaves a row out, or within the range that sums can hold."""

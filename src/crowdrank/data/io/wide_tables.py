@@ -22,6 +22,8 @@ SHARED = 0.5
 _KNOWN = {"id", "item", "doc", *PEOPLE, *(name for own in (*OPTIONAL.values(), *RIVALS.values()) for name in own)}
 _ROWS = "one row per {}, with the columns {}"
 
+_WHO = (*OPTIONAL["worker"], *PEOPLE)
+_LIST_OF_WORKER = f"{_ROWS.format('item of a list', 'worker ({!r} here), item and rank')} (1 = best)."
 _LIST = f"{_ROWS.format('item of a list', 'list, item and rank')} (1 = best)."
 
 
@@ -44,7 +46,9 @@ class WideColumns:
         shown = f"{', '.join(map(repr, self.names[:3]))}{', ...' if len(self.names) > 3 else ''}"
         if self.ids:
             problem = f"each row seems to be a ranking: the cells of {shown} are ids of items."
-            return InputError(problem, source=source, hint=f"Write {_LIST}")
+            worker = next((name for name in columns if name.strip().lower() in _WHO), None)
+            rows = _LIST if worker is None else _LIST_OF_WORKER.format(worker)
+            return InputError(problem, source=source, hint=f"Write {rows}")
         cells = "ranks" if self.ranks else "ratings"
         problem = f"this seems to be a wide table of {cells}: {shown} share a few numbers."
         return InputError(problem, source=source, hint=self._hint(columns, given))
@@ -61,7 +65,7 @@ class WideColumns:
                 Remedy("columns", f"{role}=P*"),
                 f"; otherwise write {_ROWS.format(role.replace('label', 'rating'), f'worker, item and {role}')}.",
             )
-        worker = next((name for name in free if name.strip().lower() in (*OPTIONAL["worker"], *PEOPLE)), self.key)
+        worker = next((name for name in free if name.strip().lower() in _WHO), self.key)
         mapping = {**({"worker": worker} if worker else {}), **given, role: pattern}
         if self.ranks and not mapping.get("worker"):
             return (
