@@ -216,12 +216,13 @@ def test_wide_tables_that_must_be_rewritten(written, content):
     assert "rite one row per rating, with the columns" in str(caught.value)
 
 
-def test_a_wide_table_with_a_column_called_item(written):
-    file = written("item,Q1,Q2,label\nann,5,4,1\nbob,3,2,2\ncid,4,4,1\n")
-    with pytest.raises(cr.InputError, match="but there is a column 'item' besides") as caught:
+@pytest.mark.parametrize("name", ["item", "Item"])
+def test_a_wide_table_with_a_column_called_item(written, name):
+    file = written(f"{name},Q1,Q2,label\nann,5,4,1\nbob,3,2,2\ncid,4,4,1\n")
+    with pytest.raises(cr.InputError, match=f"but there is a column '{name}' besides") as caught:
         cr.read(file, columns="label=Q*")
-    assert 'read(..., columns="label=Q*,worker=item")' in str(caught.value)
-    table = cr.read(file, columns="label=Q*,worker=item")
+    assert f'read(..., columns="label=Q*,worker={name}")' in str(caught.value)
+    table = cr.read(file, columns=f"label=Q*,worker={name}")
     assert table.index.workers.to_list() == ["ann", "bob", "cid"]
     assert table.index.items.to_list() == ["Q1", "Q2"]
     assert sorted(table.label) == [2, 3, 4, 4, 4, 5]

@@ -127,7 +127,8 @@ class Wide:
 
     def name_for(self, role: str) -> str:
         """The column of a role in the table with a row per cell: its own name, unless another column has it."""
-        while role in self.others:
+        taken = {name.strip().lower() for name in self.others}
+        while role in taken:
             role += "_"
         return role
 

@@ -79,11 +79,12 @@ class WideColumns:
 
 def refuse_item_column(source: str, wide: Wide, given: Mapping[str, str]) -> None:
     """Raise an error if columns are to be items, and another one is called item and has no other role."""
-    if "item" in wide.others and "item" not in (name for role, name in given.items() if role != "item"):
-        named = join_names(f"{role}={name}" for role, name in {**given, "worker": "item"}.items())
+    item = next((name for name in wide.others if name.strip().lower() == "item"), None)
+    if item is not None and item not in given.values():
+        named = join_names(f"{role}={name}" for role, name in {**given, "worker": item}.items())
         worker = ("If it says who judged: ", Retry((Remedy("columns", named),)))
         raise InputError(
-            f"the columns given for {wide.role!r} are items, but there is a column 'item' besides.",
+            f"the columns given for {wide.role!r} are items, but there is a column {item!r} besides.",
             source=source,
             hint="Rename it, or leave it out." if given.get("worker") else worker,
         )

@@ -55,8 +55,8 @@ def similar_gold_hint(graded: pl.Series, others: pl.Series) -> str | None:
 
 def _find_gold_twins(graded: pl.Series, others: pl.Series) -> Groups:
     """Each item of the gold that is none of the others, with one of them that is the same for ``find_twins``."""
-    known = set(others)
     twins = find_twins(pl.concat([graded.rename("id"), others.rename("id")]).unique(maintain_order=True))
+    known = set(others) if twins else set()
     alike = {own: other for group in twins for other in group if other in known for own in group}
     return [(own, other) for own, other in alike.items() if own not in known]
 
