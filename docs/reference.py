@@ -155,12 +155,14 @@ looks like a mistake. Other warnings are left out here.
 """
 OTHER = re.compile("never won|never lost|fewer than|were read as|no list orders two|order nothing|unjudged")
 VOTES = b"worker,left,right,label\n"
+PAIRS = (b"xy", b"yz", b"xz")
 MISTAKES = {
     "outcome.csv": ("an outcome that is neither item", VOTES + b"w1,a,b,a\nw1,a,b,c\n"),
     "column.csv": ("a column is missing", b"worker,left,right\nw1,a,b\n"),
     "kind.csv": ("columns that are not judgments", b"id,name\n1,a\n"),
     "pairs.csv": ("pairs under other names", b"query,doc1,doc2,winner\nq1,d1,d2,d1\nq1,d2,d3,d3\nq1,d1,d3,d1\n"),
     "games.csv": ("pairs, but no column says who won", b"home,away\na,b\nb,c\nc,a\n"),
+    "scores.csv": ("pairs with a score", b"a,b,score\nx,y,1\ny,z,0.5\nz,x,0\ny,x,0\n"),
     "ratings.csv": ("ratings under other names", b"rater,doc,stars\nann,d1,4\nann,d2,2\n"),
     "bare.csv": ("no header", b"ann,tea,milk,tea\nbob,milk,tea,tea\nann,milk,cola,tea\n"),
     "double.csv": ("two columns with one name", b"model_a,model_a,winner\nx,y,model_a\ny,x,model_a\n"),
@@ -170,6 +172,7 @@ MISTAKES = {
     "page.csv": ("a page instead of a file", b"<!DOCTYPE html>\n<html></html>\n"),
     "spaces.txt": ("cells separated by spaces", b"winner loser\na b\nb c\n"),
     "empty.csv": ("an empty file", b""),
+    "total.csv": ("a row of totals without an item", b"worker,item,label\nw1,a,3\nw1,b,2\nTotal,,5\n"),
     "fields.csv": ("a cell too many", VOTES + b"w1,a,b,a\nw1,a,b,a,really\n"),
     "weight.csv": ("a negative weight", b"winner,loser,weight\na,b,1\na,b,-2\n"),
     "comma.csv": ("a decimal comma", b"item;worker;label\na;w1;4,5\n"),
@@ -181,6 +184,12 @@ MISTAKES = {
     "cut.csv.gz": ("a download cut off", gzip.compress(VOTES + b"w1,a,b,a\n", mtime=0)[:20]),
     "votes.xlsx": ("a workbook", b"PK\x03\x04"),
     "votes.jsonl": ("a line that is no JSON", b'{"winner":"a","loser":"b"}\n{"winner":"a"\n'),
+    "nested.jsonl": (
+        "values inside of objects",
+        b"".join(
+            b'{"judge":{"name":"ann"},"pair":{"a":"%c","b":"%c"},"winner":"A"}\n' % tuple(own) for own in PAIRS
+        ),
+    ),
     "votes.soc": ("an order that is cut off", b"3: 1,2\n2: {1,2\n"),
 }
 
@@ -215,10 +224,12 @@ def voted(items: str, since: int = 0, rows: bool = False) -> bytes:
 SUSPECTS = {
     "case.csv": ("ids that differ by case or spaces", voted("GPT-4|gpt-4 |claude")),
     "form.csv": ("ids that look the same", voted("caf\u00e9|cafe\u0301|tea")),
+    "space.csv": ("a space before every id", voted(" a| b| c")),
     "broken.csv": ("a broken encoding", voted("Caf\u00c3\u00a9|tea|milk")),
     "rows.csv": ("row numbers as workers", voted("a|b|c", rows=True)),
     "times.csv": ("times as weights", voted("a|b|c", since=1_700_000_000)),
     "code.csv": ("a code among the labels", rated((37, 99))),
+    "total.csv": ("a row of totals", rated() + b"Total,Total,180\n"),
     "scales.csv": ("two scales", rated(wide=b"w2")),
     "swapped.csv": ("items and labels swapped", rated(swapped=True)),
     "rounded.parquet": ("ids above 2^53 in a column of decimal numbers", b""),
@@ -228,6 +239,11 @@ SUSPECTS = {
         "lists of the best of all items",
         b"worker,item,rank\n"
         + b"".join(b"w%d,d%d,%d\n" % (n // 3, n % 3 + (n % 3 == 2) * (n // 3), n % 3 + 1) for n in range(36)),
+    ),
+    "slip.csv": (
+        "a rank that no list can have",
+        b"worker,item,rank\n"
+        + b"".join(b"w%d,d%d,%d\n" % (n // 4, n % 4, 33 if n == 6 else n % 4 + 1) for n in range(16)),
     ),
     "ranks.csv": (
         "every rank is 1",
@@ -239,6 +255,7 @@ GOLDS = {
     "ranks read as grades": b"item,grade\na,1\nb,2\nc,3\nd,4\ne,5\n",
     "a row of totals": b"item,grade\na,4\nb,3\nc,2\nd,1\ntotal,10\n",
     "items that nobody judged": b"item,grade\na,2\nb,1\nc,0\nd,-1\n",
+    "ids that differ by case": b"item,grade\nA,3\nb,2\nc,1\nd,0\n",
     "grades above 10": b"item,grade\na,64\nb,50\nc,30\n",
     "grades that are all equal": b"item,grade\na,1\nb,1\n",
 }

@@ -80,6 +80,29 @@ def test_values_that_are_not_certain_are_asked_for(written, crowdrank):
         assert crowdrank(*shown[1:], "--model", "bt").code == 0
 
 
+@pytest.mark.parametrize(
+    ("values", "outcomes"),
+    [
+        (("1", "0", "0.5"), "1=left,0=right,0.5=tie"),
+        (("1", "-1", "-1"), "1=left,-1=right"),
+        (("1", "-1", "0"), "1=left,-1=right,0=tie"),
+    ],
+)
+@pytest.mark.parametrize("header", ["flag,a,b,score", "flag,white,black,points"])
+def test_a_score_of_two_items_says_which_one_won(written, crowdrank, header, values, outcomes):
+    win, loss, other = values
+    rows = f"0,x,y,{win}\n1,y,z,{win}\n1,z,x,{loss}\n0,y,x,{other}\n0,z,y,{loss}\n0,x,z,{win}\n"
+    _, left, right, score = header.split(",")
+    ran = crowdrank("rank", written(f"{header}\n{rows}"), "--model", "bt")
+    assert f"'{left}' and '{right}' share their values, and '{score}' seems to say which one won" in ran.err
+    turned = outcomes.replace("left", "*").replace("right", "left")
+    for said, best in ((outcomes, "xyz"), (turned.replace("*", "right"), "zyx")):
+        shown = next(line for line in ran.err.splitlines() if line.endswith(said))
+        again = shlex.split(shown[shown.index("crowdrank rank") :])
+        assert f"left={left},right={right},winner={score}" in again
+        assert pl.read_csv(crowdrank(*again[1:]).out.encode())["item"].to_list() == list(best)
+
+
 LOSERS = {
     "left,right,loser\na,b,a\nb,c,c\na,c,tie\n": None,
     "left,right,loser\na,b,left\nb,c,right\na,c,tie\n": None,
@@ -193,12 +216,26 @@ def test_wide_tables_that_must_be_rewritten(written, content):
     assert "rite one row per rating, with the columns" in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["item", "Item"])
+def test_a_wide_table_with_a_column_called_item(written, name):
+    file = written(f"{name},Q1,Q2,label\nann,5,4,1\nbob,3,2,2\ncid,4,4,1\n")
+    with pytest.raises(cr.InputError, match=f"but there is a column '{name}' besides") as caught:
+        cr.read(file, columns="label=Q*")
+    assert f'read(..., columns="label=Q*,worker={name}")' in str(caught.value)
+    table = cr.read(file, columns=f"label=Q*,worker={name}")
+    assert table.index.workers.to_list() == ["ann", "bob", "cid"]
+    assert table.index.items.to_list() == ["Q1", "Q2"]
+    assert sorted(table.label) == [2, 3, 4, 4, 4, 5]
+
+
 def test_ballots_hold_ids(written):
     file = written("voter,rank1,rank2,rank3\nu,tea,milk,cola\nv,milk,cola,tea\nw,tea,cola,milk\n")
     with pytest.raises(cr.InputError, match="each row seems to be a ranking") as caught:
         cr.read(file)
     assert "rank=rank*" not in str(caught.value)
-    assert "with the columns list, item and rank (1 = best)" in str(caught.value)
+    assert "with the columns worker ('voter' here), item and rank (1 = best)" in str(caught.value)
+    with pytest.raises(cr.InputError, match="with the columns list, item and rank"):
+        cr.read(written("rank1,rank2,rank3\ntea,milk,cola\nmilk,cola,tea\ntea,cola,milk\n"))
     with pytest.raises(cr.InputError, match="If the cells are ids of items"):
         cr.read(file, columns="rank=rank*")
 
@@ -225,6 +262,8 @@ GRADED = {
     "Product ID,stars\np,5\nq,3\n": ("a rating", "item=Product ID,label=stars"),
     "item,rater,answer\na,u,1\nb,v,0\n": ("a rating", "label=answer"),
     "worker,film,place\nu,a,1\nv,b,1\n": ("a place in a list", "item=film,rank=place"),
+    "worker,item,points\nu,a,6\nv,b,5\n": ("a rating", "label=points"),
+    "worker,item,votes\nu,a,6\nv,b,5\n": ("a rating", "label=votes"),
 }
 """Ratings and lists with other names, what each row seems to be, and the columns that read them."""
 
@@ -236,7 +275,16 @@ def test_ratings_and_lists_with_other_names_say_how_to_read_them(written, conten
     with pytest.raises(cr.InputError, match=f"each row seems to be {kind}") as caught:
         cr.read(file)
     assert f'Read it with read(..., columns="{columns}")' in str(caught.value)
+    assert ("(larger is better)" if kind == "a rating" else "(1 is best)") in str(caught.value)
     assert cr.read(file, columns=columns).rows == 2
+
+
+def test_a_column_that_may_be_a_rank_or_a_label_is_said_to_be_one_or_the_other_by_what_is_best(written):
+    with pytest.raises(cr.InputError) as caught:
+        cr.read(written("worker,item,x\nu,a,1\nu,b,2\n"))
+    assert '"rank=NAME" (rankings, 1 is best) or columns="label=NAME" (ratings, larger is better)' in str(
+        caught.value
+    )
 
 
 def test_names_that_the_user_gave_stay(written):

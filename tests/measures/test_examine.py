@@ -6,6 +6,7 @@ import pytest
 
 from crowdrank import measures as m
 from crowdrank.data import read_gold, read_ranking
+from crowdrank.errors import InputError
 
 RANKING = pl.DataFrame({"item": list("abcde"), "score": [5.0, 4.0, 3.0, 2.0, 1.0]})
 
@@ -51,6 +52,40 @@ class TestCoverage:
         assert str(found.coverage) == (
             "grades for 2 of 4 ranked items, in 1 of 2 queries; 2 graded items are not ranked"
         )
+
+
+class TestSimilarIds:
+    def test_an_item_of_the_gold_that_is_spelled_otherwise_is_named(self):
+        found = examined({"A": 3, "b ": 2, "c": 1, "d": 1, "e": 0, "C": 1})
+        assert message(found, "similar-ids").startswith(
+            "3 items of the gold differ from a ranked one only by case or spaces: 'A' and 'a', 'b ' and 'b', "
+            "'C' and 'c'. They count as different."
+        )
+
+    def test_ranked_items_that_are_alike_are_no_matter_of_the_gold(self):
+        ranking = pl.DataFrame({"item": list("abA"), "score": [3.0, 2.0, 1.0]})
+        assert codes(examined({"a": 3, "b": 1, "A": 0}, ranking=ranking)) == []
+
+    def test_if_every_item_is_spelled_otherwise_the_error_says_so(self):
+        with pytest.raises(InputError, match="no item in common") as caught:
+            examined({" a": 3, " b": 2})
+        assert "These differ only by case or spaces: ' a' and 'a', ' b' and 'b'" in str(caught.value)
+        with pytest.raises(InputError, match="'01' is not '1'"):
+            examined({"x": 3, "y": 2})
+
+
+class TestOddGrades:
+    ranking = pl.DataFrame({"item": list("abcdefghijkl"), "score": list(range(12, 0, -1))})
+
+    def test_a_grade_far_from_all_others(self):
+        grades = dict(zip("abcdefghijkl", [33, 3, 3, 2, 2, 2, 1, 1, 0, 0, -1, -1], strict=True))
+        found = message(examined(grades, ranking=self.ranking), "odd-label")
+        assert found.startswith("1 grade of the gold is 33 ('a'), and all others are 0 to 3.")
+
+    @pytest.mark.parametrize("column", ["grade", "rank"])
+    def test_the_numbers_1_to_12_are_not_odd(self, column):
+        grades = dict(zip("abcdefghijkl", range(12, 0, -1), strict=True))
+        assert "odd-label" not in codes(examined(grades, column=column, ranking=self.ranking))
 
 
 class TestNotJudged:

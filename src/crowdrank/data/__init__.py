@@ -6,7 +6,7 @@ from crowdrank.data.constraints import MOST_EXPERTISE, Constraints, Demands
 from crowdrank.data.convert import count_pairs, load_rows, make_pairs, size_in_words, to_lists, to_pairs
 from crowdrank.data.features import Features
 from crowdrank.data.gold import Anchors, Scored, read_gold, read_ranking, read_rankings
-from crowdrank.data.grades import judged_grades, note_not_judged, note_totals
+from crowdrank.data.grades import judged_grades, note_not_judged, note_odd_grade, note_totals
 from crowdrank.data.ids import Backend
 from crowdrank.data.index import Index, Nodes, named_nodes, node_codes, translate_ids
 from crowdrank.data.io.asked import read_asked
@@ -64,6 +64,7 @@ __all__ = [
     "named_nodes",
     "node_codes",
     "note_not_judged",
+    "note_odd_grade",
     "note_totals",
     "parse_mapping",
     "read",

@@ -29,6 +29,7 @@ from crowdrank.data.io.graded_guesses import find_graded
 from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.read import AnyJudgments, read
 from crowdrank.data.io.text_tables import GRADES, RANKS, read_text_table
+from crowdrank.data.suspicions.ids import similar_gold_hint
 from crowdrank.data.tables import RIGHT, TIE, GradedJudgments, Judgments, Pairs, Rankings
 from crowdrank.errors import InputError, Remedy, UsageError, name_hint
 
@@ -85,10 +86,11 @@ class Scored:
 def nothing_in_common(gold: Scored, items: pl.Series, done: str, others: pl.Series) -> InputError:
     """The error for gold that grades none of the other items, which were judged or ranked."""
     graded, there = (", ".join(map(repr, own[:3])) + (", ..." if len(own) > 3 else "") for own in (items, others))
+    usual = "Ids are text: '01' is not '1'. Queries are compared too if both sides have them."
     return InputError(
         f"the gold has no item in common with what was {done}: {graded} are graded, and {there} are {done}.",
         source=gold.source or "gold",
-        hint="Ids are text: '01' is not '1'. Queries are compared too if both sides have them.",
+        hint=similar_gold_hint(items, others) or usual,
     )
 
 

@@ -1,14 +1,16 @@
-"""What the grades of a gold standard say about themselves: grades that mean "not judged", and rows of totals."""
+"""What the grades of a gold standard say about themselves: which mean "not judged", slips, and rows of totals."""
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from crowdrank.data.gold import Scored
+from crowdrank.data.io.cells import TOTALS
+from crowdrank.data.suspicions.labels import ENOUGH, find_odd
+from crowdrank.data.suspicions.origins import SHOWN, count_words
 from crowdrank.errors import Note
 
-TOTALS = ("total", "totals", "grand total", "sum", "all", "overall", "average", "avg", "mean")
-"""What an item is called that sums up the others."""
 MOST_TOTALS = 20
 """How many such items are looked at: the first of many queries will do."""
 NEAR = 1e-6
@@ -37,6 +39,26 @@ def note_not_judged(gold: Scored) -> Note | None:
     kinds = ", ".join(f"{value:g}" for value in left.unique().sort(descending=True)[:3])
     message = f"{count} below 0 ({kinds}), which means not judged. The measures leave such items out."
     return Note("not-judged", message, "If such grades are points on a scale, add a constant to all grades.")
+
+
+def note_odd_grade(gold: Scored) -> Note | None:
+    """A note on a grade that is far from all others, such as 33 among 0 to 3."""
+    counted = gold.frame["value"].filter(judged_grades(gold.frame["value"])).value_counts().sort("value")
+    values, counts = counted["value"].to_numpy(), counted["count"].to_numpy().astype(np.int64)
+    if gold.ranks or len(values) < 3 or counts.sum() < 2 * ENOUGH:
+        return None
+    odd = find_odd(values, counts)
+    if not odd:
+        return None
+    items = gold.frame.filter(pl.col("value").is_in(odd))["item"]
+    rest = [value for value in values if value not in odd]
+    shown, named = " and ".join(f"{value:g}" for value in odd), ", ".join(map(repr, items[:SHOWN]))
+    return Note(
+        "odd-label",
+        f"{count_words(len(items), 'grade')} of the gold {'is' if len(items) == 1 else 'are'} {shown} ({named}), "
+        f"and all others are {rest[0]:g} to {rest[-1]:g}.",
+        "If it is a slip, correct it: now it counts as a grade.",
+    )
 
 
 def note_totals(gold: Scored) -> Note | None:

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import polars as pl
 
-from crowdrank.data import Scored, judged_grades, note_not_judged, note_totals
+from crowdrank.data import Scored, judged_grades, note_not_judged, note_odd_grade, note_totals
 from crowdrank.data.arrays import Floats
+from crowdrank.data.suspicions.ids import note_similar_gold
 from crowdrank.errors import Note, Remedy
 from crowdrank.measures.evaluate import (
     MOST_EXPONENTIAL,
@@ -70,7 +71,9 @@ def examine(ranking: Scored, gold: Scored, measures: str | Sequence[MeasureSpec]
     values = {text: mean_of_defined(own) for text, own in measure_queries(chosen, queries).items()}
     notes = (
         note_not_judged(gold),
+        note_odd_grade(gold),
         note_totals(gold),
+        note_similar_gold(gold.frame["item"], ranking.frame["item"]),
         _note_negative(gold, chosen),
         _note_linear_gain(chosen, queries[0].most),
         *_note_undefined(values, queries),

@@ -34,6 +34,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Labels that may be codes",
         "A code such as 99 for 'no answer' counts as a grade here; remove its rows and rank again.",
     ),
+    "odd-rank": (
+        "A rank that no list can have",
+        "An item is at the end of its list if its rank is a slip; correct it and rank again.",
+    ),
     "time-weights": (
         "Weights that look like times",
         "They are about equal as weights; name the column as timestamp.",
@@ -57,6 +61,10 @@ KINDS: dict[str, tuple[str, str]] = {
     "invisible-ids": (
         "Ids that look the same",
         "They differ by signs that cannot be seen, or by their Unicode form; write each id in one way.",
+    ),
+    "padded-ids": (
+        "A space in every id",
+        "It matters only beside other files, such as gold, whose ids have none; remove the spaces from the file.",
     ),
     "broken-text": (
         "Text in a broken encoding",
@@ -277,7 +285,7 @@ KINDS: dict[str, tuple[str, str]] = {
         "Grades below 0 gain nothing",
         "To measures of gains they are like a grade of 0; add a constant to all grades if they differ.",
     ),
-    "totals-row": ("A row of totals in the gold", "A total is no item; remove its row and measure again."),
+    "totals-row": ("A row of totals", "A total is no item; remove its row, and rank or measure again."),
     "undefined": (
         "Measures without a value",
         "Grades of further items, or different grades, are needed to measure the order.",

@@ -28,6 +28,8 @@ UNANSWERED = (*MISSING_WORDS, *"-?.", "--", "n/a", "na", "none", "None", "skip",
 """What stands in the place of a label that was not given."""
 NO_QUERY = ("If all rows belong together, do without queries: ", Remedy("columns", "query="))
 """What to do about a column of queries that is empty."""
+TOTALS = ("total", "totals", "grand total", "sum", "all", "overall", "average", "avg", "mean")
+"""What an item is called that sums up the others."""
 ISO_DATE = r"^\s*\d{4}-?\d{2}-?\d{2}"
 
 
@@ -125,9 +127,14 @@ class TextCells:
         column = self.frame[role]
         if column.null_count() or "" in self.words(role):
             empty = column.cast(pl.String).fill_null("") == ""
-            hint = NO_QUERY if role == "query" and empty.all() else None
+            hint: Hint | None = NO_QUERY if role == "query" and empty.all() else self._total_hint(first_row(empty))
             raise self.error(role, first_row(empty), "the value is missing.", hint)
         return column
+
+    def _total_hint(self, row: int) -> str | None:
+        """What to do about a row that sums up the others, if a cell says that it does."""
+        total = any(isinstance(cell, str) and is_total(cell) for cell in self.frame.row(row))
+        return f"Row {self.row_number(row)} looks like a total; remove it." if total else None
 
     def distinct(self, role: str) -> pl.Series:
         """The distinct ids of a column: cheaper to search than the column."""
@@ -192,8 +199,19 @@ class TextCells:
                 "item of a list, with the columns list, item and rank."
             )
         elif role == "label":
-            hint = "Write labels as numbers, larger ones for better items: for example 1 for yes and 0 for no."
+            hint = self._scale_hint(role) or (
+                "Write labels as numbers, larger ones for better items: for example 1 for yes and 0 for no."
+            )
         return self.error(role, row, problem, hint)
+
+    def _scale_hint(self, role: str) -> str | None:
+        """What the other cells of a column are, if most of them are numbers."""
+        values = self.frame[role].str.strip_chars().cast(pl.Float64, strict=False).drop_nulls()
+        numbers = values.filter(values.is_finite()).sort()
+        if len(numbers) <= self.frame.height / 2:
+            return None
+        scale = f"{numbers[0]:g} to {numbers[-1]:g}"
+        return f"Most other {role}s are numbers, {scale}. Correct this one, or remove its row."
 
     def weight(self) -> pl.Series:
         """Weights: 0, which leaves a row out, or within the range that sums can hold."""
@@ -240,6 +258,11 @@ class TextCells:
             )
             raise self.error("timestamp", first_row(bad), problem, hint)
         return values
+
+
+def is_total(text: str) -> bool:
+    """Whether a cell says that its row sums up the others."""
+    return text.strip().lower() in TOTALS
 
 
 def first_row(mask: pl.Series) -> int:

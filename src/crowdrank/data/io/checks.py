@@ -16,7 +16,7 @@ from crowdrank.data.io.cells import MISSING_WORDS, TextCells, WeightRange, first
 from crowdrank.data.io.columns import RecognizedLayout, join_names, outcome_role
 from crowdrank.data.io.outcomes import BOTH_BAD_WORDS, INCONSISTENT_WORDS, Outcomes
 from crowdrank.data.tables import LEFT, RIGHT, TIE
-from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, count_noun, name_hint
+from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, count_noun
 
 MOST_DROPPED = 0.1
 """The share of a file's rows that may be unusable. More of them mean that the file is not what it seems to be."""
@@ -321,7 +321,7 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
         )
         if columns["label"].null_count():
             row = first_row(columns["label"].is_null())
-            hint = name_hint(label[row] or "", order, "The order is", repr)
+            hint = _order_hint(label.filter(columns["label"].is_null()), order)
             raise cells.error("label", row, "the label is not in the order that was given.", hint)
     elif are_words(label):
         missing = label.is_null() | label.is_in(MISSING_WORDS)
@@ -332,6 +332,15 @@ def _check_ratings(cells: TextCells, order: Sequence[str]) -> _CheckedColumns:
     else:
         columns["label"] = cells.judged_number("label")
     return _CheckedColumns(columns, ("item",), np.ones(cells.frame.height, bool))
+
+
+def _order_hint(others: pl.Series, order: Sequence[str]) -> str:
+    """What is in the order, and which of the other labels it lacks."""
+    lacking = others.filter(~others.is_in(MISSING_WORDS)).drop_nulls().unique().sort()
+    named = (
+        f"It lacks {', '.join(map(repr, lacking))}. Name all labels, from worst to best. " if len(lacking) else ""
+    )
+    return f"{named}The order is {', '.join(map(repr, order))}."
 
 
 def are_words(label: pl.Series) -> bool:

@@ -50,6 +50,9 @@ RIVALS: dict[str, tuple[str, ...]] = {
 }
 """Names that are not recognized, but might be the role as well as the column that was taken for it."""
 
+BETTER = {"rank": "1 is best", "label": "larger is better"}
+"""Which numbers of a role are the better ones."""
+
 PEOPLE = (
     "user", "user_id", "voter", "voter_id", "participant", "participant_id", "labeler", "workerid", "evaluator",
     "evaluator_id", "grader", "grader_id", "reviewer", "reviewer_id", "turker", "turker_id", "judge_model",
@@ -113,10 +116,21 @@ def parse_mapping(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Wide:
-    """A table with a column per item: the role of its cells (rank or label), and those columns."""
+    """A table with a column per item: the role of its cells (rank or label), and those columns.
+
+    ``others``: the other columns, whose names are taken.
+    """
 
     role: str
     items: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+    def name_for(self, role: str) -> str:
+        """The column of a role in the table with a row per cell: its own name, unless another column has it."""
+        taken = {name.strip().lower() for name in self.others}
+        while role in taken:
+            role += "_"
+        return role
 
 
 def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wide | None:
@@ -124,8 +138,9 @@ def wide_columns(names: Sequence[str], mapping: Mapping[str, str] | None) -> Wid
     for role in ("rank", "label"):
         pattern = (mapping or {}).get(role, "")
         if "*" in pattern and pattern not in names:
-            others = {name for own, name in (mapping or {}).items() if own != role}
-            return Wide(role, tuple(name for name in names if fnmatchcase(name, pattern) and name not in others))
+            taken = {name for own, name in (mapping or {}).items() if own != role}
+            items = tuple(name for name in names if fnmatchcase(name, pattern) and name not in taken)
+            return Wide(role, items, tuple(name for name in names if name not in items))
     return None
 
 
@@ -200,7 +215,8 @@ def _rival_notes(
 def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], source: str) -> Iterable[Note]:
     """A note if there is no worker, but a column that probably says who judged."""
     known = {_bare(name) for name in (*PEOPLE, *OPTIONAL["worker"])}
-    free = [name for name in names if _bare(name) in known and name not in columns.values()]
+    likely = {_bare(name): own for name, own in reversed(by_likely_name(names).items())}
+    free = [own for name, own in likely.items() if name in known and own not in columns.values()]
     for name in free[:1]:
         message = f"{source}: the column {name!r} is not used, so all judgments are by unknown people."
         yield Note("unused-worker", message, ("If it says who judged: ", Remedy("columns", f"worker={name}")))
@@ -209,6 +225,11 @@ def _unused_worker_notes(names: Sequence[str], columns: Mapping[str, str], sourc
 def _bare(name: str) -> str:
     """A name in lower case, without what separates its words: Worker ID is worker_id."""
     return re.sub(r"[\s_.-]+", "", name.lower())
+
+
+def by_likely_name(names: Sequence[str]) -> dict[str, str]:
+    """Columns by their name in lower case. ``judge.name`` and ``judge.id``, inside of an object, are ``judge``."""
+    return {re.sub(r"\.(id|name)$", "", name.strip().lower()): name for name in reversed(names)}
 
 
 def plain_name(name: str) -> str:
@@ -284,7 +305,8 @@ def _renaming_hint(
     ways = {kind: Remedy("columns", join_names([f"{need}={own(need)}"])) for kind, need in needs.items()}
     hint: list[str | Remedy] = ["If it has another name, say "]
     for place, (kind, remedy) in enumerate(reversed(ways.items())):
-        hint += [" or " if place else "", remedy, f" ({kind})"]
+        better = f", {BETTER[needs[kind]]}" if needs[kind] in BETTER and kind != "pairs" else ""
+        hint += [" or " if place else "", remedy, f" ({kind}{better})"]
     return hint
 
 

@@ -30,6 +30,9 @@ from crowdrank.errors import InputError, Note
 MOST_COLUMNS = 100_000
 """Polars takes seconds for this many columns, and minutes for ten times as many."""
 
+DEEPEST = 4
+"""Objects inside of objects are looked into so many times."""
+
 _SNIFF = 1 << 16
 _PIECE = 1 << 22
 _GZIP = b"\x1f\x8b"
@@ -74,25 +77,37 @@ class Source:
             return self
         with explain_errors(self):
             schema = self.table().collect_schema()
-            if not any(dtype.is_numeric() for dtype in schema.values()):
+            texts = {name: _plain_as_text(dtype) for name, dtype in schema.items()}
+            if texts == dict(schema):
                 return self
-            texts = {name: dtype if dtype.is_nested() else pl.String() for name, dtype in schema.items()}
             where = self.data if isinstance(self.data, Path) else io.BytesIO(self.data)
             if self.form == "jsonl":
                 return replace(self, lazy=pl.scan_ndjson(where, schema=texts))
             return replace(self, lazy=pl.read_json(where, schema=texts).lazy())
 
+    def with_inner_columns(self) -> Source:
+        """JSON with the values inside of objects as columns: ``name`` of ``judge`` is ``judge.name``."""
+        own = self
+        for _ in range(DEEPEST if "json" in self.form else 0):
+            schema = own.schema()
+            inner = [name for name, dtype in schema.items() if isinstance(dtype, pl.Struct)]
+            inner = [name for name in inner if not any(other.startswith(f"{name}.") for other in schema)]
+            if not inner:
+                break
+            own = replace(own, lazy=own.table().unnest(inner, separator="."))
+        return own
+
     def as_long(self, wide: Wide) -> Source:
         """A table with a column per item, as a table with a row per cell."""
         if not wide.items:
             raise InputError(f"no column fits the pattern given for {wide.role!r}.", source=self.name)
-        others = [name for name in self.columns() if name not in wide.items]
+        item, cell = wide.name_for("item"), wide.name_for(wide.role)
         as_rows = (
             self.table()
             .drop(ROW, strict=False)
             .with_row_index(ROW)
             .with_columns(pl.col(wide.items).cast(pl.String))
-            .unpivot(wide.items, index=[ROW, *others], variable_name="item", value_name=wide.role)
+            .unpivot(wide.items, index=[ROW, *wide.others], variable_name=item, value_name=cell)
         )
         return replace(self, lazy=as_rows, numbered=True)
 
@@ -203,6 +218,15 @@ def is_pattern(name: str) -> bool:
 def is_plain(dtype: pl.DataType) -> bool:
     """Whether every value of this type has a text."""
     return not (dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object, pl.Unknown))
+
+
+def _plain_as_text(dtype: pl.DataType) -> pl.DataType:
+    """The type with text in the place of plain values, also inside of objects."""
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct(
+            {name: _plain_as_text(cast(pl.DataType, inner)) for name, inner in dtype.to_schema().items()}
+        )
+    return dtype if dtype.is_nested() else pl.String()
 
 
 def _type_error(source: Source, column: str, dtype: pl.DataType) -> InputError:

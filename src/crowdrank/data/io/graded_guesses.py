@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, join_names
+from crowdrank.data.io.columns import BETTER, OPTIONAL, PEOPLE, RIVALS, by_likely_name, join_names
 from crowdrank.errors import InputError, Remedy, Retry
 
 ITEMS = (
@@ -18,6 +18,7 @@ RANKS = ("rank", "ranking", "position", "place", "ranked")
 LABELS = (
     "label", *RIVALS["label"], "relevant", "class", "category", "stars", "answer", "annotation", "judgment",
     "judgement", "response", "tag", "vote", "verdict", "value", "rel",
+    "points", "mark", "marks", "scores", "ratings", "grades", "votes",
 )  # fmt: skip
 WORKERS = (*OPTIONAL["worker"], *PEOPLE, "who", "coder", "expert", "person", "system", "engine", "run")
 QUERIES = (
@@ -42,7 +43,8 @@ class GradedColumns:
             if name.strip().lower() not in OPTIONAL.get(role, (role,))
         )
         return InputError(
-            f"each row seems to be {kind}: {item!r} the item, and {self.roles[what]!r} its {what}.",
+            f"each row seems to be {kind}: {item!r} the item, and {self.roles[what]!r} its {what} "
+            f"({BETTER[what]}).",
             source=source,
             hint=("Read it with ", Retry((Remedy("columns", columns),))),
         )
@@ -82,7 +84,7 @@ _ROLES = {"item", "rank", "label", *OPTIONAL}
 
 def _take(role: str, known: Collection[str], free: list[str], roles: dict[str, str]) -> None:
     """Give the role the free column with the likeliest name, if there is one."""
-    lowered = {name.strip().lower().replace(" ", "_"): name for name in reversed(free)}
+    lowered = {name.replace(" ", "_"): own for name, own in by_likely_name(free).items()}
     found = next((lowered[name] for name in known if name in lowered), None)
     if found is not None:
         roles[role] = found

@@ -16,6 +16,7 @@ from crowdrank.data.io.columns import (
     Layout,
     MissingColumnError,
     RecognizedLayout,
+    by_likely_name,
     doubled_columns,
     doubled_error,
     join_names,
@@ -23,7 +24,7 @@ from crowdrank.data.io.columns import (
     recognize,
 )
 from crowdrank.data.io.files import Source
-from crowdrank.data.io.graded_guesses import QUERIES, WORKERS, GradedColumns, find_graded
+from crowdrank.data.io.graded_guesses import LABELS, QUERIES, WORKERS, GradedColumns, find_graded
 from crowdrank.data.io.headers import refuse_other_headers
 from crowdrank.data.io.outcomes import EXAMPLES, GUESSED, outcome_hint, word_meaning
 from crowdrank.data.io.shared_columns import (
@@ -126,7 +127,7 @@ def _winners(pair: PairColumns, texts: Mapping[str, pl.Series]) -> pl.Series:
 
 def _readings(
     a: str, b: str, texts: Mapping[str, pl.Series], values: Mapping[str, set[str]]
-) -> Iterator[tuple[int, PairColumns]]:
+) -> Iterator[tuple[float, PairColumns]]:
     """The ways to read two columns as pairs, each with its weight."""
     twins = _are_twins(a, b)
     for name in texts:
@@ -144,7 +145,7 @@ def _readings(
     if not twins and all(map(is_number, values[a] | values[b])):
         return  # numbers such as grades have values in common too
     for name in texts:
-        likely = name.strip().lower() in OUTCOMES
+        likely, scored = (name.strip().lower() in known for known in (OUTCOMES, LABELS))
         if name in (a, b) or not values[name] or (not likely and values[name] & (values[a] | values[b])):
             continue  # ids are no words, unless the name says that the column is an outcome
         meanings = {word_meaning(value, a, b) for value in values[name]}
@@ -153,10 +154,12 @@ def _readings(
                 3 + twins + likely,
                 PairColumns(a, b, name, certain=twins or likely, role="loser" if says_loser(name) else "winner"),
             )
-        elif likely and (_coded(values[name]) or (twins and 1 < len(values[name]) <= MOST_OUTCOMES)):
+        elif (_coded(values[name]) and (likely or scored or twins)) or (
+            likely and twins and 1 < len(values[name]) <= MOST_OUTCOMES
+        ):
             certain = {value for value in values[name] if word_meaning(value) != TIE} == set(GUESSED)
             shown = () if certain else tuple(sorted(values[name]))
-            yield 1 + twins, PairColumns(a, b, name, shown)
+            yield twins + (1 if likely else scored / 2), PairColumns(a, b, name, shown)
 
 
 def _names_winner(said: pl.Series, a: pl.Series, b: pl.Series, left: str, right: str) -> bool:
@@ -197,7 +200,7 @@ def pairs_mapping(found: PairColumns, sample: pl.DataFrame, given: Mapping[str, 
     """What to give as ``columns`` to read these pairs, with the worker and the query if there are any."""
     mapping = found.roles()
     taken = set(mapping.values())
-    names = {name.strip().lower(): name for name in reversed(sample.columns)}
+    names = by_likely_name(sample.columns)
     for role in OPTIONAL:
         known = {"worker": WORKERS, "query": QUERIES}.get(role, OPTIONAL[role])
         own = next((names[name] for name in known if name in names and names[name] not in taken), None)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
 from crowdrank.data.io.columns import join_names, split_names
 from crowdrank.data.tables import LEFT, RIGHT, TIE
-from crowdrank.errors import Hint, InputError, Note, Remedy, Retry, UsageError, nearest
+from crowdrank.errors import SURE, Hint, InputError, Note, Remedy, Retry, UsageError, nearest
 
 MEANINGS: dict[str, int | None] = {"left": LEFT, "right": RIGHT, "tie": TIE, "": None}
 """What an outcome can be said to mean; an empty meaning leaves the row out."""
@@ -33,6 +34,7 @@ GUESSED = {"1": "left", "2": "right"}
 GUESSED_CODES = {"1": LEFT, "2": RIGHT}
 EXAMPLES = (
     {"1": "left", "0": "right"},
+    {"1": "left", "0": "right", "0.5": "tie"},
     {"1": "left", "-1": "right"},
     {"1": "left", "-1": "right", "0": "tie"},
     {"1": "left", "2": "right", "0": "tie"},
@@ -209,9 +211,11 @@ def outcome_hint(
     when = f"If {' and '.join(sure)}: " if sure else "To leave them out: "
     if "MEANING" in example.values():
         when = "Complete "
+    words = _known_words(values, left, right)
+    slips = [f"{value!r} looks like {word!r}. " for value in example if (word := _intended_word(value, words))]
     hint: list[str | Retry] = [
-        f"The values are {', '.join(map(repr, values))}. Say which ones mean left (the item in {left!r} won), "
-        f"right ({right!r}) or tie; no meaning leaves the rows out. {when}",
+        f"{''.join(slips)}The values are {', '.join(map(repr, values))}. Say which ones mean left (the item in "
+        f"{left!r} won), right ({right!r}) or tie; no meaning leaves the rows out. {when}",
         Retry(tuple(remedies)),
     ]
     if not known and {"left", "right"} <= set(example.values()) <= {"left", "right", "tie"}:
@@ -236,10 +240,29 @@ def example_outcomes(
     usual = next((one for one in EXAMPLES if set(rest) <= set(one)), None)
     if usual is not None:
         return found | {rest[plain]: meaning for plain, meaning in usual.items() if plain in rest}
-    return found | {value: _likely_meaning(plain) for plain, value in rest.items()}
+    words = _known_words(values, left, right)
+    return found | {value: _likely_meaning(plain, words) for plain, value in rest.items()}
 
 
-def _likely_meaning(plain: str) -> str:
+def _likely_meaning(plain: str, words: Mapping[str, str]) -> str:
     if plain in SKIPPED_WORDS:
         return ""
-    return nearest(plain, ("left", "right", "tie")) or "MEANING"
+    close = _intended_word(plain, words)
+    return words[close] if close else nearest(plain, ("left", "right", "tie")) or "MEANING"
+
+
+def _known_words(values: Iterable[str], left: str, right: str) -> dict[str, str]:
+    """Those of the values that are words for an outcome, and the names of the columns, with their meanings."""
+    names = {code: name for name, code in MEANINGS.items()}
+    codes = {value: word_meaning(value, left, right) for value in (*values, left, right)}
+    return {value: names[code] for value, code in codes.items() if code is not None}
+
+
+def _intended_word(value: str, words: Mapping[str, str]) -> str | None:
+    """The word that a value was probably meant to be: it is very alike, and none of another meaning is as much."""
+    alike = {word: SequenceMatcher(None, word.strip().lower(), value.lower()).ratio() for word in words}
+    close = max(alike, key=lambda word: alike[word], default=None)
+    if close is None or not SURE <= alike[close] < 1:
+        return None
+    others = (alike[word] for word, meaning in words.items() if meaning != words[close])
+    return close if alike[close] > max(others, default=0.0) else None

@@ -33,6 +33,7 @@ from crowdrank.data.io.letor import LetorRole
 from crowdrank.data.io.outcomes import Outcomes, parse_outcomes
 from crowdrank.data.io.split_queries import split_queries_note
 from crowdrank.data.io.spooled import spool_tables
+from crowdrank.data.io.wide_tables import refuse_item_column
 from crowdrank.data.spool.folder import Spool
 from crowdrank.data.spool.memory import ROW_BYTES, TEXT_SHARE, budget
 from crowdrank.data.spool.pairs import SpooledPairs
@@ -183,11 +184,13 @@ def open_tables(
     else:
         frame, library = from_native(given)
         sources = [Source("frame", frame.lazy())]
-    for source in (source.with_exact_values() for source in sources):
+    for source in (source.with_exact_values().with_inner_columns() for source in sources):
         own, roles = source, mapping
         wide = wide_columns(source.columns(), mapping)
         if wide:
-            own, roles = source.as_long(wide), {**(mapping or {}), wide.role: wide.role, "item": "item"}
+            refuse_item_column(source.name, wide, mapping or {})
+            named = {role: wide.name_for(role) for role in (wide.role, "item")}
+            own, roles = source.as_long(wide), {**(mapping or {}), **named}
         found = recognize_source(own, roles, layouts)
         if "items" in found.columns:
             columns = {"item" if role == "items" else role: name for role, name in found.columns.items()}

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import polars as pl
 
 from crowdrank.data.io.cells import MISSING_WORDS
-from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, join_names
+from crowdrank.data.io.columns import OPTIONAL, PEOPLE, RIVALS, Wide, join_names
 from crowdrank.errors import Hint, InputError, Remedy, Retry
 
 LEAST = 3
@@ -22,6 +22,8 @@ SHARED = 0.5
 _KNOWN = {"id", "item", "doc", *PEOPLE, *(name for own in (*OPTIONAL.values(), *RIVALS.values()) for name in own)}
 _ROWS = "one row per {}, with the columns {}"
 
+_WHO = (*OPTIONAL["worker"], *PEOPLE)
+_LIST_OF_WORKER = f"{_ROWS.format('item of a list', 'worker ({!r} here), item and rank')} (1 = best)."
 _LIST = f"{_ROWS.format('item of a list', 'list, item and rank')} (1 = best)."
 
 
@@ -44,7 +46,9 @@ class WideColumns:
         shown = f"{', '.join(map(repr, self.names[:3]))}{', ...' if len(self.names) > 3 else ''}"
         if self.ids:
             problem = f"each row seems to be a ranking: the cells of {shown} are ids of items."
-            return InputError(problem, source=source, hint=f"Write {_LIST}")
+            worker = next((name for name in columns if name.strip().lower() in _WHO), None)
+            rows = _LIST if worker is None else _LIST_OF_WORKER.format(worker)
+            return InputError(problem, source=source, hint=f"Write {rows}")
         cells = "ranks" if self.ranks else "ratings"
         problem = f"this seems to be a wide table of {cells}: {shown} share a few numbers."
         return InputError(problem, source=source, hint=self._hint(columns, given))
@@ -61,7 +65,7 @@ class WideColumns:
                 Remedy("columns", f"{role}=P*"),
                 f"; otherwise write {_ROWS.format(role.replace('label', 'rating'), f'worker, item and {role}')}.",
             )
-        worker = next((name for name in free if name.strip().lower() in (*OPTIONAL["worker"], *PEOPLE)), self.key)
+        worker = next((name for name in free if name.strip().lower() in _WHO), self.key)
         mapping = {**({"worker": worker} if worker else {}), **given, role: pattern}
         if self.ranks and not mapping.get("worker"):
             return (
@@ -71,6 +75,19 @@ class WideColumns:
         retry = Retry((Remedy("columns", join_names(f"{key}={name}" for key, name in mapping.items())),))
         ballots = f"\nIf the cells are ids of items, write {_LIST}" if self.ranks else ""
         return ("If each of them is an item, and each row a worker: ", retry, ballots)
+
+
+def refuse_item_column(source: str, wide: Wide, given: Mapping[str, str]) -> None:
+    """Raise an error if columns are to be items, and another one is called item and has no other role."""
+    item = next((name for name in wide.others if name.strip().lower() == "item"), None)
+    if item is not None and item not in given.values():
+        named = join_names(f"{role}={name}" for role, name in {**given, "worker": item}.items())
+        worker = ("If it says who judged: ", Retry((Remedy("columns", named),)))
+        raise InputError(
+            f"the columns given for {wide.role!r} are items, but there is a column {item!r} besides.",
+            source=source,
+            hint="Rename it, or leave it out." if given.get("worker") else worker,
+        )
 
 
 def find_wide(sample: pl.DataFrame, plain: Collection[str]) -> WideColumns | None:

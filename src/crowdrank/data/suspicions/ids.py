@@ -33,6 +33,34 @@ def note_similar(twins: Groups, word: str) -> Note | None:
     )
 
 
+def note_similar_gold(graded: pl.Series, ranked: pl.Series) -> Note | None:
+    """A note on items of the gold that are not ranked, but differ from ranked ones only by case or spaces."""
+    groups = _find_gold_twins(graded, ranked)
+    if not groups:
+        return None
+    verb = "differs" if len(groups) == 1 else "differ"
+    return Note(
+        "similar-ids",
+        f"{count_words(len(groups), 'item')} of the gold {verb} from a ranked one only by case or spaces: "
+        f"{_name(groups)}. They count as different.",
+        "If they are the same, write them in one way.",
+    )
+
+
+def similar_gold_hint(graded: pl.Series, others: pl.Series) -> str | None:
+    """What to do about gold that has no item in common with the others, if case or spaces are the reason."""
+    groups = _find_gold_twins(graded, others)
+    return f"Write ids in one way. These differ only by case or spaces: {_name(groups)}" if groups else None
+
+
+def _find_gold_twins(graded: pl.Series, others: pl.Series) -> Groups:
+    """Each item of the gold that is none of the others, with one of them that is the same for ``find_twins``."""
+    twins = find_twins(pl.concat([graded.rename("id"), others.rename("id")]).unique(maintain_order=True))
+    known = set(others) if twins else set()
+    alike = {own: other for group in twins for other in group if other in known for own in group}
+    return [(own, other) for own, other in alike.items() if own not in known]
+
+
 def note_invisible(twins: Groups, word: str) -> Note | None:
     """A note on ids that look the same but differ by Unicode form, or by signs that cannot be seen."""
     groups = []
@@ -67,6 +95,18 @@ def note_broken_text(ids: pl.Series, word: str) -> Note | None:
         f"{count_words(len(broken), word)} {'is' if len(broken) == 1 else 'are'} in a broken encoding: {shown}.",
         "Export the file again as UTF-8.",
     )
+
+
+def note_padded(ids: pl.Series, word: str) -> Note | None:
+    """A note if every id begins or every id ends with a space, as after ", " between the cells of a line."""
+    for side, spaces in (("begins", r"^\s"), ("ends", r"\s$")):
+        if len(ids) and ids.str.contains(spaces).all():
+            return Note(
+                "padded-ids",
+                f"Every {word} id {side} with a space, such as {ids[0]!r}. The space is part of the id.",
+                "Remove the spaces beside the separators if ids should not have them.",
+            )
+    return None
 
 
 def note_booleans(ids: pl.Series, word: str) -> Note | None:

@@ -97,7 +97,7 @@ def note_odd_label(table: Judgments, origins: Sequence[Origin]) -> Note | None:
     values, counts = _count_labels(table)
     if len(values) < 3:
         return None
-    odd = _odd_labels(values, counts)
+    odd = find_odd(values, counts)
     if not odd:
         return None
     rows = np.flatnonzero(np.isin(table.label, odd))
@@ -118,7 +118,7 @@ def _count_labels(table: Ratings) -> tuple[Floats, NDArray[np.int64]]:
     return counted["label"].to_numpy(), counted["len"].to_numpy().astype(np.int64)
 
 
-def _odd_labels(values: Floats, counts: NDArray[np.int64]) -> list[float]:
+def find_odd(values: Floats, counts: NDArray[np.int64]) -> list[float]:
     """The labels, at most two at each end, that do not belong to the scale of the others."""
     for low, high in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 1)):
         if low + high > len(values) - 2:

@@ -9,7 +9,8 @@ import numpy as np
 from crowdrank.data.arrays import Floats
 from crowdrank.data.spool.pairs import SpooledPairs
 from crowdrank.data.spool.rows import SpooledRankings, SpooledRows
-from crowdrank.data.suspicions.origins import Origin, count_words, name_rows
+from crowdrank.data.suspicions.labels import ENOUGH, RARE
+from crowdrank.data.suspicions.origins import SHOWN, Origin, count_words, name_rows
 from crowdrank.data.tables import TIE, Judgments, Pairs, Rankings
 from crowdrank.errors import Note, Remedy
 
@@ -100,6 +101,23 @@ def note_zero_ranks(table: Judgments, origins: Sequence[Origin]) -> Note | None:
         f"{count_words(int(odd.sum()), 'list')} of {table.lists} {verb} several ranks of "
         f"0 besides a rank of 1 ({name_rows(origins, [row])}): items with rank 0 count as the best.",
         "0 often means not ranked; if so, leave the cell empty.",
+    )
+
+
+def note_odd_rank(table: Judgments, origins: Sequence[Origin]) -> Note | None:
+    """A note on a few ranks that exceed the length of every list, such as 11 in lists of 6."""
+    if not isinstance(table, Rankings) or table.rows < 2 * ENOUGH:
+        return None
+    longest = int(np.bincount(table.list).max())
+    rows = np.flatnonzero(table.rank > longest)
+    if not len(rows) or len(rows) > max(1.0, RARE * table.rows):
+        return None
+    shown = " and ".join(f"{rank:g}" for rank in np.unique(table.rank[rows])[:SHOWN])
+    return Note(
+        "odd-rank",
+        f"{count_words(len(rows), 'rank')} of {table.rows} {'is' if len(rows) == 1 else 'are'} {shown}, and no "
+        f"list has more than {longest} items ({name_rows(origins, rows[: SHOWN + 1].tolist())}).",
+        "If it is a slip, correct it: now the item is below the others of its list.",
     )
 
 
