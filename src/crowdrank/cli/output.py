@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from crowdrank.select.study import Study
 
 FORMATS = ("csv", "parquet", "json")
-KINDS = {
-    "pairs": ("pair",), "ratings": ("rating",), "rankings": ("row of rankings", "rows of rankings"),
-}  # fmt: skip
-"""What a row of each kind of judgments is called."""
+KINDS = {"pairs": ("rows", "pair"), "ratings": ("rows", "rating"), "rankings": ("lists", "list")}
+"""What is counted of each kind of judgments, and what it is called."""
 
 
 class Staged:
@@ -272,7 +270,8 @@ def finish_stdout(what: str, where: str) -> None:
 def describe_fit(result: Result) -> str:
     """What was ranked, by what, and with which model; how many of the workers cannot be relied on."""
     given = result.fit.judgments
-    judgments = count_noun(given["rows"], *KINDS[given["kind"]])
+    counted, noun = KINDS[given["kind"]]
+    judgments = count_noun(given[counted], noun)
     workers = f" of {count_noun(given['workers'], 'worker')}{_unreliable(result)}" if given["workers"] else ""
     return f"Ranked {count_noun(given['items'], 'item')} by {judgments}{workers} with {result.fit.model}"
 

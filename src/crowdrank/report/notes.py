@@ -244,6 +244,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "LETOR text was read as ranks",
         "Each number counts as a system that ranked the items; if the values are features, give the file as such.",
     ),
+    "preflib-header": (
+        "A PrefLib file contradicts its header",
+        "The orders were used as they are; check that the file is whole.",
+    ),
     "no-features": (
         "Judged items without features",
         "They were left out, so nothing is learned from their judgments; check the ids if there are many.",

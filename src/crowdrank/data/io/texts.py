@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from crowdrank.errors import InputError
+from crowdrank.data.io.preflib import read_orders
+from crowdrank.errors import InputError, Note
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,16 @@ class ParsedText:
     """A frame of text columns.
 
     ``cut``: a list ends when its system had nothing more to rank, so items that it does not rank are below.
+    ``notes``: what in the text contradicts itself.
     """
 
     frame: pl.DataFrame
     cut: bool = False
+    notes: tuple[Note, ...] = ()
 
 
 Parser = Callable[[str, str], ParsedText]
 
-_WHOLE = re.compile(r"((\s*\{[^{}]*\}\s*|[^,{}]+)(,|$))*")
 _ORDER = re.compile(r"\d+:\s*[\d{]")
 _NUMBER = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 _LETOR = re.compile(rf"(\S+\s+qid:.*|{_NUMBER}(\s+\d+:\S*)+(\s+\d*)?(#.*)?)$")  # a long line may be cut
@@ -98,28 +100,13 @@ def preflib(name: str, text: str) -> ParsedText:
     """PrefLib soc, soi, toc, toi: ``count: 1,{2,3},4``, best first, ties in braces.
 
     Each line is a list that ``count`` voters gave. Alternatives go by their names if the names are distinct.
+    An order that does not fit the header is an error, and a number of the header that does not fit is a note.
     """
-    names: dict[str, str] = {}
-    orders: list[tuple[int, str]] = []
-    for number, line in _lines(text):
-        if line.startswith("#"):
-            found = re.match(r"#\s*ALTERNATIVE NAME (\S+?):\s*(.*\S)", line)
-            if found:
-                names[found[1]] = found[2]
-        else:
-            orders.append((number, line))
-    if len(set(names.values())) < len(names):
-        names = {}
-    rows: list[tuple[str | None, ...]] = []
-    for number, line in orders:
-        count, sign, order = line.partition(":")
-        if not sign or not count.strip().isdigit() or not _WHOLE.fullmatch(order):
-            raise InputError("is not 'count: order'.", source=name, row=number, value=line[:80])
-        groups = re.findall(r"\{[^}]*\}|[^,{}\s][^,{}]*", order)
-        rows.extend(
-            (f"{name}:{number}", names.get(own, own), str(rank), count.strip())
-            for rank, group in enumerate(groups, 1)
-            for own in (part.strip() for part in group.strip("{}").split(","))
-            if own
-        )
-    return ParsedText(_frame(("list", "item", "rank", "weight"), rows))
+    found = read_orders(name, list(_lines(text)))
+    rows: list[tuple[str | None, ...]] = [
+        (f"{name}:{order.row}", found.names.get(own, own), str(rank), order.count)
+        for order in found.orders
+        for rank, group in enumerate(order.groups, 1)
+        for own in group
+    ]
+    return ParsedText(_frame(("list", "item", "rank", "weight"), rows), notes=found.notes())
