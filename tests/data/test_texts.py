@@ -150,7 +150,11 @@ class TestPrefLib:
             ("ALTERNATIVES: 4", "ALTERNATIVES: 5", ", row 2: the header says 5 alternatives, but names 4."),
             ("# NUM", "# NUMBER VOTERS: 5\n# NUM", ", row 2: the header says 5 voters, but the orders count 4."),
             ("# NUM", "# NUMBER UNIQUE ORDERS: 3\n# NUM", ", row 2: the header says 3 orders, but there are 2."),
-            ("squid", "egg", ": alternatives 3 and 4 have the same name, 'egg', so all items go by their numbers."),
+            (
+                "squid",
+                "egg",
+                ": alternatives 3 and 4 have the same name, 'egg', so all items go by their numbers.",
+            ),
             (
                 "# NUM",
                 "# DATA TYPE: toc\n# NUM",

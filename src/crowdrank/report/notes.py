@@ -244,6 +244,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "LETOR text was read as ranks",
         "Each number counts as a system that ranked the items; if the values are features, give the file as such.",
     ),
+    "run-order": (
+        "Ranks and scores of a TREC run disagree",
+        "One of the two columns is wrong; the ranks were used here.",
+    ),
     "preflib-header": (
         "A PrefLib file contradicts its header",
         "The orders were used as they are; check that the file is whole.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from crowdrank.data.io.preflib import read_orders
-from crowdrank.errors import InputError, Note
+from crowdrank.errors import InputError, Note, count_noun
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,34 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def trec_run(name: str, text: str) -> ParsedText:
-    """``query Q0 item rank score system``: each system is a worker."""
+    """``query Q0 item rank score system``: each system is a worker. Scores that contradict the ranks are a note."""
     cells = _fields(name, text, 6)
     columns = ("query", "item", "rank", "score", "worker")
     rows: list[tuple[str | None, ...]] = [(q, item, rank, score, tag) for q, _, item, rank, score, tag in cells]
-    return ParsedText(_frame(columns, rows), cut=True)
+    frame = _frame(columns, rows)
+    return ParsedText(frame, cut=True, notes=_note_scores(name, frame))
+
+
+def _note_scores(name: str, frame: pl.DataFrame) -> tuple[Note, ...]:
+    """A note on rows with a larger score than the row that is ranked just above them."""
+    lists, numbers = ["query", "worker"], pl.col("rank", "score").cast(pl.Float64, strict=False)
+    ordered = frame.with_row_index("row", offset=1).with_columns(numbers).sort(*lists, "rank")
+    above = pl.col("rank", "score").diff().over(lists)
+    steps = ordered.with_columns(above.name.suffix("_step")).filter(
+        pl.col("rank_step") > 0, pl.col("score_step") > 0
+    )
+    if steps.is_empty():
+        return ()
+    row, rank, score = steps.sort("row").select("row", "rank", "score").row(0)
+    count = count_noun(steps.height, "row has", "rows have")
+    message = (
+        f"{name}: {count} a larger score than the row that is ranked just above, such as row {row} "
+        f"(rank {rank:g}, score {score:g}). As judgments a run is read by its ranks, as a ranking to evaluate by its "
+        "scores."
+    )
+    return (
+        Note("run-order", message, "Correct the wrong column: the best item has rank 1 and the largest score."),
+    )
 
 
 def trec_qrels(name: str, text: str) -> ParsedText:
