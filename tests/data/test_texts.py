@@ -158,7 +158,8 @@ class TestPrefLib:
             (
                 "# NUM",
                 "# DATA TYPE: toc\n# NUM",
-                ": 1 order does not have all 4 alternatives, but the type toc is for complete orders. Row 9: '1: 4'.",
+                ": 1 order does not have all 4 alternatives, but the type toc is for complete orders. "
+                "Row 9: '1: 4'.",
             ),
         ],
     )

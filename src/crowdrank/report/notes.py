@@ -95,6 +95,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "Check the direction of the ranking",
         "The ranking may be reversed, best items last; a few known pairs or labels (anchors) settle it.",
     ),
+    "reversed-workers": (
+        "Workers who answer in reverse",
+        "Ask them whether they misread the question, or leave their votes out.",
+    ),
     "domains": (
         "The number of domains",
         "Queries belong to one domain if the same workers are good, weak or misleading on them.",

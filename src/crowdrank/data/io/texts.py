@@ -70,7 +70,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def trec_run(name: str, text: str) -> ParsedText:
-    """``query Q0 item rank score system``: each system is a worker. Scores that contradict the ranks are a note."""
+    """``query Q0 item rank score system``: each system is a worker. A note if scores contradict the ranks."""
     cells = _fields(name, text, 6)
     columns = ("query", "item", "rank", "score", "worker")
     rows: list[tuple[str | None, ...]] = [(q, item, rank, score, tag) for q, _, item, rank, score, tag in cells]
@@ -92,8 +92,8 @@ def _note_scores(name: str, frame: pl.DataFrame) -> tuple[Note, ...]:
     count = count_noun(steps.height, "row has", "rows have")
     message = (
         f"{name}: {count} a larger score than the row that is ranked just above, such as row {row} "
-        f"(rank {rank:g}, score {score:g}). As judgments a run is read by its ranks, as a ranking to evaluate by its "
-        "scores."
+        f"(rank {rank:g}, score {score:g}). As judgments a run is read by its ranks, as a ranking to evaluate by "
+        "its scores."
     )
     return (
         Note("run-order", message, "Correct the wrong column: the best item has rank 1 and the largest score."),
