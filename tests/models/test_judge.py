@@ -216,7 +216,7 @@ class TestVarianceBT:
         assert ("mirror" in codes(model)) == said
         if said:
             note = next(note for note in model.fit_.warnings if note.code == "mirror")
-            assert "16 of 40 workers answer in reverse: 0, 1, 2 and 13 more. They gave" in note.message
+            assert "16 of 40 workers answer in reverse: 0, 1, 10 and 13 more. They gave" in note.message
             assert model.fit_.details["priors"]["slope"] > 3
 
     def test_a_single_reversed_worker_is_named_and_casts_no_doubt(self):

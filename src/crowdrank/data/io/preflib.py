@@ -33,7 +33,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Orders:
-    """A file. ``given``: the names of the alternatives. ``facts``: the other lines of the header, with their rows."""
+    """A file. ``given``: the names of the alternatives. ``facts``: other lines of the header, with their rows."""
 
     source: str
     orders: tuple[Order, ...]
