@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from crowdrank.select.study import Study
 
 FORMATS = ("csv", "parquet", "json")
+FILE_ENDINGS = frozenset({".csv", ".html", ".json", ".md", ".parquet"})
+"""Endings that a user gives to a file, and not to a folder."""
 KINDS = {"pairs": ("rows", "pair"), "ratings": ("rows", "rating"), "rankings": ("lists", "list")}
 """What is counted of each kind of judgments, and what it is called."""
 
@@ -63,6 +65,11 @@ class Folder(Staged):
     def __init__(self, path: Path, inputs: Iterable[str | None] = ()) -> None:
         if path.exists() and not path.is_dir():
             raise UsageError(f"--out {path}: cannot be written to (it is a file).")
+        if not path.exists() and path.suffix.lower() in FILE_ENDINGS:
+            raise UsageError(
+                f"--out {path}: looks like a file, but several files are written, into a folder.",
+                hint=f"Name a folder: --out {path.with_suffix('')}",
+            )
         self.path, self._inputs = path, list(inputs)
         self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
 
