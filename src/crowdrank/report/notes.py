@@ -26,6 +26,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The same judgments twice",
         "Each copy counts, so the ranking looks more certain than it is; give each file once.",
     ),
+    "repeated-rows": (
+        "A part of a file may be there twice",
+        "Each copy counts, so the ranking looks more certain than it is; remove the copy and rank again.",
+    ),
     "two-scales": (
         "Labels on two scales",
         "Labels of one scale outweigh those of the other; bring them to one scale, or rank by pairs (bt).",
