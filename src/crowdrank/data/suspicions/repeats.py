@@ -19,8 +19,6 @@ BLOCK, DISTINCT = 20, 15
 """A block is so many rows in a row, with so many different ones: chance does not repeat it in the same order."""
 MOST = 1_000_000
 """Files with more rows are not looked at."""
-
-
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio, as in Fibonacci hashing."""
 

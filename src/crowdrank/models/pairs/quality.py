@@ -80,18 +80,18 @@ class FittedWorkers:
         mean, spread = float(slope.mean()), float(slope.std(ddof=1))
         if (slope >= 0).all() or mean >= 2.0 * spread / np.sqrt(len(slope)):
             return []
-        names = self.climb.votes.worker_names(np.flatnonzero(slope < 0))
-        shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
-        verb = "answers" if len(names) == 1 else "answer"
-        message = f"{len(names):,} of {len(slope):,} workers {verb} in reverse: {shown}."
+        who = self.climb.votes.worker_names(np.flatnonzero(slope < 0))
+        shown = ", ".join(who[:NAMED]) + (f" and {len(who) - NAMED:,} more" if len(who) > NAMED else "")
+        verb = "answers" if len(who) == 1 else "answer"
+        message = f"{len(who):,} of {len(slope):,} workers {verb} in reverse: {shown}."
         share = float(np.average(slope < 0, weights=self.climb.votes.judgments_of_workers))
         if share >= NEARLY_HALF:
             message += f" They gave {share:.0%} of the votes, so the ranking may be reversed."
-            return [Note("mirror", message, GOLD_PAIRS, names)]
+            return [Note("mirror", message, GOLD_PAIRS, who)]
         message += (
             " Their answers count the other way round. The average worker is the unit of the scores, so the "
         )
-        return [Note("reversed-workers", f"{message}scores are small.", workers=names)]
+        return [Note("reversed-workers", f"{message}scores are small.", workers=who)]
 
     def details(self) -> dict[str, float]:
         """How often the best worker would agree with the fitted order."""
