@@ -88,10 +88,9 @@ class FittedWorkers:
         if share >= NEARLY_HALF:
             message += f" They gave {share:.0%} of the votes, so the ranking may be reversed."
             return [Note("mirror", message, GOLD_PAIRS, who)]
-        message += (
-            " Their answers count the other way round. The average worker is the unit of the scores, so the "
-        )
-        return [Note("reversed-workers", f"{message}scores are small.", workers=who)]
+        message += " Their answers count the other way round."
+        unit = "The average worker is the unit of the scores, so the scores are small."
+        return [Note("reversed-workers", f"{message} {unit}", workers=who)]
 
     def details(self) -> dict[str, float]:
         """How often the best worker would agree with the fitted order."""
