@@ -55,8 +55,8 @@ class TestPlots:
         names = fitted.ranking_.polars()["item"].to_list()
         words = [own.text for own in elements(posterior.plot(), "title")]
         first = posterior.difference(names[0], names[1]).probability
-        assert f"P({names[0]} beats {names[1]}) = {first:.2f}" in words
-        assert f"P({names[1]} beats {names[0]}) = {1 - first:.2f}" in words
+        assert f"P({names[0]} is better than {names[1]}) = {first:.2f}" in words
+        assert f"P({names[1]} is better than {names[0]}) = {1 - first:.2f}" in words
 
     def test_labels_have_a_cell_for_each_label(self, labelled):
         chart = labelled.labels_.plot(query="q1", most=4)

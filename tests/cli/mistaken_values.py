@@ -237,7 +237,10 @@ VALUES = {
         "gold": [("votes.csv", "--gold FILE", RECORDED),
             (f"{SIMULATED} --gold gold.csv", "Leave out --gold", SIMULATED)],
     },
-    "report": {"out": [("result other --out result", "this folder is compared, so it is kept")]},
+    "report": {"out": [
+        ("result other --out result", "this folder is compared, so it is kept"),
+        ("result other --out new.html", "Name a folder: --out new", "result other --out new"),
+    ]},
     "simulate": {
         "preset": [("btcrowd --out new", "Did you mean 'bt-crowd'?")],
         "seed": [("bt-crowd --out new --seed -1", "at least 0")],

@@ -178,6 +178,15 @@ class TestEvaluate:
         found = json.loads(crowdrank("evaluate", "run.txt", "qrels.txt", "--measures", "RR", "--json").out)
         assert found == {"RR": (1 / 2 + 1) / 2}
 
+    def test_a_run_whose_scores_contradict_its_ranks(self, crowdrank, tmp_path):
+        (tmp_path / "run.txt").write_text("1 Q0 d1 1 1 s\n1 Q0 d2 2 2 s\n2 Q0 d2 2 4 s\n2 Q0 d1 1 4 s\n")
+        (tmp_path / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n")
+        words = "run.txt: 1 row has a larger score than the row that is ranked just above, such as row 2 (rank 2,"
+        for command in (["evaluate", "run.txt", "qrels.txt"], ["rank", "run.txt"]):
+            assert words in crowdrank(*command).err
+        (tmp_path / "run.txt").write_text("1 Q0 d1 1 2 s\n1 Q0 d2 2 1 s\n1 Q0 d3 3 1 s\n")
+        assert "larger score" not in crowdrank("evaluate", "run.txt", "qrels.txt").err
+
     @pytest.fixture
     def systems(self, tmp_path):
         runs = {"bm25": ("1 d1 d2", "2 d1"), "dense": ("1 d2 d3", "2 d1")}

@@ -27,7 +27,16 @@ def test_a_pipe_gets_aligned_text(crowdrank, file):
     assert {line.split()[0] for line in lines} == {"win-rate", "bt", "crowd-bt"}
     assert lines[0].endswith("best")
     assert len({line.index(".") for line in lines[:2]}) == 1
-    assert ran.err == "Compared 3 models; the figures are on stdout\n"  # no progress without a terminal
+    _, last = ran.err.splitlines()  # no progress without a terminal
+    assert last == "Compared 3 models; the figures are on stdout"
+
+
+def test_a_line_says_what_as_good_means(crowdrank, file):
+    words = "as good: vote by vote, the mean difference from the best is within two standard errors"
+    alike = crowdrank("compare", file, "--models", "bt,thurstone", "--folds", "3")
+    assert "as good" in alike.out
+    assert words in alike.err
+    assert words not in crowdrank("compare", file, "--models", "bt", "--folds", "3").err
 
 
 def test_json(crowdrank, file, tmp_path):

@@ -12,6 +12,7 @@ import crowdrank as cr
 from conftest import ROOT
 from crowdrank.compare import measure_by_gold
 from crowdrank.data import read_gold
+from helpers import random_votes
 
 SOURCES = "".join(path.read_text() for path in (ROOT / "src/crowdrank/data/suspicions").glob("*.py"))
 CODES = set(re.findall(r'Note\(\s*"([a-z-]+)"', SOURCES))
@@ -147,6 +148,27 @@ class TestFiles:
         frame = self.frame()
         assert said([frame, frame.head(30)])[1].startswith("30 of 30 rows of frame are also in frame")
         assert suspicions(cr.read([frame.head(30), frame.tail(30)])) == []
+
+    def test_a_part_that_was_pasted_twice(self, tmp_path):
+        path, frame = tmp_path / "votes.csv", random_votes(votes=200)
+        pl.concat([frame, frame.slice(50, 30)]).write_csv(path)
+        code, text = said(path)
+        assert code == "repeated-rows"
+        words = "30 lines repeat earlier ones in the same order, the first of them is line 202."
+        assert text.startswith(f"{path}: {words}")
+        pl.read_csv(path).with_row_index("question").write_csv(path)  # the same votes on other questions
+        assert suspicions(cr.read(path)) == []
+
+    @pytest.mark.parametrize("rows", [slice(50, 69), slice(79, 49, -1), slice(0, 0)])
+    def test_few_rows_or_another_order_are_no_copy(self, tmp_path, rows):
+        frame = random_votes(votes=200)
+        pl.concat([frame, frame[rows]]).write_csv(tmp_path / "votes.csv")
+        assert suspicions(cr.read(tmp_path / "votes.csv")) == []
+
+    def test_votes_that_are_all_alike_are_no_copy(self, tmp_path):
+        frame = pl.DataFrame({"worker": ["ann", "bob"] * 100, "winner": "a", "loser": "b"})
+        frame.write_csv(tmp_path / "votes.csv")
+        assert suspicions(cr.read(tmp_path / "votes.csv")) == []
 
     def test_unknown_people_may_agree(self):
         assert suspicions(cr.read([self.frame(False), self.frame(False)])) == []

@@ -126,6 +126,49 @@ class TestPrefLib:
         with pytest.raises(cr.InputError, match="row 9: is not 'count: order'"):
             cr.read(file(SOC + "1,2,3\n"))
 
+    @pytest.mark.parametrize(
+        ("order", "words"),
+        [
+            ("2: 4,7", "row 9: the order has an alternative that the header does not declare. Got '7'"),
+            ("2: 4,{1,4}", "row 9: the order has an alternative twice. Got '4'"),
+        ],
+    )
+    def test_an_order_has_the_alternatives_of_the_header(self, file, order, words):
+        with pytest.raises(cr.InputError, match=words):
+            cr.read(file(SOC + order))
+
+    def test_an_alternative_can_be_declared_as_the_hint_says(self, file):
+        text = SOC + "2: 4,7"
+        with pytest.raises(cr.InputError) as raised:
+            cr.read(file(text))
+        line = raised.value.hint.partition(": ")[2]
+        assert cr.read(file(text.replace("3: 2,", f"{line}\n3: 2,"))).index.items.to_list()[2] == "its name"
+
+    @pytest.mark.parametrize(
+        ("was", "now", "words"),
+        [
+            ("ALTERNATIVES: 4", "ALTERNATIVES: 5", ", row 2: the header says 5 alternatives, but names 4."),
+            ("# NUM", "# NUMBER VOTERS: 5\n# NUM", ", row 2: the header says 5 voters, but the orders count 4."),
+            ("# NUM", "# NUMBER UNIQUE ORDERS: 3\n# NUM", ", row 2: the header says 3 orders, but there are 2."),
+            (
+                "squid",
+                "egg",
+                ": alternatives 3 and 4 have the same name, 'egg', so all items go by their numbers.",
+            ),
+            (
+                "# NUM",
+                "# DATA TYPE: toc\n# NUM",
+                ": 1 order does not have all 4 alternatives, but the type toc is for complete orders. "
+                "Row 9: '1: 4'.",
+            ),
+        ],
+    )
+    def test_a_header_that_does_not_fit_is_noted(self, file, was, now, words):
+        path = file(SOC.replace(was, now))
+        (note,) = cr.read(path).notes
+        assert (note.code, note.message) == ("preflib-header", f"{path}{words}")
+        assert not cr.read(file(SOC)).notes
+
 
 class TestWide:
     text = "who,P1,P2,P3\nA,1,2,3\nB,2,1,\n"
@@ -160,6 +203,7 @@ class TestRealFiles:
         table = cr.read(real / name, columns=columns)
         assert isinstance(table, kind)
         assert (table.rows, len(table.index.items)) == (count, items)
+        assert "preflib-header" not in [note.code for note in table.notes]
 
     def test_labels_of_a_feature_file_are_gold(self, real):
         gold = read_gold(real / "MQ2008" / "S1.txt.gz").frame

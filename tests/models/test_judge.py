@@ -216,11 +216,21 @@ class TestVarianceBT:
         assert ("mirror" in codes(model)) == said
         if said:
             note = next(note for note in model.fit_.warnings if note.code == "mirror")
-            assert "16 of 40 workers answer in reverse" in note.message
+            assert "16 of 40 workers answer in reverse: 0, 1, 10 and 13 more. They gave" in note.message
             assert model.fit_.details["priors"]["slope"] > 3
 
+    def test_a_single_reversed_worker_is_named_and_casts_no_doubt(self):
+        """Four of five workers agree, so the direction is clear."""
+        pairs = [*combinations("abcde", 2)] * 3
+        rows = [(f"w{who}", *pair) for who in range(1, 5) for pair in pairs]
+        model = cr.JudgeBT().fit(rows + [("w0", loser, winner) for winner, loser in pairs])
+        (note,) = [note for note in model.fit_.warnings if note.code in ("mirror", "reversed-workers")]
+        assert note.code == "reversed-workers"
+        assert note.message.startswith("1 of 5 workers answers in reverse: w0. Their answers count the other way")
+        assert note.workers == ("w0",)
+
     def test_gold_pairs_settle_who_answers_in_reverse(self, crowd_of_liars):
-        gold = pl.DataFrame({"left": ["i00"], "right": ["i29"], "label": ["i29"]})
+        gold = pl.DataFrame({"winner": ["i29"], "loser": ["i00"]})  # the columns that the hint names
         assert "mirror" not in codes(cr.VarianceBT(signed=True).fit(crowd_of_liars(16), anchors=gold))
 
     def test_wrong_parameters(self, crowd):

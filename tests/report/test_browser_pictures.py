@@ -30,7 +30,7 @@ def test_the_chances_of_both_sides_add_up(visit, many):
     words = page.locator("#picture figure").nth(1).locator("title").all_text_contents()
     found = {}
     for text in words:
-        row, column, chance = re.fullmatch(r"P\(rank (\d+) beats rank (\d+)\) = ([\d.]+)", text).groups()
+        row, column, chance = re.fullmatch(r"P\(rank (\d+) is better than rank (\d+)\) = ([\d.]+)", text).groups()
         found[int(row), int(column)] = float(chance)
     assert len(found) == 15 * 14
     assert all(found[i, j] + found[j, i] == pytest.approx(1.0) for i, j in found)

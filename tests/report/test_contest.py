@@ -89,6 +89,17 @@ def test_the_choice_of_auto_is_in_the_report():
     assert json.loads(to_json(found))["choice"]["rows"][0]["place"] == "best"
 
 
+def test_the_calibration_is_that_of_the_model_that_ranked():
+    result = cr.Auto(folds=2).fit(random_votes()).result_
+    auto = result.fit.details["auto"]
+    best, second = auto["candidates"][:2]
+    found = build(result.with_details(auto={**auto, "chosen": second["model"]}))
+    assert found.choice.trusted == second["model"] != best["model"]
+    assert [row.said for row in found.choice.trust] == [round(row["said"], 3) for row in second["calibration"]]
+    for page in (to_html(found), to_markdown(found)):
+        assert f"the side that {second['model']} called likelier won" in page
+
+
 @pytest.mark.parametrize("model", [cr.BradleyTerry(), cr.Auto(folds=2)], ids=["bt", "auto"])
 def test_without_a_choice_there_is_no_section(model):
     found = report_of(model.fit(pl.DataFrame({"winner": ["a", "b"], "loser": ["b", "a"]})))

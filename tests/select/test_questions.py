@@ -1,12 +1,14 @@
 """The next questions from files and frames: who takes part, rules by attributes, gold, models."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
 
 import crowdrank as cr
 from crowdrank.data.roster import Roster
-from crowdrank.errors import InputError, UsageError
+from crowdrank.errors import InputError, UsageError, word_hint
 from crowdrank.select.questions import next_questions
 from helpers import random_votes
 
@@ -178,7 +180,38 @@ def test_few_items_and_many_judges():
     assert len(found.frame()) == 9 * 6  # every judge every pair once
     assert found.frame().select("worker", pl.concat_list("left", "right").list.sort()).is_unique().all()
     assert "fewer-questions" in {note.code for note in found.notes}
-    with pytest.raises(InputError, match="No question is allowed"):
+
+
+@pytest.mark.parametrize(
+    ("settings", "words", "hint"),
+    [
+        ({}, "the judges have judged every pair that they may be asked", "repeats=true"),
+        ({"repeats": True, "pair_cap": 2}, "every pair was asked as often as pair_cap=2 allows", "pair_cap=null"),
+        (
+            {"repeats": True, "item_cap": 1},
+            "the judges have seen the items as often as item_cap=1",
+            "item_cap=null",
+        ),
+        ({"pair_cap": 1}, "several rules together leave no pair", None),
+    ],
+)
+def test_the_rule_that_leaves_no_question_is_named(settings, words, hint):
+    asked = [("ann", "a", "b"), ("bob", "b", "a")]
+    with pytest.raises(InputError, match=f"No question is allowed: .*{words}") as raised:
+        next_questions(asked, 3, judges=["ann", "bob"], settings=settings)
+    if hint is None:
+        return
+    assert word_hint(raised.value.hint).endswith(f": {hint}")
+    name, value = hint.split("=")
+    followed = {**settings, name: json.loads(value)}
+    assert len(next_questions(asked, 3, judges=["ann", "bob"], settings=followed).frame())
+
+
+def test_exclusions_or_a_floor_that_leave_no_question():
+    never = pl.DataFrame({"left": ["a"], "right": ["b"]})
+    with pytest.raises(InputError, match="all pairs are excluded"):
+        next_questions(None, 5, items=["a", "b"], exclude=never)
+    with pytest.raises(InputError, match=r"(?s)all pairs are closer than floor=0\.99 allows.*floor=0\.5"):
         next_questions(None, 5, items=["a", "b"], settings={"floor": 0.99})
 
 

@@ -36,6 +36,9 @@ from crowdrank.progress import announce
 if TYPE_CHECKING:
     from crowdrank.compare import Comparison, Row
 
+AS_GOOD = "as good: vote by vote, the mean difference from the best is within two standard errors"
+"""What the mark in the table means. The two losses alone do not show it."""
+
 
 def command(
     judgments: Judgments,
@@ -127,6 +130,8 @@ def _show(found: Comparison) -> None:
         table("", columns, rows, left=("model", ""))
     else:
         print_aligned(columns, rows, left=("model", ""))
+    if any(row.tied_with_best and row is not found.best for row in found.rows):
+        inform(AS_GOOD)
     for row in found.rows:
         if row.error is not None:
             warn_about(f"{row.model} failed: {row.error}")

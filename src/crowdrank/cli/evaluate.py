@@ -33,12 +33,14 @@ def command(
     A TREC run may hold several systems: each is scored. How much of the ranking the gold covers goes to
     stderr, and so do warnings.
     """
-    from crowdrank.data import read_gold, read_rankings
+    from crowdrank.cli.messages import warn
+    from crowdrank.data import note_contradictions, read_gold, read_rankings
     from crowdrank.measures import examine, parse
 
     chosen = parse(measures)
     systems, known = read_rankings(ranking_file(ranking)), read_gold(gold, columns=gold_columns)
     found = {system: examine(own, known, chosen) for system, own in systems.items()}
+    warn(note_contradictions(ranking_file(ranking)))
     _say_notes(found)
     if json:
         clean = {system: _plain_values(one) for system, one in found.items()}

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from crowdrank.select.study import Study
 
 FORMATS = ("csv", "parquet", "json")
-KINDS = {
-    "pairs": ("pair",), "ratings": ("rating",), "rankings": ("row of rankings", "rows of rankings"),
-}  # fmt: skip
-"""What a row of each kind of judgments is called."""
+FILE_ENDINGS = frozenset({".csv", ".html", ".json", ".md", ".parquet"})
+"""Endings that a user gives to a file, and not to a folder."""
+KINDS = {"pairs": ("rows", "pair"), "ratings": ("rows", "rating"), "rankings": ("lists", "list")}
+"""What is counted of each kind of judgments, and what it is called."""
 
 
 class Staged:
@@ -65,6 +65,11 @@ class Folder(Staged):
     def __init__(self, path: Path, inputs: Iterable[str | None] = ()) -> None:
         if path.exists() and not path.is_dir():
             raise UsageError(f"--out {path}: cannot be written to (it is a file).")
+        if not path.exists() and path.suffix.lower() in FILE_ENDINGS:
+            raise UsageError(
+                f"--out {path}: looks like a file, but several files are written, into a folder.",
+                hint=f"Name a folder: --out {path.with_suffix('')}",
+            )
         self.path, self._inputs = path, list(inputs)
         self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
 
@@ -272,7 +277,8 @@ def finish_stdout(what: str, where: str) -> None:
 def describe_fit(result: Result) -> str:
     """What was ranked, by what, and with which model; how many of the workers cannot be relied on."""
     given = result.fit.judgments
-    judgments = count_noun(given["rows"], *KINDS[given["kind"]])
+    counted, noun = KINDS[given["kind"]]
+    judgments = count_noun(given[counted], noun)
     workers = f" of {count_noun(given['workers'], 'worker')}{_unreliable(result)}" if given["workers"] else ""
     return f"Ranked {count_noun(given['items'], 'item')} by {judgments}{workers} with {result.fit.model}"
 

@@ -13,6 +13,7 @@ from crowdrank.data.io.asked import read_asked
 from crowdrank.data.io.columns import parse_mapping
 from crowdrank.data.io.features import read_features
 from crowdrank.data.io.read import AnyJudgments, read
+from crowdrank.data.io.text_tables import note_contradictions
 from crowdrank.data.list_stream import ListStream, stream_lists
 from crowdrank.data.pair_stream import ConvertedPairs, stream_pairs
 from crowdrank.data.side_info import SideInfo
@@ -63,6 +64,7 @@ __all__ = [
     "make_pairs",
     "named_nodes",
     "node_codes",
+    "note_contradictions",
     "note_not_judged",
     "note_odd_grade",
     "note_totals",

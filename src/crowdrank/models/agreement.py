@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.errors import Note
+from crowdrank.errors import Note, Remedy
 from crowdrank.kernels import Link
 from crowdrank.models.worker_parameters import WorkerParameter, drive
 from crowdrank.prepared.subjects import Subjects
 
+GOLD_PAIRS = (
+    "Pairs of known order, in a file with the columns winner and loser, would decide it: ",
+    Remedy("anchors", "FILE"),
+)
+"""The hint if the votes alone do not say which workers are right."""
 CURVE = 65
 HALVINGS = 100
 TELLABLE = 0.6

@@ -223,13 +223,14 @@ class Votes(Subjects):
                 "all votes together" if pairs.index.workers is None else f"worker {pairs.index.workers[int(code)]}"
             )
             message = f"One-sided: {name} chose {side} in {most[code]} of {total[code]} decided votes."
-            notes.append(Note("one-sided", message, workers=self._worker_names([code])))
+            notes.append(Note("one-sided", message, workers=self.worker_names([code])))
         if len(suspects) > 10:
             message = f"One-sided: {len(suspects) - 10} further workers."
-            notes.append(Note("one-sided", message, workers=self._worker_names(suspects[10:])))
+            notes.append(Note("one-sided", message, workers=self.worker_names(suspects[10:])))
         return notes
 
-    def _worker_names(self, codes: Iterable[int]) -> tuple[str, ...]:
+    def worker_names(self, codes: Iterable[int]) -> tuple[str, ...]:
+        """The ids of workers by their codes."""
         workers = self.index.workers
         return () if workers is None else tuple(workers[int(code)] for code in codes)
 

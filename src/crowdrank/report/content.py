@@ -260,7 +260,7 @@ class Contest:
     """Models by how well they predict held-out votes, best first.
 
     ``axis`` is for the distances from the best; ``guessing`` is the log loss of a random guess. ``trust``: how
-    often the likelier side won, by the best model; empty if nothing was held out.
+    often the likelier side won, by the model ``trusted``; empty if nothing was held out.
     """
 
     rows: tuple[Contender, ...]
@@ -271,6 +271,7 @@ class Contest:
     ties: bool
     guessing: float
     trust: tuple[VoteBin, ...] = ()
+    trusted: str = ""
 
     @property
     def timed(self) -> bool:

@@ -37,7 +37,9 @@ def build_contest(found: Comparison) -> ContestReport:
 def choice(fit: Fit) -> Contest | None:
     """How `auto` chose the model of a fit; None if it did not, or had nothing to choose by."""
     figures = fit.details.get("auto")
-    return _contest(figures, figures["candidates"]) if figures and figures["candidates"] else None
+    if not figures or not figures["candidates"]:
+        return None
+    return _contest(figures, figures["candidates"], trusted=figures["chosen"])
 
 
 def explain_contest(contest: Contest) -> str:
@@ -55,7 +57,11 @@ def explain_contest(contest: Contest) -> str:
     )
 
 
-def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Contest:
+def _contest(
+    figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]], *, trusted: str | None = None
+) -> Contest:
+    """``trusted``: the model whose calibration is shown; by default the best one."""
+    shown = next((row for row in models if trusted in (None, row["model"])), {})
     held_out = bool(figures["folds"])
     rows = tuple(_contender(row, held_out=held_out, first=place == 0) for place, row in enumerate(models))
     spans = [value for row in rows for value in (row.behind, row.low, row.high) if value is not None]
@@ -67,7 +73,8 @@ def _contest(figures: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) ->
         votes=figures["votes"],
         ties=figures["ties"],
         guessing=round(math.log(3 if figures["ties"] else 2), 4),
-        trust=tuple(_bin(own) for own in models[0].get("calibration", ())) if models else (),
+        trust=tuple(_bin(own) for own in shown.get("calibration", ())),
+        trusted=shown.get("model", ""),
     )
 
 

@@ -26,6 +26,10 @@ KINDS: dict[str, tuple[str, str]] = {
         "The same judgments twice",
         "Each copy counts, so the ranking looks more certain than it is; give each file once.",
     ),
+    "repeated-rows": (
+        "A part of a file may be there twice",
+        "Each copy counts, so the ranking looks more certain than it is; remove the copy and rank again.",
+    ),
     "two-scales": (
         "Labels on two scales",
         "Labels of one scale outweigh those of the other; bring them to one scale, or rank by pairs (bt).",
@@ -102,6 +106,10 @@ KINDS: dict[str, tuple[str, str]] = {
     "mirror": (
         "Check the direction of the ranking",
         "The ranking may be reversed, best items last; a few known pairs or labels (anchors) settle it.",
+    ),
+    "reversed-workers": (
+        "Workers who answer in reverse",
+        "Ask them whether they misread the question, or leave their votes out.",
     ),
     "domains": (
         "The number of domains",
@@ -251,6 +259,14 @@ KINDS: dict[str, tuple[str, str]] = {
     "letor-ranks": (
         "LETOR text was read as ranks",
         "Each number counts as a system that ranked the items; if the values are features, give the file as such.",
+    ),
+    "run-order": (
+        "Ranks and scores of a TREC run disagree",
+        "One of the two columns is wrong; the ranks were used here.",
+    ),
+    "preflib-header": (
+        "A PrefLib file contradicts its header",
+        "The orders were used as they are; check that the file is whole.",
     ),
     "no-features": (
         "Judged items without features",

@@ -58,7 +58,7 @@ def explain_trust(trust: LabelTrust) -> str:
 
 
 def explain_vote_trust(contest: Contest) -> str:
-    """What the held-out votes show about the probabilities of the best model, in sentences."""
+    """What the held-out votes show about the probabilities of the model ``trusted``, in sentences."""
     votes = sum(row.votes for row in contest.trust)
     said, right = (
         sum(row.votes * getattr(row, name) for row in contest.trust) / votes for name in ("said", "right")
@@ -71,7 +71,7 @@ def explain_vote_trust(contest: Contest) -> str:
         f"the model is too {'certain' if said > right else 'cautious'} on the whole."
     )
     return (
-        f"Of the held-out votes that are not ties, the side that {contest.rows[0].model} called likelier won "
+        f"Of the held-out votes that are not ties, the side that {contest.trusted} called likelier won "
         f"{percent(right)}; the model said {percent(said)}. {found}"
     )
 

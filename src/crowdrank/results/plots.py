@@ -31,7 +31,7 @@ def plot_workers(people: pl.DataFrame) -> Chart:
 
 
 def plot_ahead(posterior: Posterior, query: str | None, most: int) -> Chart:
-    """P(row beats column) among the first items of a query."""
+    """P(row is better than column) among the first items of a query."""
     frame = pl.DataFrame({"query": posterior.query, "item": posterior.item, "score": posterior.score})
     rows = _of_query(frame.with_row_index("place"), query).sort("score", descending=True, maintain_order=True)
     shown = rows.head(_at_least_one(most))
@@ -39,16 +39,23 @@ def plot_ahead(posterior: Posterior, query: str | None, most: int) -> Chart:
     chance = posterior.ahead(shown["place"].to_numpy().astype(np.int64))
     cells = [
         [
-            None if i == j else ahead_cell(chance[i, j], f"P({one} beats {other})")
+            None if i == j else ahead_cell(chance[i, j], f"P({one} is better than {other})")
             for j, other in enumerate(names)
         ]
         for i, one in enumerate(names)
     ]  # fmt: skip
-    words = f"Probability that the row beats the column, {len(names):,} of {rows.height:,} items, best first"
+    words = (
+        f"Probability that the row is better than the column, {len(names):,} of {rows.height:,} items, best first"
+    )
     columns = [f"{place}" for place in range(1, len(names) + 1)]
     rows_named = [f"{place}. {name}" for place, name in enumerate(names, 1)]
     return draw_heatmap(
-        cells, rows_named, columns, beside="P(row beats column)", above="column, by rank", description=words
+        cells,
+        rows_named,
+        columns,
+        beside="P(row is better than column)",
+        above="column, by rank",
+        description=words,
     )
 
 

@@ -233,7 +233,7 @@ class Posterior(HasOverview):
         return np.maximum(np.add.outer(block.diagonal(), block.diagonal()) - 2.0 * block, 0.0)
 
     def plot(self, query: str | None = None, most: int = 30) -> Chart:
-        """P(row beats column) among the first ``most`` items of a query, as a chart that can be saved.
+        """P(row is better than column) among the first ``most`` items of a query, as a chart that can be saved.
 
         ``query``: its name; the first one if there are several and none is named.
         """

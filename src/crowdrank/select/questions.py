@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import polars as pl
 
 from crowdrank.data.ids import TEXT_IDS
 from crowdrank.data.roster import Roster
-from crowdrank.errors import InputError, Note, Remedy, UsageError
+from crowdrank.errors import InputError, Note, Remedy, UsageError, parameter
 from crowdrank.models.base import Model
 from crowdrank.models.parameters import whole
 from crowdrank.results import Table
@@ -20,9 +21,22 @@ from crowdrank.results.tables import without_nulls
 from crowdrank.select.desk import Desk
 from crowdrank.select.field import Field
 from crowdrank.select.policy import Policy
+from crowdrank.select.question import Question
+from crowdrank.select.rules import Rules
 
 TWICE = 2.0
 """A judge gets at most this many times the even share of a batch, unless something else is said."""
+OBSTACLES: dict[str, tuple[Any, str, str]] = {
+    "repeats": (True, "the judges have judged every pair that they may be asked", "To ask them again: "),
+    "pair_cap": (None, "every pair was asked as often as pair_cap={} allows", "To ask without this cap: "),
+    "item_cap": (
+        None,
+        "the judges have seen the items as often as item_cap={} allows",
+        "To ask without this cap: ",
+    ),
+    "floor": (0.5, "the scores of all pairs are closer than floor={} allows", "To ask about all pairs: "),
+}
+"""Settings that may leave no pair: the value that forbids nothing, what the set one means, and the way out."""
 OF_JUDGES = (
     "gamma",
     "tau",
@@ -123,17 +137,30 @@ def next_questions(
     share, policy = policy.judge_share, replace(policy, judge_share=None)
     beliefs, history = field.beliefs(posterior), field.history()
     known = field.known_items(beliefs, history)
-    desk = Desk(
-        beliefs, policy, history, field.rules(policy, exclude), seed=seed, gold=gold, budget=field.votes + count
-    )
-    found = desk.batch(count, field.asked, _most(each, share, count, field.asked))
+
+    def choose(policy: Policy, rules: Rules, count: int) -> list[Question]:
+        desk = Desk(beliefs, policy, history, rules, seed=seed, gold=gold, budget=field.votes + count)
+        return desk.batch(count, field.asked, _most(each, share, count, field.asked))
+
+    rules = field.rules(policy, exclude)
+    found = choose(policy, rules, count)
     if not found:
-        raise InputError(
-            "No question is allowed: caps, exclusions, the floor and what the judges have judged leave no pair."
-        )
+        raise _refusal(policy, rules, lambda policy, rules: bool(choose(policy, rules, 1)))
     backend = TEXT_IDS if field.table is None else field.table.backend
     said = (*notes, *field.notes(found, count))
     return Questions(field.named(found), known, select, said, backend=backend)
+
+
+def _refusal(policy: Policy, rules: Rules, allows: Callable[[Policy, Rules], bool]) -> InputError:
+    """The error if no question is allowed. It names the first rule without which one would be."""
+    for name, (without, words, remedy) in OBSTACLES.items():
+        value = getattr(policy, name)
+        if value != without and allows(replace(policy, **{name: without}), rules):
+            hint = (remedy, parameter(name, json.dumps(without)))
+            return InputError(f"No question is allowed: {words.format(value)}.", hint=hint)
+    if allows(policy, replace(rules, excluded=rules.excluded[:0], hidden={})):
+        return InputError("No question is allowed: all pairs are excluded.", hint="Exclude fewer pairs or items.")
+    return InputError("No question is allowed: several rules together leave no pair.")
 
 
 def _check_anyone(settings: Mapping[str, Any], each: int | None) -> None:

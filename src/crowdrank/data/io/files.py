@@ -394,4 +394,4 @@ def _parse_source(name: str, data: Path | bytes, parser: Parser) -> Source:
         found = parser(name, raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8 text.", source=name, hint="Save the file as UTF-8.") from error
-    return Source(name, found.frame.lazy(), data, form="text", cut=found.cut)
+    return Source(name, found.frame.lazy(), data, form="text", cut=found.cut, notes=found.notes)

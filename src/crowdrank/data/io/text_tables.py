@@ -13,7 +13,7 @@ from crowdrank.data.io.files import Source, is_plain, open_source
 from crowdrank.data.io.frames import from_native
 from crowdrank.data.io.headers import refuse_row_as_header
 from crowdrank.data.io.letor import LetorRole
-from crowdrank.errors import InputError
+from crowdrank.errors import InputError, Note
 
 GRADES = ("grade", "gold", "label", "relevance")
 """What the column of a gold standard may be called."""
@@ -27,6 +27,11 @@ NAMED = frozenset(ROLES).union(
     ("query_id", "score", "eta", "quality", "kind", "value", "low", "high", "than", "confidence"),
 )
 """The lower-case names of columns that some small table has a use for."""
+
+
+def note_contradictions(given: str | Path) -> tuple[Note, ...]:
+    """What contradicts itself in a text such as a TREC run; nothing for a stream, which can be read only once."""
+    return open_source(given, LetorRole("labels")).notes if Path(given).is_file() else ()
 
 
 def read_text_table(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from crowdrank.errors import InputError
+from crowdrank.data.io.preflib import read_orders
+from crowdrank.errors import InputError, Note, count_noun
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,16 @@ class ParsedText:
     """A frame of text columns.
 
     ``cut``: a list ends when its system had nothing more to rank, so items that it does not rank are below.
+    ``notes``: what in the text contradicts itself.
     """
 
     frame: pl.DataFrame
     cut: bool = False
+    notes: tuple[Note, ...] = ()
 
 
 Parser = Callable[[str, str], ParsedText]
 
-_WHOLE = re.compile(r"((\s*\{[^{}]*\}\s*|[^,{}]+)(,|$))*")
 _ORDER = re.compile(r"\d+:\s*[\d{]")
 _NUMBER = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
 _LETOR = re.compile(rf"(\S+\s+qid:.*|{_NUMBER}(\s+\d+:\S*)+(\s+\d*)?(#.*)?)$")  # a long line may be cut
@@ -68,11 +70,34 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def trec_run(name: str, text: str) -> ParsedText:
-    """``query Q0 item rank score system``: each system is a worker."""
+    """``query Q0 item rank score system``: each system is a worker. A note if scores contradict the ranks."""
     cells = _fields(name, text, 6)
     columns = ("query", "item", "rank", "score", "worker")
     rows: list[tuple[str | None, ...]] = [(q, item, rank, score, tag) for q, _, item, rank, score, tag in cells]
-    return ParsedText(_frame(columns, rows), cut=True)
+    frame = _frame(columns, rows)
+    return ParsedText(frame, cut=True, notes=_note_scores(name, frame))
+
+
+def _note_scores(name: str, frame: pl.DataFrame) -> tuple[Note, ...]:
+    """A note on rows with a larger score than the row that is ranked just above them."""
+    lists, numbers = ["query", "worker"], pl.col("rank", "score").cast(pl.Float64, strict=False)
+    ordered = frame.with_row_index("row", offset=1).with_columns(numbers).sort(*lists, "rank")
+    above = pl.col("rank", "score").diff().over(lists)
+    steps = ordered.with_columns(above.name.suffix("_step")).filter(
+        pl.col("rank_step") > 0, pl.col("score_step") > 0
+    )
+    if steps.is_empty():
+        return ()
+    row, rank, score = steps.sort("row").select("row", "rank", "score").row(0)
+    count = count_noun(steps.height, "row has", "rows have")
+    message = (
+        f"{name}: {count} a larger score than the row that is ranked just above, such as row {row} "
+        f"(rank {rank:g}, score {score:g}). As judgments a run is read by its ranks, as a ranking to evaluate by "
+        "its scores."
+    )
+    return (
+        Note("run-order", message, "Correct the wrong column: the best item has rank 1 and the largest score."),
+    )
 
 
 def trec_qrels(name: str, text: str) -> ParsedText:
@@ -98,28 +123,13 @@ def preflib(name: str, text: str) -> ParsedText:
     """PrefLib soc, soi, toc, toi: ``count: 1,{2,3},4``, best first, ties in braces.
 
     Each line is a list that ``count`` voters gave. Alternatives go by their names if the names are distinct.
+    An order that does not fit the header is an error, and a number of the header that does not fit is a note.
     """
-    names: dict[str, str] = {}
-    orders: list[tuple[int, str]] = []
-    for number, line in _lines(text):
-        if line.startswith("#"):
-            found = re.match(r"#\s*ALTERNATIVE NAME (\S+?):\s*(.*\S)", line)
-            if found:
-                names[found[1]] = found[2]
-        else:
-            orders.append((number, line))
-    if len(set(names.values())) < len(names):
-        names = {}
-    rows: list[tuple[str | None, ...]] = []
-    for number, line in orders:
-        count, sign, order = line.partition(":")
-        if not sign or not count.strip().isdigit() or not _WHOLE.fullmatch(order):
-            raise InputError("is not 'count: order'.", source=name, row=number, value=line[:80])
-        groups = re.findall(r"\{[^}]*\}|[^,{}\s][^,{}]*", order)
-        rows.extend(
-            (f"{name}:{number}", names.get(own, own), str(rank), count.strip())
-            for rank, group in enumerate(groups, 1)
-            for own in (part.strip() for part in group.strip("{}").split(","))
-            if own
-        )
-    return ParsedText(_frame(("list", "item", "rank", "weight"), rows))
+    found = read_orders(name, list(_lines(text)))
+    rows: list[tuple[str | None, ...]] = [
+        (f"{name}:{order.row}", found.names.get(own, own), str(rank), order.count)
+        for order in found.orders
+        for rank, group in enumerate(order.groups, 1)
+        for own in group
+    ]
+    return ParsedText(_frame(("list", "item", "rank", "weight"), rows), notes=found.notes())

@@ -27,6 +27,7 @@ from crowdrank.data.suspicions.numbers import (
     note_zero_ranks,
 )
 from crowdrank.data.suspicions.origins import Origin
+from crowdrank.data.suspicions.repeats import note_repeats
 from crowdrank.data.suspicions.rounded import note_rounded_ids
 from crowdrank.data.suspicions.top_lists import note_top_lists
 from crowdrank.data.suspicions.totals import note_totals_row
@@ -35,6 +36,7 @@ from crowdrank.errors import Note
 
 TABLE_CHECKS: tuple[Callable[[Judgments, Sequence[Origin]], Note | None], ...] = (
     note_copies,
+    note_repeats,
     note_rounded_ids,
     note_worker_per_row,
     note_time_weights,

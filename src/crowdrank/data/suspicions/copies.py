@@ -69,7 +69,7 @@ def _equal_rows(table: Judgments, origins: Sequence[Origin]) -> Iterator[tuple[O
     """
     if not isinstance(table, Pairs | Ratings | Rankings) or len(origins) > MOST:
         return
-    rows = _rows(table)
+    rows = row_values(table)
     starts = np.cumsum([0, *(origin.kept for origin in origins)])
     if len(rows) != starts[-1]:
         return
@@ -87,7 +87,7 @@ def _equal_rows(table: Judgments, origins: Sequence[Origin]) -> Iterator[tuple[O
             yield origins[one], origins[other], common
 
 
-def _rows(table: Pairs | Ratings | Rankings) -> pl.DataFrame:
+def row_values(table: Pairs | Ratings | Rankings) -> pl.DataFrame:
     """What the rows say: who judged what, and how."""
     names = {
         "pairs": ("left", "right", "outcome"),

@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats, summed
-from crowdrank.errors import Note, Remedy, UsageError
+from crowdrank.errors import Note, UsageError
 from crowdrank.kernels import LOGISTIC
 from crowdrank.kernels.links import TINY
+from crowdrank.models.agreement import GOLD_PAIRS
 from crowdrank.models.base import Outcome, Run
 from crowdrank.models.eta import (
     EM_ROUNDS,
@@ -237,7 +238,7 @@ class _Qualities(PairedClimb):
         if by != "mean quality" or mean >= 0.6:
             return []
         message = f"The mean quality of the workers is {mean:.2f}: the ranking may be reversed."
-        return [Note("mirror", message, hint=("Gold pairs would decide it: ", Remedy("anchors", "FILE")))]
+        return [Note("mirror", message, hint=GOLD_PAIRS)]
 
     def _groups(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Groups of connected parts that share workers: the group number of each node and of each worker."""

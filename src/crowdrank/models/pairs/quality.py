@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdrank.data import Floats
-from crowdrank.errors import Note, Remedy
+from crowdrank.errors import Note
 from crowdrank.kernels.points import normal_points
-from crowdrank.models.agreement import TELLABLE, Agreement, quality_notes
+from crowdrank.models.agreement import GOLD_PAIRS, TELLABLE, Agreement, quality_notes
 from crowdrank.models.ascent import fixed_parameters
 from crowdrank.models.pairs.climb import PairedClimb
 from crowdrank.models.worker_parameters import POSITION, SLOPE
@@ -20,6 +20,10 @@ from crowdrank.results import LEVEL, Workers, Z, verdicts
 from crowdrank.solve import Covariance, Maximum
 
 DRAWS = 256
+NAMED = 3
+"""How many workers a note names."""
+NEARLY_HALF = 0.35
+"""If reversed workers gave this share of the votes, the others may be the reversed ones."""
 
 
 class FittedWorkers:
@@ -66,7 +70,8 @@ class FittedWorkers:
     def _direction_notes(self) -> list[Note]:
         """A note if the mean of slopes that may be negative is within two of its standard errors of 0.
 
-        The scores are in units of that mean. Near 0, scores are small and slopes large.
+        The scores are in units of that mean. Near 0, scores are small and slopes large. The direction is in doubt
+        only if reversed workers gave nearly half of the votes.
         """
         names = [column.name for column in self.climb.design.columns]
         if SLOPE.name not in names or self.climb.votes.has_gold or len(self.values) < 2:
@@ -75,12 +80,17 @@ class FittedWorkers:
         mean, spread = float(slope.mean()), float(slope.std(ddof=1))
         if (slope >= 0).all() or mean >= 2.0 * spread / np.sqrt(len(slope)):
             return []
-        message = (
-            f"{int((slope < 0).sum())} of {len(slope)} workers answer in reverse, and the slopes vary "
-            f"{spread / max(mean, 1e-9):.1f} times as much as their mean, which is the unit of the scores: scores "
-            "are small, slopes are large, and the ranking may be reversed."
-        )
-        return [Note("mirror", message, hint=("Gold pairs would decide it: ", Remedy("anchors", "FILE")))]
+        who = self.climb.votes.worker_names(np.flatnonzero(slope < 0))
+        shown = ", ".join(who[:NAMED]) + (f" and {len(who) - NAMED:,} more" if len(who) > NAMED else "")
+        verb = "answers" if len(who) == 1 else "answer"
+        message = f"{len(who):,} of {len(slope):,} workers {verb} in reverse: {shown}."
+        share = float(np.average(slope < 0, weights=self.climb.votes.judgments_of_workers))
+        if share >= NEARLY_HALF:
+            message += f" They gave {share:.0%} of the votes, so the ranking may be reversed."
+            return [Note("mirror", message, GOLD_PAIRS, who)]
+        message += " Their answers count the other way round."
+        unit = "The average worker is the unit of the scores, so the scores are small."
+        return [Note("reversed-workers", f"{message} {unit}", workers=who)]
 
     def details(self) -> dict[str, float]:
         """How often the best worker would agree with the fitted order."""

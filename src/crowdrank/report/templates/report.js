@@ -370,7 +370,7 @@
   function chances(query) {
     const look = (row, column, value) => {
       const chance = row <= column ? value : 1 - value;
-      const words = `P(rank ${middleRank(query, row)} beats rank ${middleRank(query, column)}) = ${signed(chance, 2)}`;
+      const words = `P(rank ${middleRank(query, row)} is better than rank ${middleRank(query, column)}) = ${signed(chance, 2)}`;
       const text = signed(chance, 2).replace(/^0\./, ".");
       return { words, text, class: chance >= 0.5 ? "c-ahead" : "c-behind", "fill-opacity": Math.abs(2 * chance - 1).toFixed(2) };
     };
@@ -378,10 +378,10 @@
     return make(
       "figure", { class: "map" },
       make(
-        "figcaption", {}, make("strong", {}, "P(row beats column)"),
+        "figcaption", {}, make("strong", {}, "P(row is better than column)"),
         make("p", {}, `Each row and column is ${each}, best first. Blue: the row is better; red: the column is. The paler a square, the less certain it is which one is better.`),
       ),
-      squares(query, query.ahead, "Probability that the row beats the column, in the order of the ranking", look),
+      squares(query, query.ahead, "Probability that the row is better than the column, in the order of the ranking", look),
     );
   }
 
