@@ -108,7 +108,7 @@ def test_on_the_command_line(crowdrank, tmp_path, monkeypatch):
     assert "p_best" in (tmp_path / "out" / "labels.csv").read_text().splitlines()[0]
     assert "| best (" in (tmp_path / "out" / "report.md").read_text()
     ran = crowdrank("rank", "labels.csv", "--set", "order=bad,goof,best")
-    assert (ran.code, "Did you mean 'goof'" in ran.err) == (2, True)
+    assert (ran.code, "It lacks 'good'" in ran.err) == (2, True)
     ran = crowdrank("rank", "labels.csv", "--gold", "labels.csv")
     assert "A comparison with gold needs labels that are numbers" in ran.err
 
