@@ -44,7 +44,8 @@ POSITION, FIRST_OF = 1, (0, 3, 4)
 
 
 def describe_rows(
-    rows: int, d: Any, side: Any, worker: Any, columns: Any, observed: float, has: Any, space: Any, terms: Any
+    rows: int, first_item: Any, second_item: Any, side: Any, worker: Any, scores: Any, columns: Any,
+    observed: float, has: Any, space: Any, terms: Any,
 ) -> None:  # fmt: skip
     """Write into ``terms`` (15, rows) the product of P over the nodes, and sums over the nodes: the derivatives of
     ln P by d, slope, position and eta, and minus the second derivatives, in the order of
@@ -52,13 +53,15 @@ def describe_rows(
 
     ``columns`` (nodes, 7, workers): slope and its two derivatives by the column, position, eta and its two
     derivatives. ``observed``: 1, or 0 for products of first derivatives in place of the second ones. ``has``:
-    which of slope, position and eta the workers have; derivatives by the others are 0. ``space`` (12, rows): room
+    which of slope, position and eta the workers have; derivatives by the others are 0. ``space`` (13, rows): room
     for what is computed on the way. Each loop is arithmetic without a branch, so that one instruction serves
     several rows.
     """
     sloped, sided, mixed = has
     product, by_d, by_s, by_b, by_e, dd, ds, db, de, ss, sb, se, bb, be, ee = terms
-    a, b, e, first, second, x, odds, bits, by_x, x_x, by_eta, x_e = space
+    d, a, b, e, first, second, x, odds, bits, by_x, x_x, by_eta, x_e = space
+    for row in range(rows):
+        d[row] = scores[first_item[row]] - scores[second_item[row]]
     for place in range(1, 15):
         for row in range(rows):
             terms[place, row] = 0.0
@@ -125,13 +128,12 @@ def fill_terms(
 ) -> None:  # fmt: skip
     """Write what ``describe_rows`` says of every row (15, rows), times its count; the first one as a logarithm."""
     share = 1.0 / len(columns)
-    d, space, terms = np.empty(BLOCK), np.empty((12, BLOCK)), np.empty((15, BLOCK))
+    space, terms = np.empty((13, BLOCK)), np.empty((15, BLOCK))
     for begin in range(0, len(first), BLOCK):
         end = min(begin + BLOCK, len(first))
         rows = end - begin
-        for row in range(rows):
-            d[row] = scores[first[begin + row]] - scores[second_item[begin + row]]
-        describe_rows(rows, d, side[begin:end], worker[begin:end], columns, observed, has, space, terms)
+        one, other, shown, who = first[begin:end], second_item[begin:end], side[begin:end], worker[begin:end]
+        describe_rows(rows, one, other, shown, who, scores, columns, observed, has, space, terms)
         for row in range(rows):
             found[0, begin + row] = share * count[begin + row] * math.log(terms[0, row])
         for place in range(1, len(found)):
@@ -151,13 +153,12 @@ def add_terms(
     ``own`` (workers, 6).
     """
     share, value, single = 1.0 / len(columns), 0.0, 1.0
-    d, space, terms = np.empty(BLOCK), np.empty((12, BLOCK)), np.empty((15, BLOCK))
+    space, terms = np.empty((13, BLOCK)), np.empty((15, BLOCK))
     for start in range(0, len(first), BLOCK):
         end = min(start + BLOCK, len(first))
         rows = end - start
-        for row in range(rows):
-            d[row] = scores[first[start + row]] - scores[second_item[start + row]]
-        describe_rows(rows, d, side[start:end], worker[start:end], columns, observed, has, space, terms)
+        one, other, shown, who = first[start:end], second_item[start:end], side[start:end], worker[start:end]
+        describe_rows(rows, one, other, shown, who, scores, columns, observed, has, space, terms)
         for row in range(rows):
             at = start + row
             i, j, k, weight, product = first[at], second_item[at], worker[at], share * count[at], terms[0, row]
